@@ -1,0 +1,40 @@
+import type { ChildProcess } from 'node:child_process';
+import { recordProcess, type StopOptions, stopProcess } from './processes.ts';
+
+/** A child process that does not keep its parent alive, and whose end can be awaited any time. */
+export interface BackgroundChild {
+  /** 0 when it could not be spawned. */
+  pid: number;
+  /** Resolves when it has ended, for whatever reason. It does not keep this process alive either. */
+  ended: Promise<void>;
+  hasEnded(): boolean;
+  /** Why it could not be spawned. */
+  problem(): Error | undefined;
+  /** Ends it with the signals of `options`; resolves when it is gone and collected. */
+  stop(options: StopOptions): Promise<void>;
+}
+
+/** Follows a child that was just spawned with `detached: true`, so that it leads a process group of its own. */
+export function followInBackground(child: ChildProcess): BackgroundChild {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  let problem: Error | undefined;
+  child.once('error', (error) => {
+    problem = error;
+    resolve();
+  });
+  child.once('exit', () => resolve());
+  child.unref();
+  const record = child.pid === undefined ? undefined : recordProcess(child.pid);
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    hasEnded: () => problem !== undefined || child.exitCode !== null || child.signalCode !== null,
+    problem: () => problem,
+    async stop(options) {
+      if (record === undefined) return;
+      child.ref();
+      await stopProcess(record, options);
+      await ended;
+    },
+  };
+}

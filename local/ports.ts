@@ -1,0 +1,46 @@
+import { connect, createServer } from 'node:net';
+
+/**
+ * Makes sure that a TCP port of 127.0.0.1 is free.
+ * Throws an error that names the variable to change when it is taken or may not be used.
+ */
+export async function requireFreePort(variable: string, port: number): Promise<void> {
+  const problem = (await bindProblem(port)) ?? ((await answers(port)) ? 'EADDRINUSE' : undefined);
+  if (problem === undefined) return;
+  const state = problem === 'EADDRINUSE' ? 'is taken' : `cannot be used (${problem})`;
+  throw new Error(`${variable} ${port} ${state}: set ${variable} to another one.`);
+}
+
+/** A free TCP port of 127.0.0.1 at this moment, chosen by the system. */
+export function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+function bindProblem(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Some systems let us bind beside a listener on all addresses: then it answers. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const finish = (taken: boolean) => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.setTimeout(1000, () => finish(false));
+    socket.on('connect', () => finish(true));
+    socket.on('error', () => finish(false));
+  });
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { lastLines } from './log-file.ts';
+import { isRoot, UNPRIVILEGED } from './postgres-binaries.ts';
+
+/** Superuser, owner and name of the one database. */
+export const OWNER = 'atelier';
+
+interface ProgramRun {
+  program: string;
+  /** Files and folders the program has to reach; `args` gets the names under which it can. */
+  paths: string[];
+  args: (...paths: string[]) => string[];
+  logFile: string;
+}
+
+/**
+ * Spawns one of PostgreSQL's programs in a process group of its own, as the account it may run as, writing to `logFile`.
+ * A user's PGPORT, PGDATA or LC_ALL must not reach it, so its environment is made here.
+ */
+export function spawnPostgresProgram({ program, paths, args, logFile }: ProgramRun): ChildProcess {
+  // The unprivileged account may not be able to walk to our folders. A descriptor opened by us needs no walking.
+  const descriptors = isRoot() && process.platform === 'linux' ? paths.map((path) => openSync(path, 'r')) : [];
+  const reachable = descriptors.length > 0 ? descriptors.map((_, index) => `/proc/self/fd/${index + 3}`) : paths;
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    return spawn(program, args(...reachable), {
+      ...(isRoot() ? UNPRIVILEGED : {}),
+      cwd: '/',
+      env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' },
+      stdio: ['ignore', log, log, ...descriptors],
+      detached: true,
+    });
+  } finally {
+    for (const descriptor of [log, ...descriptors]) closeSync(descriptor);
+  }
+}
+
+/**
+ * Makes the cluster in `directory` if there is none: UTF8, locale C.UTF-8, password log-in for all.
+ * It is made beside and moved into place, so that a crash on the way leaves nothing that looks like a cluster.
+ * Throws with the last log lines when initdb fails.
+ */
+export async function prepareCluster(
+  directory: string,
+  options: { initdb: string; password: string; logFile: string; log: (line: string) => void },
+): Promise<void> {
+  if (existsSync(join(directory, 'PG_VERSION'))) return giveToServer(directory);
+  options.log('PostgreSQL: creating the database cluster');
+  const fresh = `${directory}.new`;
+  const passwordFile = `${directory}.password`;
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { recursive: true, mode: 0o700 });
+  giveToServer(fresh);
+  writeFileSync(passwordFile, `${options.password}\n`, { mode: 0o600 });
+  if (isRoot()) chownSync(passwordFile, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+  try {
+    const initdb = spawnPostgresProgram({
+      program: options.initdb,
+      paths: [fresh, passwordFile],
+      args: (data, password) => [
+        ...['-D', data ?? fresh, '--username', OWNER, '--auth', 'scram-sha-256', '--pwfile', password ?? passwordFile],
+        // The built-in provider gives every system the same order of text; the system's own C.UTF-8 is missing on some.
+        ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
+      ],
+      logFile: options.logFile,
+    });
+    const [code] = (await once(initdb, 'exit')) as [number | null];
+    if (code !== 0) throw new Error(`initdb failed (${code}):\n${lastLines(options.logFile, 15).join('\n')}`);
+    // Throws when something else stands there: it is not ours to remove.
+    if (existsSync(directory)) rmdirSync(directory);
+    renameSync(fresh, directory);
+  } finally {
+    rmSync(passwordFile, { force: true });
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Makes the database if the server does not have it, and proves on the way that the server takes the password.
+ * `url` answers the connection string of a database by its name.
+ */
+export async function ensureDatabase(url: (database: string) => string): Promise<void> {
+  try {
+    await query(url(OWNER), 'SELECT 1');
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === '28P01') {
+      throw new Error('The password in secrets.json is not the one this PostgreSQL data was made with.', {
+        cause: error,
+      });
+    }
+    if (code !== '3D000') throw error;
+    await query(url('postgres'), `CREATE DATABASE ${OWNER}`);
+  }
+}
+
+async function query(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** As root the server runs as somebody else, who has to own the data. */
+function giveToServer(directory: string): void {
+  if (!isRoot() || statSync(directory).uid === UNPRIVILEGED.uid) return;
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    lchownSync(join(entry.parentPath, entry.name), UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+  }
+  // Last, so that a crash on the way does not look like a finished hand-over.
+  chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+}
+
+/** Makes the folder in which `path` is to stand. */
+export function prepareParent(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+}

@@ -1,0 +1,117 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BackgroundChild, followInBackground } from './background-child.ts';
+import { fileSize, lastLines } from './log-file.ts';
+import { findPostgresBinaries } from './postgres-binaries.ts';
+import { ensureDatabase, OWNER, prepareCluster, prepareParent, spawnPostgresProgram } from './postgres-cluster.ts';
+import { FAST_SHUTDOWN, HASTY_SHUTDOWN, readPostmasterFile, stopOrphan } from './postgres-orphan.ts';
+
+export interface PostgresOptions {
+  /** Made when it is not there. */
+  dataDirectory: string;
+  port: number;
+  /** Of user `atelier`; it is what the cluster was made with. */
+  password: string;
+  /** What the server writes; beside the data directory, with the ending `.log`, unless given. */
+  logFile?: string;
+  /** Steps worth telling a person. */
+  log?: (line: string) => void;
+  /** Server settings on top of ours, as in postgresql.conf. */
+  settings?: Record<string, string>;
+}
+
+export interface RunningPostgres {
+  port: number;
+  pid: number;
+  logFile: string;
+  /** Connection string of a database on this server. */
+  url(database: string): string;
+  /** Resolves when the server has ended, for whatever reason. */
+  ended: Promise<void>;
+  /** Fast shutdown (open transactions roll back), forced after 20 s; with `hasty`, after 3 s. */
+  stop(options?: { hasty?: boolean }): Promise<void>;
+}
+
+/** After a crash the old server's last processes may still hold its memory for some seconds. */
+const STILL_ENDING = /lock file .* already exists|shared memory block .* in use/;
+const RETRY_MS = 20_000;
+/** Long enough for the recovery after a crash. */
+const READY_MS = 60_000;
+
+/**
+ * Starts PostgreSQL on 127.0.0.1 with the user and database `atelier`, whatever state an earlier one left behind.
+ * Throws an error with the server's last log lines when it does not get ready.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  const { dataDirectory, port, password, log = () => {} } = options;
+  const logFile = options.logFile ?? `${dataDirectory}.log`;
+  prepareParent(dataDirectory);
+  prepareParent(logFile);
+  const { initdb, postgres } = await findPostgresBinaries(log);
+  await prepareCluster(dataDirectory, { initdb, password, logFile, log });
+  await stopOrphan(dataDirectory, log);
+
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '200',
+    ...options.settings,
+  };
+  const server = await startUntilReady(dataDirectory, logFile, () =>
+    spawnPostgresProgram({
+      program: postgres,
+      paths: [dataDirectory],
+      args: (data) => [
+        ...['-D', data ?? dataDirectory],
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      logFile,
+    }),
+  );
+  const url = (database: string) =>
+    `postgresql://${OWNER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  const { pid, ended } = server;
+  const stop = ({ hasty = false } = {}) => server.stop(hasty ? HASTY_SHUTDOWN : FAST_SHUTDOWN);
+  try {
+    await ensureDatabase(url);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port, pid, logFile, url, ended, stop };
+}
+
+async function startUntilReady(
+  dataDirectory: string,
+  logFile: string,
+  spawnServer: () => ChildProcess,
+): Promise<BackgroundChild> {
+  const retryUntil = performance.now() + RETRY_MS;
+  for (;;) {
+    const logStart = fileSize(logFile);
+    const server = followInBackground(spawnServer());
+    const outcome = await ready(server, dataDirectory);
+    if (outcome === 'ready') return server;
+    await server.stop(FAST_SHUTDOWN);
+    const lines = lastLines(logFile, 15, logStart).join('\n');
+    if (outcome === 'ended' && STILL_ENDING.test(lines) && performance.now() < retryUntil) {
+      await delay(200);
+      continue;
+    }
+    const why = outcome === 'ended' ? 'ended before it was ready' : `was not ready within ${READY_MS / 1000} s`;
+    throw new Error(`PostgreSQL ${why} (log: ${logFile}):\n${lines}`, { cause: server.problem() });
+  }
+}
+
+/** Ready is what the server itself says in `postmaster.pid`. */
+async function ready(server: BackgroundChild, dataDirectory: string): Promise<'ready' | 'ended' | 'late'> {
+  const deadline = performance.now() + READY_MS;
+  while (performance.now() < deadline) {
+    if (server.hasEnded()) return 'ended';
+    const file = readPostmasterFile(dataDirectory);
+    if (file?.pid === server.pid && file.status === 'ready') return 'ready';
+    await delay(10);
+  }
+  return 'late';
+}

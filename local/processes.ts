@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A process as it is remembered in a file. `startedAt` tells it from a later process that got the same pid. */
+export interface ProcessRecord {
+  pid: number;
+  startedAt: string;
+}
+
+export interface StopOptions {
+  /** Signals in order; each is given its time (milliseconds) before the next one is sent. */
+  steps: { signal: NodeJS.Signals; waitMs: number }[];
+  /** Reach the whole process group with the last signal (the process must lead its group). */
+  groupAtLast?: boolean;
+}
+
+/** TERM, then KILL to the whole group after `waitMs`. */
+export function termThenKill(waitMs: number): StopOptions {
+  return {
+    steps: [
+      { signal: 'SIGTERM', waitMs },
+      { signal: 'SIGKILL', waitMs: 5000 },
+    ],
+    groupAtLast: true,
+  };
+}
+
+/** The record of a running process, or undefined when there is none with this pid (a zombie counts as none). */
+export function recordProcess(pid: number): ProcessRecord | undefined {
+  const startedAt = process.platform === 'linux' ? linuxStart(pid) : psStart(pid);
+  return startedAt === undefined ? undefined : { pid, startedAt };
+}
+
+/** Whether exactly the recorded process still runs; another process with the same pid does not count. */
+export function isRunning(record: ProcessRecord): boolean {
+  return recordProcess(record.pid)?.startedAt === record.startedAt;
+}
+
+/**
+ * Sends the signals of `options` in order until the recorded process is gone.
+ * Throws when it survives all of them; a process that is gone already is success.
+ */
+export async function stopProcess(record: ProcessRecord, options: StopOptions): Promise<void> {
+  for (const [index, { signal, waitMs }] of options.steps.entries()) {
+    if (!isRunning(record)) return;
+    const toGroup = options.groupAtLast === true && index === options.steps.length - 1;
+    sendSignal(record.pid, signal, toGroup);
+    if (await isGoneWithin(record, waitMs)) return;
+  }
+  throw new Error(`Process ${record.pid} does not end, not even by ${options.steps.at(-1)?.signal ?? 'waiting'}.`);
+}
+
+/** Waits until the recorded process is gone, at most `ms` milliseconds; answers whether it is. */
+export async function isGoneWithin(record: ProcessRecord, ms: number): Promise<boolean> {
+  const deadline = performance.now() + ms;
+  while (isRunning(record)) {
+    if (performance.now() >= deadline) return false;
+    await delay(20);
+  }
+  return true;
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals, toGroup: boolean): void {
+  try {
+    process.kill(toGroup ? -pid : pid, signal);
+  } catch (error) {
+    // Not a group leader, or gone in between: the process itself is what matters.
+    if (toGroup) sendSignal(pid, signal, false);
+    else if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function linuxStart(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold spaces; what follows the last bracket is fields 3 (state) to 22 (start, in ticks since boot).
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, start] = [fields[0], fields[19]];
+    if (state === undefined || start === undefined || 'ZX'.includes(state)) return undefined;
+    // Ticks count from boot, so a boot's id is what tells two of them apart.
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${start}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function psStart(pid: number): string | undefined {
+  try {
+    const [state, ...start] = execFileSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split(/\s+/);
+    return state === undefined || state === '' || state.startsWith('Z') ? undefined : start.join(' ');
+  } catch {
+    return undefined;
+  }
+}

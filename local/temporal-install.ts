@@ -1,0 +1,181 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { tryLock } from './kernel-lock.ts';
+
+export interface TemporalInstall {
+  version: string;
+  /** Where the program is to stand; it is put there by rename, so that nobody runs half of it. */
+  target: string;
+  log: (line: string) => void;
+  /** Of the person who started us: PATH, proxies, Go's settings. */
+  environment: Record<string, string | undefined>;
+}
+
+const DOWNLOAD_MS = 60_000;
+const BUILD_MS = 30 * 60_000;
+const PROGRESS_MS = 10_000;
+
+/** Lets the SDK download the CLI, 60 s at most. Answers the path of the program; throws with the reason. */
+export function downloadTemporal({ version, target, log, environment }: TemporalInstall): Promise<string> {
+  return install(target, log, async (folder) => {
+    log(`Temporal: downloading the CLI ${version}`);
+    const script = fileURLToPath(new URL('./temporal-download.ts', import.meta.url));
+    // The SDK starts what it downloaded; whether that went well does not matter if the program is there.
+    const failure = await runBounded(
+      { name: 'Temporal: download', log, timeoutMs: DOWNLOAD_MS },
+      process.execPath,
+      [script, folder, `v${version}`],
+      { env: environment },
+    ).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    // How the SDK names the file changes with its version; a part still being downloaded has an ending.
+    const name = readdirSync(folder).find((entry) => !/\.(downloading|tmp|part)$/.test(entry));
+    if (name === undefined) throw failure ?? new Error('the SDK left no program');
+    return join(folder, name);
+  });
+}
+
+/** Builds the CLI from `tools/temporal` with Go. Answers the path of the program; throws with Go's last lines. */
+export function buildTemporal({ version, target, log, environment }: TemporalInstall): Promise<string> {
+  const go = findGo(environment.PATH);
+  return install(target, log, async (folder) => {
+    log(`Temporal: building the CLI ${version} with Go; the first time this takes some minutes`);
+    const program = join(folder, 'temporal');
+    const flags = `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${version}`;
+    await runBounded(
+      { name: 'Temporal: build', log, timeoutMs: BUILD_MS },
+      go,
+      [
+        'build',
+        '-v',
+        '-trimpath',
+        '-buildvcs=false',
+        '-ldflags',
+        flags,
+        '-o',
+        program,
+        'github.com/temporalio/cli/cmd/temporal',
+      ],
+      {
+        cwd: fileURLToPath(new URL('../tools/temporal/', import.meta.url)),
+        env: { ...environment, CGO_ENABLED: '0', GOWORK: 'off' },
+      },
+    );
+    return program;
+  });
+}
+
+/** One process installs, the others wait for it and take what it made. */
+async function install(
+  target: string,
+  log: (line: string) => void,
+  make: (folder: string) => Promise<string>,
+): Promise<string> {
+  const parent = dirname(target);
+  mkdirSync(parent, { recursive: true });
+  const lock = await waitForLock(join(parent, 'install.lock'), log);
+  const folder = mkdtempSync(`${target}.`);
+  try {
+    if (existsSync(target)) return target;
+    const made = await make(folder);
+    chmodSync(made, 0o755);
+    renameSync(made, target);
+    return target;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+async function waitForLock(path: string, log: (line: string) => void) {
+  for (let waits = 0; ; waits += 1) {
+    const lock = tryLock(path);
+    if (lock !== undefined) return lock;
+    if (waits % 20 === 0) log('Temporal: waiting for another process that is getting the CLI');
+    await delay(PROGRESS_MS / 20);
+  }
+}
+
+/** Runs a program in a process group of its own, says every 10 s that it still does, and ends the group when time is up. */
+async function runBounded(
+  { name, log, timeoutMs }: { name: string; log: (line: string) => void; timeoutMs: number },
+  program: string,
+  args: string[],
+  options: SpawnOptions,
+): Promise<void> {
+  const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const endGroup = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // Nothing of it is left.
+    }
+  };
+  const output: string[] = [];
+  let lines = 0;
+  const keep = (chunk: Buffer) => {
+    lines += chunk.toString().split('\n').length - 1;
+    output.push(chunk.toString());
+    if (output.length > 50) output.shift();
+  };
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  const started = performance.now();
+  const seconds = () => Math.round((performance.now() - started) / 1000);
+  const progress = setInterval(() => log(`${name}: ${seconds()} s, ${lines} lines of output so far`), PROGRESS_MS);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    endGroup();
+  }, timeoutMs);
+  // An exit of ours in the middle takes the work with it.
+  process.once('exit', endGroup);
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    if (late) throw new Error(`not finished within ${timeoutMs / 1000} s`);
+    if (code !== 0) throw new Error(`failed (${code}): ${lastWords(output)}`);
+  } finally {
+    clearInterval(progress);
+    clearTimeout(timer);
+    process.off('exit', endGroup);
+    endGroup();
+  }
+}
+
+function lastWords(output: string[]): string {
+  return output.join('').trim().split('\n').slice(-6).join('\n    ').slice(-1500);
+}
+
+function findGo(path = ''): string {
+  const folders = [...path.split(':').filter(Boolean), '/usr/local/go/bin'];
+  const go = folders.map((folder) => join(folder, 'go')).find(isExecutable);
+  if (go === undefined) throw new Error('Go is not installed (1.26.4 or newer is needed)');
+  return go;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Connection } from '@temporalio/client';
+import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
+
+/** Closed runs stay visible this long; namespaces that the development server makes itself would forget them after a day. */
+const RETENTION = '30 days';
+
+/** Of type Keyword, of which a namespace on an SQL store has ten. */
+export const SEARCH_ATTRIBUTES = ['OrgId', 'ResourceId', 'DeliveryStatus', 'RunStatus'] as const;
+
+const KEYWORD = 2;
+const NOT_FOUND = 5;
+const ALREADY_EXISTS = 6;
+
+/**
+ * Gives a namespace what Atelier needs: retention of at least 30 days and the search attributes. Makes the namespace
+ * when it is missing. Safe to repeat and to run from several processes at once; throws the server's gRPC error otherwise.
+ */
+export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
+  await prepareRetention(connection, namespace);
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const missing = SEARCH_ATTRIBUTES.filter((name) => customAttributes?.[name] === undefined);
+  if (missing.length === 0) return;
+  const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
+  await unless(ALREADY_EXISTS, connection.operatorService.addSearchAttributes({ namespace, searchAttributes }));
+}
+
+async function prepareRetention({ workflowService }: Connection, namespace: string): Promise<void> {
+  const workflowExecutionRetentionTtl = msToTs(RETENTION);
+  const found = await unless(NOT_FOUND, workflowService.describeNamespace({ namespace }));
+  if (found === undefined) {
+    await unless(
+      ALREADY_EXISTS,
+      workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: workflowExecutionRetentionTtl }),
+    );
+    return;
+  }
+  const current = found.config?.workflowExecutionRetentionTtl;
+  if (current && tsToMs(current) >= msToNumber(RETENTION)) return;
+  await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl } });
+}
+
+async function unless<T>(code: number, call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if ((error as { code?: number }).code === code) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { followInBackground } from './background-child.ts';
+import { fileSize, lastLines } from './log-file.ts';
+import { termThenKill } from './processes.ts';
+import { prepareNamespace } from './temporal-namespace.ts';
+import { atLeast, type TemporalProgram } from './temporal-program.ts';
+
+export interface TemporalOptions {
+  program: TemporalProgram;
+  /** SQLite file with all state, made when it is not there; in memory when absent. */
+  databaseFile?: string;
+  port: number;
+  /** Port of the web UI; no web UI when absent. */
+  uiPort?: number;
+  /** What the server writes; `temporal-<port>.log` in the system's temporary folder unless given. */
+  logFile?: string;
+  /** Steps worth telling a person. */
+  log?: (line: string) => void;
+  /** Environment of the server (GOMAXPROCS and the like); empty unless given. */
+  env?: Record<string, string | undefined>;
+}
+
+export interface RunningTemporal {
+  /** host:port of the gRPC service. */
+  address: string;
+  uiUrl?: string;
+  pid: number;
+  logFile: string;
+  /** Resolves when the server has ended, for whatever reason. */
+  ended: Promise<void>;
+  /** TERM, and KILL after 10 s; with `hasty`, after 2 s. */
+  stop(options?: { hasty?: boolean }): Promise<void>;
+}
+
+const READY_MS = 30_000;
+
+/** WAL with FULL keeps every acknowledged change through a power cut, at a fraction of the rollback journal's cost. */
+const PRAGMAS = ['journal_mode=WAL', 'synchronous=FULL'];
+
+/** By default a shard takes 20 tasks of each kind a second, and the one shard here would make every task wait 50 ms. */
+const DYNAMIC_CONFIG = [
+  'history.transferProcessorMaxPollRPS=5000',
+  'history.timerProcessorMaxPollRPS=5000',
+  'history.visibilityProcessorMaxPollRPS=5000',
+  'history.outboundProcessorMaxPollRPS=5000',
+  'system.enableActivityEagerExecution=true',
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
+  'matching.enableFairness=true',
+];
+
+/**
+ * Starts Temporal's development server on 127.0.0.1 and prepares namespace `default`.
+ * Throws with the server's last log lines when it does not answer within 30 s.
+ */
+export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
+  const { port, uiPort } = options;
+  const address = `127.0.0.1:${port}`;
+  const logFile = options.logFile ?? join(tmpdir(), `temporal-${port}.log`);
+  const logStart = fileSize(logFile);
+  const server = followInBackground(spawnServer(options, logFile));
+  const stop = ({ hasty = false } = {}) => server.stop(termThenKill(hasty ? 2000 : 10_000));
+  try {
+    await prepare(address, server.hasEnded);
+  } catch (error) {
+    await stop({ hasty: true });
+    const lines = lastLines(logFile, 15, logStart).join('\n');
+    throw new Error(`Temporal did not start: ${(error as Error).message} (log: ${logFile})\n${lines}`, {
+      cause: error,
+    });
+  }
+  const { pid, ended } = server;
+  return { address, pid, logFile, ended, stop, ...(uiPort !== undefined && { uiUrl: `http://127.0.0.1:${uiPort}` }) };
+}
+
+function spawnServer({ program, databaseFile, port, uiPort, env }: TemporalOptions, logFile: string): ChildProcess {
+  const newsFlag = atLeast(program.version, '1.8.0') ? ['--ui-disable-news-fetch'] : [];
+  const args = [
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'warn'],
+    ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), ...newsFlag]),
+    ...(databaseFile === undefined ? [] : ['--db-filename', databaseFile]),
+    ...PRAGMAS.flatMap((pragma) => ['--sqlite-pragma', pragma]),
+    ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
+  ];
+  // A file, not a pipe: the server must survive us, and a Go program dies when its standard error is gone.
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    return spawn(program.path, args, { detached: true, stdio: ['ignore', log, log], env: { ...env } });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function prepare(address: string, hasEnded: () => boolean): Promise<void> {
+  const deadline = performance.now() + READY_MS;
+  const stillWaiting = () => {
+    if (hasEnded()) throw new Error('it ended before it was ready');
+    return performance.now() < deadline;
+  };
+  // gRPC waits a second after each failed attempt, so it is not asked before the port is open.
+  while (!(await accepts(address)) && stillWaiting()) await delay(15);
+  for (;;) {
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: 5000 });
+      try {
+        return await prepareNamespace(connection, 'default');
+      } finally {
+        await connection.close();
+      }
+    } catch (error) {
+      if (!stillWaiting()) throw error;
+      await delay(50);
+    }
+  }
+}
+
+function accepts(address: string): Promise<boolean> {
+  const url = new URL(`tcp://${address}`);
+  return new Promise((resolve) => {
+    const socket = connect({ host: url.hostname, port: Number(url.port) });
+    const finish = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on('connect', () => finish(true));
+    socket.on('error', () => finish(false));
+  });
+}
