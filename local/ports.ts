@@ -1,4 +1,38 @@
 import { connect, createServer } from 'node:net';
+import type { LocalSettings } from '../src/platform/env.ts';
+
+/** By the variable that sets each. */
+export type Ports = Record<'PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'POSTGRES_PORT', number>;
+
+/**
+ * The ports the stack is to take; 0 means any free one.
+ * Throws an error that names the variable of each port that is taken; servers that are not ours to start take none.
+ */
+export async function choosePorts(settings: LocalSettings): Promise<Ports> {
+  const { port, temporalPort, temporalUiPort, postgresPort, temporalAddress, databaseUrl } = settings;
+  const wanted = {
+    PORT: port,
+    TEMPORAL_PORT: temporalPort,
+    TEMPORAL_UI_PORT: temporalUiPort,
+    POSTGRES_PORT: postgresPort,
+  };
+  const foreign = [
+    ...(temporalAddress === undefined ? [] : ['TEMPORAL_PORT', 'TEMPORAL_UI_PORT']),
+    ...(databaseUrl === undefined ? [] : ['POSTGRES_PORT']),
+  ];
+  const problems: string[] = [];
+  const chosen = await Promise.all(
+    Object.entries(wanted).map(async ([variable, wish]) => {
+      const number = wish === 0 ? await findFreePort() : wish;
+      if (!foreign.includes(variable)) {
+        await requireFreePort(variable, number).catch((error: Error) => problems.push(error.message));
+      }
+      return [variable, number] as const;
+    }),
+  );
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return Object.fromEntries(chosen) as Ports;
+}
 
 /**
  * Makes sure that a TCP port of 127.0.0.1 is free.

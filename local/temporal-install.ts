@@ -22,6 +22,8 @@ export interface TemporalInstall {
   log: (line: string) => void;
   /** Of the person who started us: PATH, proxies, Go's settings. */
   environment: Record<string, string | undefined>;
+  /** Ends the work, with all its processes. */
+  signal?: AbortSignal;
 }
 
 const DOWNLOAD_MS = 60_000;
@@ -29,13 +31,14 @@ const BUILD_MS = 30 * 60_000;
 const PROGRESS_MS = 10_000;
 
 /** Lets the SDK download the CLI, 60 s at most. Answers the path of the program; throws with the reason. */
-export function downloadTemporal({ version, target, log, environment }: TemporalInstall): Promise<string> {
-  return install(target, log, async (folder) => {
+export function downloadTemporal(work: TemporalInstall): Promise<string> {
+  const { version, log, environment } = work;
+  return install(work, async (folder) => {
     log(`Temporal: downloading the CLI ${version}`);
     const script = fileURLToPath(new URL('./temporal-download.ts', import.meta.url));
     // The SDK starts what it downloaded; whether that went well does not matter if the program is there.
     const failure = await runBounded(
-      { name: 'Temporal: download', log, timeoutMs: DOWNLOAD_MS },
+      { name: 'Temporal: download', timeoutMs: DOWNLOAD_MS, ...work },
       process.execPath,
       [script, folder, `v${version}`],
       { env: environment },
@@ -51,14 +54,15 @@ export function downloadTemporal({ version, target, log, environment }: Temporal
 }
 
 /** Builds the CLI from `tools/temporal` with Go. Answers the path of the program; throws with Go's last lines. */
-export function buildTemporal({ version, target, log, environment }: TemporalInstall): Promise<string> {
+export function buildTemporal(work: TemporalInstall): Promise<string> {
+  const { version, log, environment } = work;
   const go = findGo(environment.PATH);
-  return install(target, log, async (folder) => {
+  return install(work, async (folder) => {
     log(`Temporal: building the CLI ${version} with Go; the first time this takes some minutes`);
     const program = join(folder, 'temporal');
     const flags = `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${version}`;
     await runBounded(
-      { name: 'Temporal: build', log, timeoutMs: BUILD_MS },
+      { name: 'Temporal: build', timeoutMs: BUILD_MS, ...work },
       go,
       [
         'build',
@@ -82,13 +86,12 @@ export function buildTemporal({ version, target, log, environment }: TemporalIns
 
 /** One process installs, the others wait for it and take what it made. */
 async function install(
-  target: string,
-  log: (line: string) => void,
+  { target, log, signal }: TemporalInstall,
   make: (folder: string) => Promise<string>,
 ): Promise<string> {
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
-  const lock = await waitForLock(join(parent, 'install.lock'), log);
+  const lock = await waitForLock(join(parent, 'install.lock'), log, signal);
   const folder = mkdtempSync(`${target}.`);
   try {
     if (existsSync(target)) return target;
@@ -102,18 +105,18 @@ async function install(
   }
 }
 
-async function waitForLock(path: string, log: (line: string) => void) {
+async function waitForLock(path: string, log: (line: string) => void, signal: AbortSignal | undefined) {
   for (let waits = 0; ; waits += 1) {
     const lock = tryLock(path);
     if (lock !== undefined) return lock;
     if (waits % 20 === 0) log('Temporal: waiting for another process that is getting the CLI');
-    await delay(PROGRESS_MS / 20);
+    await delay(PROGRESS_MS / 20, undefined, { ...(signal && { signal }) });
   }
 }
 
 /** Runs a program in a process group of its own, says every 10 s that it still does, and ends the group when time is up. */
 async function runBounded(
-  { name, log, timeoutMs }: { name: string; log: (line: string) => void; timeoutMs: number },
+  { name, log, timeoutMs, signal }: { name: string; timeoutMs: number } & Pick<TemporalInstall, 'log' | 'signal'>,
   program: string,
   args: string[],
   options: SpawnOptions,
@@ -145,17 +148,20 @@ async function runBounded(
   }, timeoutMs);
   // An exit of ours in the middle takes the work with it.
   process.once('exit', endGroup);
+  signal?.addEventListener('abort', endGroup);
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', resolve);
     });
+    signal?.throwIfAborted();
     if (late) throw new Error(`not finished within ${timeoutMs / 1000} s`);
     if (code !== 0) throw new Error(`failed (${code}): ${lastWords(output)}`);
   } finally {
     clearInterval(progress);
     clearTimeout(timer);
     process.off('exit', endGroup);
+    signal?.removeEventListener('abort', endGroup);
     endGroup();
   }
 }

@@ -21,6 +21,8 @@ export interface TemporalSearch {
   settings: Pick<LocalSettings, 'temporalCli' | 'cacheFolder' | 'parentEnvironment'>;
   /** Steps worth telling a person, among them a line every 10 s while something takes long. */
   log: (line: string) => void;
+  /** Ends a download or a build under way. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface TemporalSearch {
  * (60 s at most), a build with Go (some minutes, once).
  * Throws one error that lists every attempt with its reason and says what to install.
  */
-export async function findTemporalProgram({ settings, log }: TemporalSearch): Promise<TemporalProgram> {
+export async function findTemporalProgram({ settings, log, signal }: TemporalSearch): Promise<TemporalProgram> {
   if (settings.temporalCli !== undefined) {
     // Whoever names a program wants that one: another one in its place would hide the mistake.
     return {
@@ -39,7 +41,7 @@ export async function findTemporalProgram({ settings, log }: TemporalSearch): Pr
   }
   const version = pinnedVersion();
   const cached = join(settings.cacheFolder, 'atelier', 'temporal', version, 'temporal');
-  const get = { version, target: cached, log, environment: settings.parentEnvironment };
+  const get = { version, target: cached, log, environment: settings.parentEnvironment, ...(signal && { signal }) };
   const ways: [TemporalProgram['source'], string, () => Promise<string>][] = [
     ['PATH', '`temporal` on PATH', async () => findOnPath(settings.parentEnvironment.PATH)],
     ['cache', 'the cache', async () => requireExecutable(cached)],
@@ -56,6 +58,7 @@ export async function findTemporalProgram({ settings, log }: TemporalSearch): Pr
       }
       return { path, version: found, source };
     } catch (error) {
+      signal?.throwIfAborted();
       reasons.push(`  - ${name}: ${(error as Error).message}`);
     }
   }

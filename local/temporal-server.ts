@@ -20,8 +20,8 @@ export interface TemporalOptions {
   uiPort?: number;
   /** What the server writes; `temporal-<port>.log` in the system's temporary folder unless given. */
   logFile?: string;
-  /** Steps worth telling a person. */
-  log?: (line: string) => void;
+  /** Told the process id at once, before it is ready. */
+  onSpawn?: (pid: number) => void;
   /** Environment of the server (GOMAXPROCS and the like); empty unless given. */
   env?: Record<string, string | undefined>;
 }
@@ -65,6 +65,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   const logFile = options.logFile ?? join(tmpdir(), `temporal-${port}.log`);
   const logStart = fileSize(logFile);
   const server = followInBackground(spawnServer(options, logFile));
+  options.onSpawn?.(server.pid);
   const stop = ({ hasty = false } = {}) => server.stop(termThenKill(hasty ? 2000 : 10_000));
   try {
     await prepare(address, server.hasEnded);

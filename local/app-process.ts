@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type BackgroundChild, followInBackground } from './background-child.ts';
+import { fileSize, lastLines } from './log-file.ts';
+import { termThenKill } from './processes.ts';
+
+export interface AppOptions {
+  /** Roles that run in the one process. */
+  roles: readonly string[];
+  env: Record<string, string | undefined>;
+  logFile: string;
+  /** The entry point; the product's own unless given. */
+  entryPoint?: string;
+  /** Told the process id at once, before it is ready. */
+  onSpawn?: (pid: number) => void;
+  signal?: AbortSignal;
+}
+
+export interface RunningApp {
+  pid: number;
+  /** Base URL of the HTTP API, as the process says it. */
+  api: string;
+  ended: Promise<void>;
+  /** TERM, on which the process drains by itself; KILL after 40 s, with `hasty` after 1.5 s. */
+  stop(options?: { hasty?: boolean }): Promise<void>;
+}
+
+const READY_MS = 60_000;
+
+/**
+ * Starts the product's processes (API and workers in one) and waits until they serve.
+ * It drains by itself too when its channel to us closes, so that a killed starter leaves nothing half alive.
+ * Throws with its last log lines when it ends or is not ready in 60 s.
+ */
+export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signal }: AppOptions): Promise<RunningApp> {
+  const main = entryPoint ?? fileURLToPath(new URL('../workers/main.ts', import.meta.url));
+  const logStart = fileSize(logFile);
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawn(process.execPath, [main, ...roles], {
+    env,
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  const app = followInBackground(child);
+  onSpawn?.(app.pid);
+  const stop = ({ hasty = false } = {}) => app.stop(termThenKill(hasty ? 1500 : 40_000));
+  const ready = Promise.withResolvers<string>();
+  child.on('message', (message) => {
+    const { type, api } = message as { type?: string; api?: string };
+    if (type === 'ready') ready.resolve(api ?? '');
+  });
+  const timer = setTimeout(() => ready.reject(new Error(`was not ready within ${READY_MS / 1000} s`)), READY_MS);
+  const abort = () => ready.reject(new Error('was told to stop before it was ready'));
+  signal?.addEventListener('abort', abort);
+  void app.ended.then(() => ready.reject(endOf(app, child.exitCode ?? child.signalCode)));
+  try {
+    return { pid: app.pid, api: await ready.promise, ended: app.ended, stop };
+  } catch (error) {
+    await stop({ hasty: true });
+    const lines = lastLines(logFile, 20, logStart).join('\n');
+    throw new Error(`The app (API and workers) ${(error as Error).message} (log: ${logFile}):\n${lines}`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function endOf(app: BackgroundChild, how: number | string | null): Error {
+  return new Error(app.problem()?.message ?? `ended before it was ready (${how})`);
+}

@@ -1,0 +1,120 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DataFolder } from './data-folder.ts';
+import { type KernelLock, tryLock } from './kernel-lock.ts';
+import { FAST_SHUTDOWN } from './postgres-orphan.ts';
+import { readJson, writePrivateJson } from './private-file.ts';
+import {
+  isRunning,
+  type ProcessRecord,
+  recordProcess,
+  type StopOptions,
+  stopProcess,
+  termThenKill,
+} from './processes.ts';
+
+/** In the order in which they are stopped: each one needs those after it. */
+export const PARTS = ['app', 'temporal', 'postgres'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What the holder of a data folder writes down for those who come after it. */
+export interface Holding {
+  starter: ProcessRecord;
+  state: 'running' | 'draining';
+  processes: Partial<Record<Part, ProcessRecord>>;
+}
+
+/** The hold on a data folder. */
+export interface Hold {
+  /** Writes down a process, so that a later start can stop it if this one is killed. */
+  record(part: Part, pid: number): void;
+  /** Says that a next start may wait for the end of this one. */
+  setDraining(): void;
+  /** Call when nothing runs on the folder any more. */
+  release(): void;
+}
+
+export interface HoldOptions {
+  log: (line: string) => void;
+  /** How long a predecessor that drains is waited for. */
+  waitMs?: number;
+  signal?: AbortSignal;
+}
+
+/** The app drains by itself, up to 40 s; PostgreSQL has signals of its own. */
+const STOPPING: Record<Part, StopOptions> = {
+  app: termThenKill(40_000),
+  temporal: termThenKill(10_000),
+  postgres: FAST_SHUTDOWN,
+};
+
+/**
+ * Takes the data folder for this process: refuses while another start runs on it, waits while another one drains, and
+ * after a start that was killed stops what it left running.
+ * Throws an error that names the other process.
+ */
+export async function holdDataFolder(folder: DataFolder, options: HoldOptions): Promise<Hold> {
+  const lock = await waitForLock(folder, options);
+  try {
+    await stopLeftovers(folder, options.log);
+    const starter = recordProcess(process.pid);
+    if (starter === undefined) throw new Error('This process cannot find itself in the process table.');
+    const holding: Holding = { starter, state: 'running', processes: {} };
+    const write = () => writePrivateJson(folder.holding, holding);
+    write();
+    return {
+      record(part, pid) {
+        const found = recordProcess(pid);
+        if (found === undefined) return;
+        holding.processes[part] = found;
+        write();
+      },
+      setDraining() {
+        holding.state = 'draining';
+        write();
+      },
+      release() {
+        rmSync(folder.holding, { force: true });
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function waitForLock(folder: DataFolder, { log, waitMs = 60_000, signal }: HoldOptions): Promise<KernelLock> {
+  const started = performance.now();
+  for (let told = false; ; ) {
+    const lock = tryLock(folder.lock);
+    if (lock !== undefined) return lock;
+    const waited = performance.now() - started;
+    const written = readJson(folder.holding) as Holding | undefined;
+    // The words of a dead one may stand there for a moment, until the process that took its place writes its own.
+    const holder = written !== undefined && isRunning(written.starter) ? written : undefined;
+    const patience = { draining: waitMs, running: 0, unknown: 2000 }[holder?.state ?? 'unknown'];
+    if (waited >= patience) {
+      const who = holder === undefined ? 'another process' : `process ${holder.starter.pid}`;
+      const does = holder?.state === 'draining' ? `still has not stopped after ${waitMs / 1000} s` : 'already runs';
+      throw new Error(
+        `Atelier ${does} on ${folder.path} (${who}): stop it first, or set ATELIER_DATA to another folder.`,
+      );
+    }
+    if (!told && holder !== undefined) {
+      log(`Waiting for process ${holder.starter.pid}, which is still stopping`);
+      told = true;
+    }
+    await delay(50, undefined, { ...(signal && { signal }) });
+  }
+}
+
+async function stopLeftovers(folder: DataFolder, log: (line: string) => void): Promise<void> {
+  const processes = (readJson(folder.holding) as Holding | undefined)?.processes ?? {};
+  for (const part of PARTS) {
+    const record = processes[part];
+    if (record === undefined || !isRunning(record)) continue;
+    log(`Stopping ${part}, which an earlier start left running (process ${record.pid})`);
+    await stopProcess(record, STOPPING[part]);
+  }
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { readJson, writePrivateJson } from './private-file.ts';
+
+/** Named like the variables the processes read. */
+export interface Secrets {
+  POSTGRES_PASSWORD: string;
+  /** Key ring for secrets at rest, `id:base64`. */
+  SEALING_KEYS: string;
+  URL_SIGNING_KEY: string;
+  CRON_SECRET: string;
+}
+
+/**
+ * The secrets kept in the file at `path`; those that are missing are made and kept (on the first start: all).
+ * Throws when the file is damaged: making new ones would lock away what the old ones protect.
+ */
+export function keepSecrets(path: string): Secrets {
+  const kept = readJson(path) as Partial<Secrets> | undefined;
+  const secrets = { ...newSecrets(), ...kept };
+  if (Object.keys(secrets).some((name) => kept?.[name as keyof Secrets] === undefined)) writePrivateJson(path, secrets);
+  return secrets;
+}
+
+function newSecrets(): Secrets {
+  return {
+    POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
+    SEALING_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    URL_SIGNING_KEY: randomBytes(32).toString('base64'),
+    CRON_SECRET: randomBytes(32).toString('base64url'),
+  };
+}

@@ -1,0 +1,185 @@
+import { rmSync } from 'node:fs';
+import type { LocalSettings } from '../src/platform/env.ts';
+import { type RunningApp, startApp } from './app-process.ts';
+import type { Credentials } from './credentials.ts';
+import { type DataFolder, openDataFolder, rotateLogs } from './data-folder.ts';
+import { holdDataFolder, type Part } from './holding.ts';
+import { lastLines } from './log-file.ts';
+import { choosePorts, type Ports } from './ports.ts';
+import { startPostgres } from './postgres.ts';
+import { writePrivateJson } from './private-file.ts';
+import { keepSecrets, type Secrets } from './secrets.ts';
+import { settleAll } from './settle-all.ts';
+import { createShutdown, type Shutdown } from './shutdown.ts';
+import { findTemporalProgram } from './temporal-program.ts';
+import { startTemporal } from './temporal-server.ts';
+
+/** What the stack runs, apart from the servers below it. */
+export interface Product {
+  roles: readonly string[];
+  /** Its entry point; `workers/main.ts` unless given. */
+  entryPoint?: string;
+  /** Builds the workflow bundle into the folder, if it is not there yet. */
+  prepareBundle(folder: string): Promise<unknown>;
+  /** Brings the database up to date and answers the credentials of the organization Demo, kept in `credentialsFile`. */
+  prepareDatabase(databaseUrl: string, credentialsFile: string): Promise<Credentials>;
+}
+
+export interface StackOptions {
+  settings: LocalSettings;
+  product: Product;
+  /** Steps worth telling a person. */
+  log: (line: string) => void;
+  /** Gives up a start under way; what is up by then is stopped before `startStack` throws. */
+  signal: AbortSignal;
+}
+
+export interface Stack extends Credentials {
+  /** Base URL. */
+  api: string;
+  /** host:port */
+  temporal: string;
+  /** Base URL of Temporal's web UI; absent when the Temporal server is not ours. */
+  temporalUi?: string;
+  /** Resolves when a part ends that was not told to: which one, with its last log lines. */
+  broken: Promise<string>;
+  /** Drains and stops everything in order; `hasty` (also later, while it works) cuts the patience short. */
+  stop(options?: { hasty?: boolean }): Promise<void>;
+}
+
+/** The record at `connection.json`, from which the CLI learns how to reach the running stack. */
+export interface Connection {
+  pid: number;
+  environment: Record<string, string>;
+}
+
+/** Everything a start carries from step to step. */
+interface Start extends StackOptions {
+  folder: DataFolder;
+  secrets: Secrets;
+  ports: Ports;
+  shutdown: Shutdown;
+  record: (part: Part, pid: number) => void;
+}
+
+/**
+ * Brings up PostgreSQL, Temporal and the product on one machine, with all state in the data folder.
+ * Throws, with nothing left running, when a part does not come up; the message says which and why.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { settings, log, signal } = options;
+  const folder = openDataFolder(settings.dataFolder);
+  const hold = await holdDataFolder(folder, { log, signal });
+  const shutdown = createShutdown(log);
+  let stopped: Promise<void> | undefined;
+  const stop: Stack['stop'] = (how) => {
+    if (stopped === undefined) hold.setDraining();
+    const done = shutdown.run(how);
+    stopped ??= done.then(() => {
+      rmSync(folder.connection, { force: true });
+      hold.release();
+    });
+    return stopped;
+  };
+  try {
+    rotateLogs(folder);
+    const secrets = keepSecrets(folder.secrets);
+    const ports = await choosePorts(settings);
+    return { ...(await bringUp({ ...options, folder, secrets, ports, shutdown, record: hold.record })), stop };
+  } catch (error) {
+    await stop({ hasty: signal.aborted });
+    throw error;
+  }
+}
+
+async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
+  const { product, folder, shutdown } = start;
+  const ends: Promise<string>[] = [];
+  const watch = (part: Part, running: { ended: Promise<void> }, logFile: string) =>
+    ends.push(
+      running.ended.then(() => `${part} ended unexpectedly (log: ${logFile}):\n${lastLines(logFile, 15).join('\n')}`),
+    );
+
+  const [database, temporal] = await settleAll(start.signal, (signal) => [
+    startDatabase({ ...start, signal }, watch),
+    startWorkflowServer({ ...start, signal }, watch),
+    product.prepareBundle(folder.bundles),
+  ]);
+  const environment = environmentOf(start, database.url, temporal.address);
+  writePrivateJson(folder.connection, { pid: process.pid, environment } satisfies Connection);
+  const app: RunningApp = await startApp({
+    roles: product.roles,
+    env: {
+      ...start.settings.parentEnvironment,
+      ...environment,
+      PORT: String(start.ports.PORT),
+      WORKFLOW_BUNDLE_DIR: folder.bundles,
+      NODE_COMPILE_CACHE: folder.compileCache,
+    },
+    logFile: folder.logs.app,
+    onSpawn: (pid) => start.record('app', pid),
+    signal: start.signal,
+    ...(product.entryPoint !== undefined && { entryPoint: product.entryPoint }),
+  });
+  shutdown.add('app', app);
+  watch('app', app, folder.logs.app);
+  return {
+    ...database.credentials,
+    api: app.api,
+    temporal: temporal.address,
+    ...(temporal.uiUrl !== undefined && { temporalUi: temporal.uiUrl }),
+    broken: Promise.race(ends),
+  };
+}
+
+type Watch = (part: Part, running: { ended: Promise<void> }, logFile: string) => void;
+
+async function startDatabase(
+  { settings, product, folder, secrets, ports, shutdown, record, log }: Start,
+  watch: Watch,
+) {
+  let url = settings.databaseUrl;
+  if (url === undefined) {
+    const postgres = await startPostgres({
+      dataDirectory: folder.postgres,
+      port: ports.POSTGRES_PORT,
+      password: secrets.POSTGRES_PASSWORD,
+      logFile: folder.logs.postgres,
+      log,
+    });
+    shutdown.add('postgres', postgres);
+    record('postgres', postgres.pid);
+    watch('postgres', postgres, folder.logs.postgres);
+    url = postgres.url('atelier');
+  }
+  return { url, credentials: await product.prepareDatabase(url, folder.credentials) };
+}
+
+async function startWorkflowServer({ settings, folder, ports, shutdown, record, log, signal }: Start, watch: Watch) {
+  if (settings.temporalAddress !== undefined) return { address: settings.temporalAddress, uiUrl: undefined };
+  const program = await findTemporalProgram({ settings, log, signal });
+  const temporal = await startTemporal({
+    program,
+    databaseFile: folder.temporalDatabase,
+    port: ports.TEMPORAL_PORT,
+    uiPort: ports.TEMPORAL_UI_PORT,
+    logFile: folder.logs.temporal,
+    onSpawn: (pid) => record('temporal', pid),
+  });
+  shutdown.add('temporal', temporal);
+  watch('temporal', temporal, folder.logs.temporal);
+  return temporal;
+}
+
+/** Secrets that the person set in the environment go before those of the folder. */
+function environmentOf({ settings, secrets, ports }: Start, databaseUrl: string, temporalAddress: string) {
+  const given = settings.parentEnvironment;
+  return {
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporalAddress,
+    PUBLIC_URL: settings.publicUrl ?? `http://127.0.0.1:${ports.PORT}`,
+    SEALING_KEYS: given.SEALING_KEYS || secrets.SEALING_KEYS,
+    URL_SIGNING_KEY: given.URL_SIGNING_KEY || secrets.URL_SIGNING_KEY,
+    CRON_SECRET: given.CRON_SECRET || secrets.CRON_SECRET,
+  };
+}
