@@ -56,7 +56,7 @@ const STOPPING: Record<Part, StopOptions> = {
 export async function holdDataFolder(folder: DataFolder, options: HoldOptions): Promise<Hold> {
   const lock = await waitForLock(folder, options);
   try {
-    await stopLeftovers(folder, options.log);
+    await stopLeftovers(folder, options);
     const starter = recordProcess(process.pid);
     if (starter === undefined) throw new Error('This process cannot find itself in the process table.');
     const holding: Holding = { starter, state: 'running', processes: {} };
@@ -109,12 +109,18 @@ async function waitForLock(folder: DataFolder, { log, waitMs = 60_000, signal }:
   }
 }
 
-async function stopLeftovers(folder: DataFolder, log: (line: string) => void): Promise<void> {
+async function stopLeftovers(folder: DataFolder, { log, signal }: HoldOptions): Promise<void> {
   const processes = (readJson(folder.holding) as Holding | undefined)?.processes ?? {};
+  const givenUp = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  // Nobody may be waiting for it when it comes.
+  givenUp.catch(() => {});
   for (const part of PARTS) {
     const record = processes[part];
     if (record === undefined || !isRunning(record)) continue;
     log(`Stopping ${part}, which an earlier start left running (process ${record.pid})`);
-    await stopProcess(record, STOPPING[part]);
+    // Given up, they stay written down for the next start.
+    await Promise.race([stopProcess(record, STOPPING[part]), givenUp]);
   }
 }

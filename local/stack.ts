@@ -4,7 +4,7 @@ import { type RunningApp, startApp } from './app-process.ts';
 import type { Credentials } from './credentials.ts';
 import { type DataFolder, openDataFolder, rotateLogs } from './data-folder.ts';
 import { holdDataFolder, type Part } from './holding.ts';
-import { lastLines } from './log-file.ts';
+import { fileSize, lastLines } from './log-file.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { startPostgres } from './postgres.ts';
 import { writePrivateJson } from './private-file.ts';
@@ -94,11 +94,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
   const { product, folder, shutdown } = start;
+  const { postgres, temporal: temporalLog, app: appLog } = folder.logs;
+  const logStarts = { postgres: fileSize(postgres), temporal: fileSize(temporalLog), app: fileSize(appLog) };
   const ends: Promise<string>[] = [];
-  const watch = (part: Part, running: { ended: Promise<void> }, logFile: string) =>
-    ends.push(
-      running.ended.then(() => `${part} ended unexpectedly (log: ${logFile}):\n${lastLines(logFile, 15).join('\n')}`),
-    );
+  const watch: Watch = (part, running) => {
+    const logFile = folder.logs[part];
+    const lines = () => lastLines(logFile, 15, logStarts[part]).join('\n');
+    ends.push(running.ended.then(() => `${part} ended unexpectedly (log: ${logFile}):\n${lines()}`));
+  };
 
   const [database, temporal] = await settleAll(start.signal, (signal) => [
     startDatabase({ ...start, signal }, watch),
@@ -107,6 +110,9 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
   ]);
   const environment = environmentOf(start, database.url, temporal.address);
   writePrivateJson(folder.connection, { pid: process.pid, environment } satisfies Connection);
+  // The app would wait for a server that ended behind its back; we do not.
+  const lost = new AbortController();
+  void Promise.race(ends).then((what) => lost.abort(new Error(what)));
   const app: RunningApp = await startApp({
     roles: product.roles,
     env: {
@@ -118,11 +124,13 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
     },
     logFile: folder.logs.app,
     onSpawn: (pid) => start.record('app', pid),
-    signal: start.signal,
+    signal: AbortSignal.any([start.signal, lost.signal]),
     ...(product.entryPoint !== undefined && { entryPoint: product.entryPoint }),
+  }).catch((error: unknown) => {
+    throw lost.signal.aborted ? lost.signal.reason : error;
   });
   shutdown.add('app', app);
-  watch('app', app, folder.logs.app);
+  watch('app', app);
   return {
     ...database.credentials,
     api: app.api,
@@ -132,7 +140,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
   };
 }
 
-type Watch = (part: Part, running: { ended: Promise<void> }, logFile: string) => void;
+type Watch = (part: Part, running: { ended: Promise<void> }) => void;
 
 async function startDatabase(
   { settings, product, folder, secrets, ports, shutdown, record, log }: Start,
@@ -149,7 +157,7 @@ async function startDatabase(
     });
     shutdown.add('postgres', postgres);
     record('postgres', postgres.pid);
-    watch('postgres', postgres, folder.logs.postgres);
+    watch('postgres', postgres);
     url = postgres.url('atelier');
   }
   return { url, credentials: await product.prepareDatabase(url, folder.credentials) };
@@ -167,7 +175,7 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
     onSpawn: (pid) => record('temporal', pid),
   });
   shutdown.add('temporal', temporal);
-  watch('temporal', temporal, folder.logs.temporal);
+  watch('temporal', temporal);
   return temporal;
 }
 

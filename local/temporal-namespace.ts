@@ -1,12 +1,11 @@
 import type { Connection } from '@temporalio/client';
 import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../src/temporal/contracts.ts';
 
 /** Closed runs stay visible this long; namespaces that the development server makes itself would forget them after a day. */
 const RETENTION = '30 days';
 
-/** Of type Keyword, of which a namespace on an SQL store has ten. */
-export const SEARCH_ATTRIBUTES = ['OrgId', 'ResourceId', 'DeliveryStatus', 'RunStatus'] as const;
-
+/** The type of all our search attributes; a namespace on an SQL store has ten of it. */
 const KEYWORD = 2;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
@@ -18,10 +17,10 @@ const ALREADY_EXISTS = 6;
 export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
   await prepareRetention(connection, namespace);
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = SEARCH_ATTRIBUTES.filter((name) => customAttributes?.[name] === undefined);
+  const missing = Object.values(searchAttributes).filter((name) => customAttributes?.[name] === undefined);
   if (missing.length === 0) return;
-  const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
-  await unless(ALREADY_EXISTS, connection.operatorService.addSearchAttributes({ namespace, searchAttributes }));
+  const added = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
+  await unless(ALREADY_EXISTS, connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added }));
 }
 
 async function prepareRetention({ workflowService }: Connection, namespace: string): Promise<void> {
