@@ -22,7 +22,7 @@ export interface RunningApp {
   /** Base URL of the HTTP API, as the process says it. */
   api: string;
   ended: Promise<void>;
-  /** TERM, on which the process drains by itself; KILL after 40 s, with `hasty` after 1.5 s. */
+  /** TERM, on which the process drains by itself; KILL after 45 s (its own limit is 40 s), with `hasty` after 1.5 s. */
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signa
   closeSync(log);
   const app = followInBackground(child);
   onSpawn?.(app.pid);
-  const stop = ({ hasty = false } = {}) => app.stop(termThenKill(hasty ? 1500 : 40_000));
+  const stop = ({ hasty = false } = {}) => app.stop(termThenKill(hasty ? 1500 : 45_000));
   const ready = Promise.withResolvers<string>();
   child.on('message', (message) => {
     const { type, api } = message as { type?: string; api?: string };

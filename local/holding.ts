@@ -41,9 +41,9 @@ export interface HoldOptions {
   signal?: AbortSignal;
 }
 
-/** The app drains by itself, up to 40 s; PostgreSQL has signals of its own. */
+/** The app drains by itself, up to 40 s, and then says why it did not; PostgreSQL has signals of its own. */
 const STOPPING: Record<Part, StopOptions> = {
-  app: termThenKill(40_000),
+  app: termThenKill(45_000),
   temporal: termThenKill(10_000),
   postgres: FAST_SHUTDOWN,
 };

@@ -1,0 +1,25 @@
+import { migrate, openDatabase } from '../src/platform/database.ts';
+import { queues } from '../src/temporal/contracts.ts';
+import { ApiKey, Organization } from '../src/tenancy/entities.ts';
+import { createKey } from '../src/tenancy/keys.ts';
+import { createOrganization, organizationExists } from '../src/tenancy/organizations.ts';
+import { prepareBundle } from '../workers/bundle.ts';
+import { type Credentials, keepCredentials } from './credentials.ts';
+import type { Product } from './stack.ts';
+
+/** The product as the local stack runs it: all roles in one process, so that they share one connection to Temporal. */
+export const product: Product = { roles: ['api', ...Object.keys(queues)], prepareBundle, prepareDatabase };
+
+async function prepareDatabase(url: string, credentialsFile: string): Promise<Credentials> {
+  const database = await openDatabase({ url, poolSize: 2, entities: [Organization, ApiKey] });
+  try {
+    await migrate(database);
+    return await keepCredentials(credentialsFile, {
+      organizationExists: (id) => organizationExists(database, id),
+      createOrganization: (input) => createOrganization(database, input),
+      createKey: (input) => createKey(database, input),
+    });
+  } finally {
+    await database.close();
+  }
+}
