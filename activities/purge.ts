@@ -1,0 +1,17 @@
+import { cancelRunsInFlight, purgeSome } from '../src/automation/purge.ts';
+import type { Database } from '../src/platform/database.ts';
+import type { TemporalClient } from '../src/temporal/client.ts';
+import type { PurgeAutomationArgs } from '../src/temporal/contracts.ts';
+import { scopeOf } from './runs.ts';
+
+export const createPurgeActivities = (database: Database, temporal: TemporalClient) => ({
+  /** @returns whether there may be more */
+  cancelRunsInFlight(purge: PurgeAutomationArgs): Promise<boolean> {
+    return cancelRunsInFlight(temporal, scopeOf(database, purge), purge.automationId);
+  },
+
+  /** @returns whether there is more */
+  purgeSome(purge: PurgeAutomationArgs): Promise<boolean> {
+    return purgeSome(scopeOf(database, purge), purge.automationId);
+  },
+});

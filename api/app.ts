@@ -1,0 +1,58 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { AppError } from '../src/platform/errors.ts';
+import type { Services } from '../src/services.ts';
+import { allowedMethods } from './allowed-methods.ts';
+import { chooseDialect } from './dialects/choose-dialect.ts';
+import { type Envelope, e1, e2 } from './envelopes.ts';
+import { requestIds } from './middleware/request-ids.ts';
+import { openApiDocument } from './openapi.ts';
+import { healthRoutes } from './routes/v1/health.ts';
+import { runRoutes } from './routes/v1/runs.ts';
+import { workflowRoutes } from './routes/v1/workflows.ts';
+import { type ApiEnv, renderError, surface, v1Surface } from './surface.ts';
+
+const e2Prefixes = ['/api/chat', '/api/agents', '/api/voice'];
+const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
+const isVersioned = (path: string) => isBelow(path, '/api/v1') || isBelow(path, '/v1');
+
+const envelopeOf = (path: string): Envelope => (e2Prefixes.some((prefix) => isBelow(path, prefix)) ? e2 : e1);
+
+/** The version as package.json says it, and the commit where the build named one. */
+export interface BuildInfo {
+  version: string;
+}
+
+/** The whole API, built and not listening: one line per prefix, and what answers where no route does. */
+export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHono<ApiEnv> {
+  const app = new OpenAPIHono<ApiEnv>();
+  app.use(requestIds(services.log));
+  app.onError((error, c) => renderError(c, error, envelopeOf(c.req.path), isVersioned(c.req.path)));
+  app.notFound((c) => {
+    const { path } = c.req;
+    const allowed = allowedMethods(app, path);
+    const failure =
+      allowed.length > 0
+        ? new AppError('method_not_allowed', `${c.req.method} is not allowed here.`, { allowed })
+        : new AppError('not_found', 'There is nothing at this path.');
+    if (allowed.length > 0) c.header('Allow', allowed.join(', '));
+    c.set('dialect', chooseDialect({ header: c.req.header('x-api-variant'), path }));
+    return renderError(c, failure, envelopeOf(path), isVersioned(path));
+  });
+
+  const v1 = surface(v1Surface);
+  v1.route('/', workflowRoutes(services));
+  v1.route('/', runRoutes(services));
+  v1.route('/', healthRoutes(services));
+  app.route('/api/v1', v1);
+  app.route('/v1', v1);
+
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'apiKey', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+  });
+  const document = openApiDocument(app, { version, publicUrl: services.env.PUBLIC_URL });
+  app.get('/openapi.json', (c) => c.json(document));
+  return app;
+}

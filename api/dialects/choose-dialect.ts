@@ -1,0 +1,43 @@
+import { invalid } from '../../src/platform/errors.ts';
+import { hasPrefix } from '../../src/platform/ids.ts';
+import type { Variant } from '../../src/tenancy/keys.ts';
+import type { Dialect } from './dialect.ts';
+import { variantA } from './variant-a.ts';
+import { variantB } from './variant-b.ts';
+
+const dialects: Record<Variant, Dialect> = { A: variantA, B: variantB };
+
+/** Everything that a request says about its dialect, as far as it has been read. */
+export interface DialectSigns {
+  /** Header X-API-Variant. */
+  header?: string | undefined;
+  path: string;
+  /** The body of `execute`, once it was read. */
+  executeBody?: unknown;
+  /** The setting of the caller's key, once it is known. */
+  keyVariant?: Variant | undefined;
+}
+
+const isVariant = (text: string): text is Variant => text === 'A' || text === 'B';
+
+function fromBody(body: unknown): Variant | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  if ('inputs' in body || 'async' in body) return 'B';
+  return 'input' in body || 'variables' in body ? 'A' : undefined;
+}
+
+const pathSaysB = (path: string) =>
+  path.split('/').some((part) => hasPrefix('workflow', part) || hasPrefix('run', part));
+
+/** First hit wins: header, then a prefixed id in the path, then the body of `execute`, then the key's own setting. */
+export function chooseDialect({ header, path, executeBody, keyVariant }: DialectSigns): Dialect {
+  if (header !== undefined && isVariant(header)) return dialects[header];
+  if (pathSaysB(path)) return dialects.B;
+  return dialects[fromBody(executeBody) ?? keyVariant ?? 'A'];
+}
+
+/** @throws AppError validation_error */
+export function checkVariantHeader(header: string | undefined): void {
+  if (header === undefined || isVariant(header)) return;
+  throw invalid([{ path: 'X-API-Variant', message: 'Expected A or B.' }]);
+}

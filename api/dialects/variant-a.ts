@@ -1,0 +1,90 @@
+import type { AutomationSummary, Page } from '../../src/automation/automations.ts';
+import type { RunStatus } from '../../src/automation/core/run-status.ts';
+import type { Step } from '../../src/automation/core/steps.ts';
+import { asText } from '../../src/automation/core/template.ts';
+import type { RunSummary } from '../../src/automation/runs.ts';
+import { parseId } from '../../src/platform/ids.ts';
+import { e1 } from '../envelopes.ts';
+import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
+
+const statusWords = {
+  queued: 'PENDING',
+  running: 'RUNNING',
+  completed: 'COMPLETED',
+  failed: 'FAILED',
+  cancelled: 'CANCELLED',
+} as const satisfies Record<RunStatus, string>;
+
+const status = (of: RunStatus) => statusWords[of];
+
+const summary = (workflow: AutomationSummary) => ({
+  id: workflow.id,
+  name: workflow.name,
+  description: workflow.description,
+  isActive: workflow.state === 'active',
+  totalRuns: workflow.totalRuns,
+  createdAt: workflow.createdAt.toISOString(),
+  updatedAt: workflow.updatedAt.toISOString(),
+});
+
+const runSummary = (run: RunSummary) => ({
+  id: run.id,
+  status: status(run.status),
+  input: { input: run.input, variables: run.variables },
+  output: run.output,
+  error: run.error?.message ?? null,
+  tokensUsed: run.tokensUsed,
+  durationMs: run.durationMs,
+  createdAt: run.createdAt.toISOString(),
+});
+
+const pagination = ({ items, total, limit, offset }: Page<unknown>) => ({
+  total,
+  limit,
+  offset,
+  hasMore: offset + items.length < total,
+});
+
+const step = (of: Step) => ({ ...of });
+
+/** The formal contract of the v1 workflow API: uuids, upper-case statuses, a pagination object. */
+export const variantA: Dialect = {
+  variant: 'A',
+  defaultLimit: 50,
+
+  readExecution: (body) => readExecution(body, true),
+
+  id: (_, uuid) => uuid,
+  errorCode: ({ code }) => code,
+  facts: (facts) => mapIdFacts(facts, (kind, text) => parseId(kind, text) ?? text),
+  envelope: () => e1,
+
+  workflowSummary: summary,
+  workflowDetail: (workflow) => ({
+    ...summary(workflow),
+    aiModel: workflow.aiModel,
+    aiProvider: workflow.aiProvider,
+    steps: workflow.steps.map(step),
+    config: workflow.config,
+  }),
+  workflowChange: (workflow) => ({
+    id: workflow.id,
+    name: workflow.name,
+    description: workflow.description,
+    isActive: workflow.state === 'active',
+    aiModel: workflow.aiModel,
+    updatedAt: workflow.updatedAt.toISOString(),
+  }),
+  workflowList: (page) => ({ workflows: page.items.map(summary), pagination: pagination(page) }),
+  runList: (page) => ({ runs: page.items.map(runSummary), pagination: pagination(page) }),
+  runDetail: (run) => ({ ...runSummary(run), workflowId: run.automationId, workflowName: run.automationName }),
+
+  executed: (run) => ({
+    runId: run.id,
+    status: status(run.status),
+    output: run.output === null ? null : asText(run.output.result),
+    tokensUsed: run.tokensUsed,
+    durationMs: run.durationMs,
+  }),
+  accepted: ({ runId }) => ({ runId, status: 'RUNNING' }),
+};

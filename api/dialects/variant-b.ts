@@ -1,0 +1,129 @@
+import type { AutomationSummary, Page } from '../../src/automation/automations.ts';
+import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
+import type { ErrorCode } from '../../src/platform/errors.ts';
+import { parseId, prefixed } from '../../src/platform/ids.ts';
+import { e1, e3 } from '../envelopes.ts';
+import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
+
+const ownCodes: Partial<Record<ErrorCode, string>> = {
+  not_found: 'RESOURCE_NOT_FOUND',
+  workflow_not_found: 'RESOURCE_NOT_FOUND',
+  run_not_found: 'RESOURCE_NOT_FOUND',
+  rate_limit_exceeded: 'RATE_LIMITED',
+  workflow_inactive: 'workflow_disabled',
+};
+
+const inE3: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
+
+const summary = (workflow: AutomationSummary) => ({
+  id: prefixed('workflow', workflow.id),
+  name: workflow.name,
+  description: workflow.description,
+  status: workflow.state,
+  totalRuns: workflow.totalRuns,
+  createdAt: workflow.createdAt.toISOString(),
+  updatedAt: workflow.updatedAt.toISOString(),
+});
+
+const flat = ({ total, limit, offset }: Page<unknown>) => ({ total, limit, offset });
+
+/** Leaves out what is not known yet. */
+const known = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as {
+    [Name in keyof Fields]?: NonNullable<Fields[Name]>;
+  };
+
+const finishedAt = (run: RunSummary, status: RunSummary['status']) =>
+  run.status === status ? run.finishedAt?.toISOString() : undefined;
+
+const runSummary = (run: RunSummary) => ({
+  runId: prefixed('run', run.id),
+  workflowId: prefixed('workflow', run.automationId),
+  status: run.status,
+  progress: run.progress,
+  ...known({
+    currentStep: run.currentStep,
+    startedAt: run.startedAt?.toISOString(),
+    completedAt: finishedAt(run, 'completed'),
+    failedAt: finishedAt(run, 'failed'),
+    cancelledAt: finishedAt(run, 'cancelled'),
+    duration: run.durationMs,
+    output: run.output,
+    error: run.error,
+  }),
+});
+
+const stepResult = (result: RunDetail['stepResults'][number]) => ({
+  stepId: result.stepId,
+  name: result.name ?? result.stepId,
+  status: result.status,
+  attempts: result.attempts,
+  warnings: result.warnings,
+  ...known({
+    duration: result.durationMs,
+    output: result.output,
+    provider: result.provider,
+    model: result.model,
+    tokensUsed: result.tokensUsed,
+    error: result.error,
+  }),
+});
+
+/** The reference guides of the same API: prefixed ids, lower-case statuses, flat pages. */
+export const variantB: Dialect = {
+  variant: 'B',
+  defaultLimit: 20,
+
+  readExecution: (body) => {
+    const nothing = body.inputs === undefined && body.input === undefined && body.variables === undefined;
+    return readExecution(nothing ? { ...body, inputs: {} } : body, false);
+  },
+
+  id: prefixed,
+  errorCode: (error) => {
+    if (error.code === 'unauthorized') return String(error.facts?.reason);
+    return ownCodes[error.code] ?? error.code.toUpperCase();
+  },
+  facts: (facts) =>
+    mapIdFacts(facts, (kind, text) => {
+      const uuid = parseId(kind, text);
+      return uuid ? prefixed(kind, uuid) : text;
+    }),
+  envelope: ({ code }) => (inE3.includes(code) ? e3 : e1),
+
+  workflowSummary: summary,
+  workflowDetail: (workflow, webhookUrl) => ({
+    ...summary(workflow),
+    aiModel: workflow.aiModel,
+    aiProvider: workflow.aiProvider,
+    steps: workflow.steps.map((step) => ({ ...step, type: step.type === 'prompt' ? 'ai_chat' : step.type })),
+    config: workflow.config,
+    inputs: workflow.inputs,
+    webhookUrl,
+  }),
+  workflowChange: (workflow) => ({
+    id: prefixed('workflow', workflow.id),
+    name: workflow.name,
+    description: workflow.description,
+    status: workflow.state,
+    aiModel: workflow.aiModel,
+    updatedAt: workflow.updatedAt.toISOString(),
+  }),
+  workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
+  runList: (page) => ({ runs: page.items.map(runSummary), ...flat(page) }),
+  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult) }),
+
+  executed: (run) => ({
+    runId: prefixed('run', run.id),
+    workflowId: prefixed('workflow', run.automationId),
+    status: run.status,
+    duration: run.durationMs,
+    output: run.output,
+  }),
+  accepted: ({ runId, automationId }) => ({
+    runId: prefixed('run', runId),
+    workflowId: prefixed('workflow', automationId),
+    status: 'running',
+    message: 'Workflow execution started',
+  }),
+};

@@ -1,0 +1,36 @@
+import type { AppError } from '../src/platform/errors.ts';
+import { errorStatus } from './error-status.ts';
+
+/** What a failure needs from the request that it belongs to. */
+export interface ErrorRendering {
+  requestId: string;
+  /** The code as the request's dialect spells it. */
+  code: string;
+  /** The facts with ids in the dialect's form. */
+  facts: Record<string, unknown> | undefined;
+}
+
+/** The three envelopes of the published interface. Each is one function from a failure to a body. */
+export type Envelope = (error: AppError, rendering: ErrorRendering) => object;
+
+export const success = <Data>(data: Data) => ({ success: true as const, data });
+
+/** v1 and studio. */
+export const e1: Envelope = (error, { requestId, code, facts }) => ({
+  success: false,
+  error: { code, message: error.message, ...(facts && { details: facts }), requestId },
+});
+
+/** Chat, agents and voice. */
+export const e2: Envelope = (error) => ({ success: false, error: error.message });
+
+/** Authentication and rate limits in dialect B. */
+export const e3: Envelope = (error, { code, facts }) => ({
+  error: {
+    code,
+    message: error.message,
+    ...(typeof facts?.retryAfter === 'number' && { retryAfter: facts.retryAfter }),
+  },
+});
+
+export const statusOf = (error: AppError) => errorStatus[error.code];

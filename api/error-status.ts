@@ -1,0 +1,25 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ErrorCode } from '../src/platform/errors.ts';
+
+/** The one table from what went wrong to how HTTP says it. The type makes it exhaustive. */
+export const errorStatus: Record<ErrorCode, ContentfulStatusCode> = {
+  validation_error: 400,
+  workflow_inactive: 400,
+  unauthorized: 401,
+  insufficient_credits: 402,
+  forbidden: 403,
+  not_found: 404,
+  workflow_not_found: 404,
+  run_not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  idempotency_in_progress: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  ai_provider_error: 500,
+  internal_error: 500,
+  service_unavailable: 503,
+  provider_not_configured: 503,
+};

@@ -1,0 +1,36 @@
+import { z } from '@hono/zod-openapi';
+import { invalid } from '../src/platform/errors.ts';
+import { fingerprintOf, type IdempotencyClaim, idempotencyKeyPattern } from '../src/platform/idempotency.ts';
+import { parseId } from '../src/platform/ids.ts';
+import type { ApiContext } from './surface.ts';
+
+export const idempotencyHeader = z.object({
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .openapi({
+      param: { name: 'Idempotency-Key', in: 'header' },
+      description: 'Up to 255 characters. The same key and body within 24 hours give the first answer again.',
+    }),
+});
+
+const prefix = /^(?:\/api)?\/v1\//;
+
+/** `/v1` and `/api/v1` are one place, and so are a workflow's two ids. */
+const canonicalPath = (path: string) =>
+  path
+    .replace(prefix, '/api/v1/')
+    .split('/')
+    .map((part) => parseId('workflow', part) ?? part)
+    .join('/');
+
+/** What a request's Idempotency-Key is bound to, when it has one. @throws AppError validation_error */
+export async function readIdempotency(c: ApiContext): Promise<IdempotencyClaim | undefined> {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return undefined;
+  if (!idempotencyKeyPattern.test(key)) {
+    throw invalid([{ path: 'Idempotency-Key', message: 'Expected 1 to 255 printable characters.' }]);
+  }
+  const body = await c.req.json();
+  return { method: c.req.method, path: canonicalPath(c.req.path), key, fingerprint: fingerprintOf(body) };
+}

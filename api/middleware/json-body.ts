@@ -1,0 +1,69 @@
+import { createMiddleware } from 'hono/factory';
+import { AppError, invalid } from '../../src/platform/errors.ts';
+import { chooseDialect } from '../dialects/choose-dialect.ts';
+import { scanJson } from '../json-scan.ts';
+import type { ApiContext, ApiEnv } from '../surface.ts';
+
+const maxBytes = 1024 * 1024;
+const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
+
+const unsupported = (message: string) => new AppError('unsupported_media_type', message);
+const tooLarge = () => new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes });
+
+/** Reads at most `maxBytes`, whatever Content-Length says. @throws AppError payload_too_large */
+async function readBytes(c: ApiContext): Promise<Buffer> {
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of c.req.raw.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw invalid([{ path: '', message: 'The body is not valid UTF-8.' }]);
+  }
+}
+
+function parse(text: string): unknown {
+  const problem = scanJson(text);
+  if (problem) throw invalid([{ path: '', message: problem }]);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid([{ path: '', message: 'The body is not valid JSON.' }]);
+  }
+}
+
+export interface JsonBodyOptions {
+  /** An absent body then reads as `{}`. */
+  optional?: boolean;
+  /** On `execute` the body has a say in the dialect. */
+  choosesDialect?: boolean;
+}
+
+/** Reads, limits and checks a JSON body before any schema sees it. */
+export const jsonBody = ({ optional = false, choosesDialect = false }: JsonBodyOptions = {}) =>
+  createMiddleware<ApiEnv>(async (c, next) => {
+    if (c.req.header('content-encoding')) throw unsupported('Content-Encoding is not accepted.');
+    const type = c.req.header('content-type');
+    if (type !== undefined && !jsonType.test(type)) throw unsupported('Send the body as application/json.');
+    const bytes = await readBytes(c);
+    if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
+    const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
+    const body = parse(text);
+    // The validator asks the request for its body and gets what was read here. The cache holds promises, whatever its
+    // declared type says.
+    c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
+    if (choosesDialect) {
+      const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
+      c.set('dialect', chooseDialect({ ...signs, executeBody: body, keyVariant: c.get('caller').variant }));
+    }
+    await next();
+  });

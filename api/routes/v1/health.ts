@@ -1,0 +1,28 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Services } from '../../../src/services.ts';
+import { planNames } from '../../../src/tenancy/core/plans.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { failures, plainAnswer } from '../../schemas/answers.ts';
+import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+
+const keyHealth = z
+  .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
+  .openapi('KeyHealth');
+
+export function healthRoutes({ database }: Services): OpenAPIHono<ApiEnv> {
+  const health = createRoute({
+    method: 'get',
+    path: '/health',
+    tags: ['Operations'],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    summary: 'Verify a key',
+    middleware: [requireKey(database)] as const,
+    responses: { 200: plainAnswer('The key is good.', keyHealth), ...failures() },
+  });
+  const routes = surface(v1Surface);
+  routes.openapi(health, (c) => {
+    const { organizationName, plan } = c.get('caller');
+    return c.json({ status: 'healthy' as const, organization: organizationName, plan }, 200);
+  });
+  return routes;
+}

@@ -1,0 +1,35 @@
+import { z } from '@hono/zod-openapi';
+
+const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
+
+/** Query parameters are texts; a repeated one arrives as an array and is refused. */
+const integerInQuery = (minimum: number, maximum: number, expectation: string) =>
+  z
+    .string()
+    .transform(integer)
+    .refine((value) => value >= minimum && value <= maximum, expectation)
+    .optional();
+
+export const pageQuery = {
+  limit: integerInQuery(1, 100, 'Expected an integer from 1 to 100.').openapi({
+    param: { name: 'limit', in: 'query' },
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    description: 'Default 50 in dialect A, 20 in dialect B.',
+  }),
+  // Past this nobody pages, and PostgreSQL's integers end a little further on.
+  offset: integerInQuery(0, 2_000_000_000, 'Expected an integer of at least 0.').openapi({
+    param: { name: 'offset', in: 'query' },
+    type: 'integer',
+    minimum: 0,
+    maximum: 2_000_000_000,
+    description: 'Default 0.',
+  }),
+};
+
+export const paginationSchema = z
+  .object({ total: z.int(), limit: z.int(), offset: z.int(), hasMore: z.boolean() })
+  .openapi('Pagination');
+
+export const flatPage = { total: z.int(), limit: z.int(), offset: z.int() };

@@ -1,0 +1,124 @@
+import { z } from '@hono/zod-openapi';
+import { automationStates } from '../../src/automation/automations.ts';
+import { inputTypes } from '../../src/automation/core/inputs.ts';
+import { maxSteps, providers, stepIdPattern } from '../../src/automation/core/steps.ts';
+import { flatPage, paginationSchema } from './pagination.ts';
+
+/** Counts characters as people do, not UTF-16 units: 100 emoji are 100 characters. */
+const text = (maximum: number) =>
+  z
+    .string()
+    .refine((value) => [...value].length <= maximum, `Expected at most ${maximum} characters.`)
+    .openapi({ type: 'string', maxLength: maximum });
+
+const name = text(100)
+  .refine((value) => value.trim() !== '', 'Expected at least one character that is not a space.')
+  .openapi({ type: 'string', minLength: 1, maxLength: 100 });
+
+const freeForm = z.record(z.string(), z.unknown());
+const modelName = text(200).refine((value) => value.trim() !== '', 'Expected the name of a model.');
+
+const pendingKinds = ['condition', 'transform'];
+
+const stepInput = z
+  .object({
+    id: z
+      .string()
+      .regex(stepIdPattern, 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.'),
+    type: z
+      .enum(['prompt', 'ai_chat', 'condition', 'transform'])
+      .refine((type) => !pendingKinds.includes(type), 'Steps of this type cannot be run yet.'),
+    name: text(200).optional(),
+    prompt: z.string().optional().openapi({ description: 'Template with {{input}}, {{name}}, {{steps.<id>.output}}.' }),
+    provider: z.enum(providers).optional(),
+    model: modelName.optional(),
+    system: z.string().optional(),
+    temperature: z.number().min(0).max(1).optional(),
+    maxTokens: z.int().min(1).max(1_000_000).optional(),
+  })
+  // Only the published kinds that run are stored; `ai_chat` is the other dialect's word for `prompt`.
+  .transform(({ type: _, ...step }) => ({ ...step, type: 'prompt' as const }))
+  .openapi('WorkflowStepInput');
+
+const inputDefinition = z
+  .object({
+    name: text(100).refine((value) => value.trim() !== '', 'Expected a name.'),
+    type: z.enum(inputTypes),
+    required: z.boolean(),
+    default: z.unknown().optional(),
+    description: text(500).optional(),
+  })
+  .openapi('InputDefinition');
+
+const writable = {
+  name,
+  description: text(500).nullable(),
+  steps: z.array(stepInput).max(maxSteps, `Expected at most ${maxSteps} steps.`),
+  config: freeForm,
+  inputs: z.array(inputDefinition).max(100),
+  aiModel: modelName,
+  aiProvider: z.enum(providers),
+  isActive: z.boolean(),
+  status: z.enum(automationStates).openapi({ description: 'Dialect B; wins over isActive.' }),
+};
+
+export const newWorkflowSchema = z.object({ ...z.object(writable).partial().shape, name }).openapi('NewWorkflow', {
+  example: {
+    name: 'Summarize',
+    steps: [{ id: 'summarize', type: 'prompt', prompt: 'Summarize in {{style}} style: {{input}}' }],
+  },
+});
+export type NewWorkflowBody = z.output<typeof newWorkflowSchema>;
+
+export const workflowChangeSchema = z.object(writable).partial().openapi('WorkflowChange');
+export type WorkflowChangeBody = z.output<typeof workflowChangeSchema>;
+
+const common = {
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  totalRuns: z.int(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+};
+
+const stateA = { isActive: z.boolean() };
+const stateB = { status: z.enum(automationStates) };
+
+const summaryA = z.object({ ...common, ...stateA }).openapi('WorkflowA');
+const summaryB = z.object({ ...common, ...stateB }).openapi('WorkflowB');
+
+const stepView = <Type extends string>(type: Type) =>
+  z.looseObject({ id: z.string(), type: z.literal(type), prompt: z.string().optional(), name: z.string().optional() });
+
+const definition = { aiModel: z.string(), aiProvider: z.enum(providers), config: freeForm };
+const detailA = z
+  .object({ ...common, ...stateA, ...definition, steps: z.array(stepView('prompt')) })
+  .openapi('WorkflowDetailA');
+const detailB = z
+  .object({
+    ...common,
+    ...stateB,
+    ...definition,
+    steps: z.array(stepView('ai_chat')),
+    inputs: z.array(inputDefinition),
+    webhookUrl: z.url(),
+  })
+  .openapi('WorkflowDetailB');
+
+const { createdAt: _, totalRuns: __, ...changed } = common;
+const changeA = z.object({ ...changed, ...stateA, aiModel: z.string() }).openapi('ChangedWorkflowA');
+const changeB = z.object({ ...changed, ...stateB, aiModel: z.string() }).openapi('ChangedWorkflowB');
+
+export const workflowSummarySchema = z.union([summaryA, summaryB]);
+export const workflowDetailSchema = z.union([detailA, detailB]);
+export const changedWorkflowSchema = z.union([changeA, changeB]);
+export const workflowListSchema = z.union([
+  z.object({ workflows: z.array(summaryA), pagination: paginationSchema }),
+  z.object({ workflows: z.array(summaryB), ...flatPage }),
+]);
+
+export type WorkflowSummaryAnswer = z.input<typeof workflowSummarySchema>;
+export type WorkflowDetailAnswer = z.input<typeof workflowDetailSchema>;
+export type ChangedWorkflowAnswer = z.input<typeof changedWorkflowSchema>;
+export type WorkflowListAnswer = z.input<typeof workflowListSchema>;

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import packageJson from '../package.json' with { type: 'json' };
+import type { Services } from '../src/services.ts';
+import { buildApp } from './app.ts';
+
+/** A request whose headers or body do not arrive in this time is cut. */
+const arrivalMs = 30_000;
+/** Longer than clients and proxies keep a connection, so that it is never closed under a request. */
+const keepAliveMs = 75_000;
+
+export interface ApiServer {
+  port: number;
+  /** Stops accepting, answers what is in flight, and resolves when the last connection is gone. */
+  stop(): Promise<void>;
+}
+
+/** Serves the API on HOST and PORT; port 0 takes any free one. */
+export async function startApiServer(services: Services): Promise<ApiServer> {
+  const { env, draining } = services;
+  const app = buildApp(services, { version: packageJson.version });
+  const server = createServer(
+    {
+      requestTimeout: arrivalMs,
+      headersTimeout: arrivalMs,
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: 5_000,
+    },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+  );
+  server.listen(env.PORT, env.HOST);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return {
+    port: address.port,
+    async stop() {
+      draining.abort();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { AppError, invalid } from '../src/platform/errors.ts';
+import type { Log } from '../src/platform/log.ts';
+import type { Scope } from '../src/platform/scope.ts';
+import type { Caller } from '../src/tenancy/authenticate.ts';
+import { chooseDialect } from './dialects/choose-dialect.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { type Envelope, e1, statusOf } from './envelopes.ts';
+
+/** What middleware leaves for handlers. */
+export interface ApiEnv {
+  Variables: {
+    requestId: string;
+    correlationId: string;
+    log: Log;
+    dialect: Dialect;
+    caller: Caller;
+    scope: Scope;
+  };
+}
+
+export type ApiContext = Context<ApiEnv>;
+
+/** A failure that nobody expected becomes one that says nothing of its cause. */
+function expected(error: Error, log: Log): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof HTTPException) {
+    if (error.status === 415) return new AppError('unsupported_media_type', 'Send the body as application/json.');
+    if (error.status === 413) return new AppError('payload_too_large', 'The body is too large.');
+    if (error.status === 400) return invalid([{ path: '', message: 'The body is not valid JSON.' }]);
+  }
+  log.error({ err: error }, 'a request failed unexpectedly');
+  return new AppError('internal_error', 'Something went wrong on our side.');
+}
+
+/** Answers a failure in the surface's envelope and in the request's dialect, where the surface has dialects. */
+export function renderError(c: ApiContext, error: Error, envelope: Envelope, dialects: boolean): Response {
+  const failure = expected(error, c.get('log'));
+  const dialect = dialects ? (c.get('dialect') ?? chooseDialect({ path: c.req.path })) : undefined;
+  const facts = failure.facts && (dialect?.facts(failure.facts) ?? failure.facts);
+  const rendering = { requestId: c.get('requestId'), code: dialect?.errorCode(failure) ?? failure.code, facts };
+  const { retryAfter } = failure.facts ?? {};
+  if (typeof retryAfter === 'number') c.header('Retry-After', String(retryAfter));
+  if (failure.code === 'service_unavailable' && retryAfter === undefined) c.header('Retry-After', '1');
+  if (failure.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
+  return c.json((dialect?.envelope(failure) ?? envelope)(failure, rendering), statusOf(failure));
+}
+
+export interface SurfaceOptions {
+  envelope: Envelope;
+  /** Whether the two variants exist below this surface. */
+  dialects: boolean;
+}
+
+/** A part of the API whose every failure, its middleware's and validators' included, comes in one envelope. */
+export function surface({ envelope, dialects }: SurfaceOptions): OpenAPIHono<ApiEnv> {
+  const app = new OpenAPIHono<ApiEnv>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      throw invalid(result.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
+    },
+  });
+  app.onError((error, c) => renderError(c, error, envelope, dialects));
+  return app;
+}
+
+/** The surface of the versioned API. */
+export const v1Surface: SurfaceOptions = { envelope: e1, dialects: true };

@@ -1,0 +1,193 @@
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import { OutboxEntry } from '../platform/entities.ts';
+import { invalid, workflowNotFound } from '../platform/errors.ts';
+import { newId, parseId } from '../platform/ids.ts';
+import { outboxEntry } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
+import { findStepProblems, type Provider, type Step } from './core/steps.ts';
+import { Automation, Definition } from './entities.ts';
+
+export const automationStates = ['active', 'draft', 'archived'] as const;
+export type AutomationState = (typeof automationStates)[number];
+
+/** What a run pins. */
+export interface DefinitionFields {
+  aiProvider: Provider;
+  aiModel: string;
+  steps: Step[];
+  config: Record<string, unknown>;
+  inputs: InputDefinition[];
+}
+
+export interface NewAutomation extends DefinitionFields {
+  name: string;
+  description: string | null;
+  state: AutomationState;
+}
+
+export type AutomationChange = { [Field in keyof NewAutomation]?: NewAutomation[Field] | undefined };
+
+export interface AutomationSummary {
+  id: string;
+  name: string;
+  description: string | null;
+  state: AutomationState;
+  aiModel: string;
+  totalRuns: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type AutomationDetail = AutomationSummary & DefinitionFields;
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+const detail = (automation: Automation, definition: Definition): AutomationDetail => ({
+  id: automation.id,
+  name: automation.name,
+  description: automation.description ?? null,
+  state: automation.state as AutomationState,
+  totalRuns: automation.totalRuns,
+  createdAt: automation.createdAt,
+  updatedAt: automation.updatedAt,
+  aiProvider: definition.aiProvider as Provider,
+  aiModel: definition.aiModel,
+  steps: definition.steps,
+  config: definition.config,
+  inputs: definition.inputs,
+});
+
+function check({ steps = [], inputs = [] }: AutomationChange): void {
+  const problems = [
+    ...findStepProblems(steps).map(({ path, message }) => ({ path: `steps.${path}`, message })),
+    ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
+  ];
+  if (problems.length > 0) throw invalid(problems);
+}
+
+function addDefinition(em: EntityManager, scope: Scope, automationId: string, fields: DefinitionFields): Definition {
+  const { aiProvider, aiModel, steps, config, inputs } = fields;
+  const definition = em.create(Definition, {
+    id: newId(),
+    ...scope.tenant,
+    automationId,
+    aiProvider,
+    aiModel,
+    steps,
+    config,
+    inputs,
+    createdAt: new Date(),
+  });
+  em.persist(definition);
+  return definition;
+}
+
+/** @throws AppError validation_error */
+export async function createAutomation(scope: Scope, input: NewAutomation): Promise<AutomationDetail> {
+  check(input);
+  return scope.em.transactional(async (em) => {
+    const id = newId();
+    const now = new Date();
+    const definition = addDefinition(em, scope, id, input);
+    const automation = em.create(Automation, {
+      id,
+      ...scope.tenant,
+      name: input.name,
+      description: input.description,
+      state: input.state,
+      definitionId: definition.id,
+      totalRuns: 0,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    });
+    em.persist(automation);
+    return detail(automation, definition);
+  });
+}
+
+const findDetail = statement<AutomationDetail>(
+  'automation.detail',
+  `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
+          a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs
+     from automation a join definition d on d.id = a.definition_id
+    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
+);
+
+/** `id` in either form. @throws AppError workflow_not_found */
+export async function getAutomation(scope: Scope, id: string): Promise<AutomationDetail> {
+  const uuid = parseId('workflow', id);
+  const found = uuid && (await scope.one(findDetail, uuid));
+  if (!found) throw workflowNotFound(id);
+  return found;
+}
+
+/** Newest first. `states` absent means all. */
+export async function listAutomations(
+  scope: Scope,
+  { states, limit, offset }: { states?: AutomationState[]; limit: number; offset: number },
+): Promise<Page<AutomationSummary>> {
+  const where: FilterQuery<Automation> = { deletedAt: null, ...(states && { state: { $in: states } }) };
+  const [automations, total] = await scope.em.findAndCount(Automation, where, {
+    orderBy: { createdAt: 'desc', id: 'desc' },
+    limit,
+    offset,
+  });
+  const definitions = await scope.em.find(Definition, {
+    id: { $in: automations.map(({ definitionId }) => definitionId) },
+  });
+  const byId = new Map(definitions.map((definition) => [definition.id, definition]));
+  const items = automations.map((automation) => detail(automation, byId.get(automation.definitionId)!));
+  return { items, total, limit, offset };
+}
+
+/** Locks the row, so that two changes at once happen one after the other and neither is lost. */
+async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
+  const uuid = parseId('workflow', id);
+  const found = uuid && (await em.findOne(Automation, { id: uuid, deletedAt: null }, { lockMode: 4 }));
+  if (!found) throw workflowNotFound(id);
+  return found;
+}
+
+/**
+ * Changes only what is given. What a run pins is never changed in place: runs in flight keep what they started with.
+ * @throws AppError workflow_not_found, validation_error
+ */
+export async function updateAutomation(scope: Scope, id: string, change: AutomationChange): Promise<AutomationDetail> {
+  check(change);
+  return scope.em.transactional(async (em) => {
+    const automation = await lockAutomation(em, id);
+    let definition = await em.findOneOrFail(Definition, { id: automation.definitionId });
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    if (given.length === 0) return detail(automation, definition);
+    const fields = { ...detail(automation, definition), ...Object.fromEntries(given) } as NewAutomation;
+    if (given.some(([name]) => name in definition)) definition = addDefinition(em, scope, automation.id, fields);
+    automation.name = fields.name;
+    automation.description = fields.description;
+    automation.state = fields.state;
+    automation.definitionId = definition.id;
+    automation.updatedAt = new Date();
+    return detail(automation, definition);
+  });
+}
+
+/**
+ * Removes a workflow and its history from every read at once. Runs in flight are cancelled and rows purged behind it,
+ * which the outbox entry owes.
+ * @returns the canonical id. @throws AppError workflow_not_found
+ */
+export async function deleteAutomation(scope: Scope, id: string): Promise<string> {
+  return scope.em.transactional(async (em) => {
+    const automation = await lockAutomation(em, id);
+    automation.deletedAt = new Date();
+    em.persist(em.create(OutboxEntry, outboxEntry(scope, 'automation.purge', automation.id)));
+    return automation.id;
+  });
+}

@@ -1,0 +1,60 @@
+export const inputTypes = ['string', 'number', 'boolean', 'object', 'array'] as const;
+export type InputType = (typeof inputTypes)[number];
+
+/** What a workflow says of one of its inputs. */
+export interface InputDefinition {
+  name: string;
+  type: InputType;
+  required: boolean;
+  default?: unknown;
+  description?: string | undefined;
+}
+
+function typeOf(value: unknown): InputType | 'null' {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as InputType;
+}
+
+export interface InputProblem {
+  path: string;
+  message: string;
+}
+
+/**
+ * The variables a run starts with: what the caller gave, and defaults for what it left out. Unknown ones are kept.
+ * Problems have paths of the form `inputs.<name>`.
+ */
+export function resolveInputs(
+  definitions: readonly InputDefinition[],
+  given: Record<string, unknown>,
+): { variables: Record<string, unknown>; problems: InputProblem[] } {
+  const variables = { ...given };
+  const problems: InputProblem[] = [];
+  for (const { name, type, required, default: fallback } of definitions) {
+    const path = `inputs.${name}`;
+    if (Object.hasOwn(given, name)) {
+      const actual = typeOf(given[name]);
+      if (actual !== type) problems.push({ path, message: `Expected ${type}, got ${actual}.` });
+    } else if (fallback !== undefined) {
+      variables[name] = fallback;
+    } else if (required) {
+      problems.push({ path, message: 'This input is required.' });
+    }
+  }
+  return { variables, problems };
+}
+
+/** Problems of the definitions themselves: names used twice, defaults of another type. Paths are below `inputs`. */
+export function findDefinitionProblems(definitions: readonly InputDefinition[]): InputProblem[] {
+  const seen = new Set<string>();
+  return definitions.flatMap(({ name, type, default: fallback }, index) => {
+    const problems: InputProblem[] = [];
+    if (seen.has(name)) problems.push({ path: `${index}.name`, message: `The name "${name}" is used twice.` });
+    seen.add(name);
+    if (fallback !== undefined && typeOf(fallback) !== type) {
+      problems.push({ path: `${index}.default`, message: `Expected ${type}, got ${typeOf(fallback)}.` });
+    }
+    return problems;
+  });
+}

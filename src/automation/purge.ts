@@ -1,0 +1,76 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+
+// Batches are small enough that no statement comes near its time limit and no lock is held for long.
+const cancelBatch = 100;
+const purgeBatch = 5_000;
+
+const findPlan = statement<{ plan: PlanName }>(
+  'purge.plan',
+  `select o.plan from organization o
+    where o.id = $1 and exists (select from automation a where a.organization_id = $1 and a.environment = $2
+                                   and a.id = $3 and a.deleted_at is not null)`,
+);
+
+/** Hands the purge of a deleted workflow to Temporal; nothing to do when it is purged already. */
+export async function launchPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
+  const owner = await scope.one(findPlan, automationId);
+  if (!owner) return;
+  const fairness = { key: scope.tenant.organizationId, weight: plans[owner.plan].fairnessWeight };
+  await temporal.startPurge({ ...scope.tenant, correlationId: scope.correlationId, automationId }, fairness);
+}
+
+const findInFlight = statement<{ id: string }>(
+  'purge.in_flight',
+  `select id from run where organization_id = $1 and environment = $2 and automation_id = $3
+      and status in ('queued', 'running') order by number limit $4`,
+);
+
+const markCancelled = statement(
+  'purge.mark_cancelled',
+  `update run set status = 'cancelled', finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = any($3) and status in ('queued', 'running')`,
+);
+
+/**
+ * Cancels some of a deleted workflow's runs in flight. Asked first and marked then: a crash in between asks again,
+ * the other order would forget to ask.
+ * @returns whether there may be more
+ */
+export async function cancelRunsInFlight(
+  temporal: TemporalClient,
+  scope: Scope,
+  automationId: string,
+): Promise<boolean> {
+  const inFlight = (await scope.rows(findInFlight, automationId, cancelBatch)).map(({ id }) => id);
+  await Promise.all(inFlight.map((id) => temporal.cancelRun(id)));
+  await scope.rows(markCancelled, inFlight);
+  return inFlight.length > 0;
+}
+
+const purgeRuns = statement<{ count: number }>(
+  'purge.runs',
+  `with batch as (select id from run where organization_id = $1 and environment = $2 and automation_id = $3 limit $4),
+        steps as (delete from run_step where run_id in (select id from batch)),
+        owed as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
+        claims as (delete from idempotency where organization_id = $1 and environment = $2
+                      and resource_id in (select id from batch)),
+        gone as (delete from run where id in (select id from batch) returning id)
+   select count(*)::int as count from gone`,
+);
+
+const purgeAutomationRows = statement(
+  'purge.automation',
+  `with definitions as (delete from definition where organization_id = $1 and environment = $2 and automation_id = $3)
+   delete from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is not null`,
+);
+
+/** Deletes some of a deleted workflow's rows, and at last its own. @returns whether there is more */
+export async function purgeSome(scope: Scope, automationId: string): Promise<boolean> {
+  const purged = await scope.one(purgeRuns, automationId, purgeBatch);
+  if (purged!.count > 0) return true;
+  await scope.rows(purgeAutomationRows, automationId);
+  return false;
+}

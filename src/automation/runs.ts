@@ -1,0 +1,131 @@
+import { runNotFound, workflowNotFound } from '../platform/errors.ts';
+import { parseId } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { Page } from './automations.ts';
+import { progressOf, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
+import type { Warning } from './core/template.ts';
+
+export interface RunOutput {
+  /** Output of the last step that ran. */
+  result: unknown;
+  /** Output of each finished step by its id. */
+  steps: Record<string, unknown>;
+}
+
+export interface RunSummary {
+  id: string;
+  automationId: string;
+  automationName: string;
+  status: RunStatus;
+  input: unknown;
+  variables: Record<string, unknown>;
+  output: RunOutput | null;
+  error: RunError | null;
+  tokensUsed: number | null;
+  durationMs: number | null;
+  currentStep: string | null;
+  /** Percent. */
+  progress: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+export interface StepResult {
+  stepId: string;
+  name: string | null;
+  status: StepStatus;
+  output: unknown;
+  error: RunError | null;
+  attempts: number;
+  provider: string | null;
+  model: string | null;
+  tokensUsed: number | null;
+  durationMs: number | null;
+  warnings: Warning[];
+}
+
+export type RunDetail = RunSummary & { stepResults: StepResult[] };
+
+type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
+
+const columns = `r.id, r.automation_id as "automationId", a.name as "automationName", r.status, r.input, r.variables,
+  r.output, r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
+  r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
+  r.started_at as "startedAt", r.finished_at as "finishedAt"`;
+
+const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+  where r.organization_id = $1 and r.environment = $2`;
+
+const findDetail = statement<RunRow & { stepResults: StepResult[] }>(
+  'run.detail',
+  `select ${columns}, coalesce(
+     (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status, 'output', s.output,
+               'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
+               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings) order by s.position)
+        from run_step s where s.run_id = r.id), '[]') as "stepResults"
+   ${live} and r.id = $3`,
+);
+
+const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }: Row) => ({
+  ...row,
+  progress: progressOf(row.status, finishedSteps, totalSteps),
+});
+
+/** `id` in either form. @throws AppError run_not_found */
+export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
+  const uuid = parseId('run', id);
+  const found = uuid && (await scope.one(findDetail, uuid));
+  if (!found) throw runNotFound(id);
+  return withProgress(found);
+}
+
+const findStatus = statement<{ status: RunStatus }>('run.status', `select r.status ${live} and r.id = $3`);
+
+/** Undefined when there is no such run, or no longer. */
+export async function runStatus(scope: Scope, runId: string): Promise<RunStatus | undefined> {
+  return (await scope.one(findStatus, runId))?.status;
+}
+
+const findTotal = statement<{ totalRuns: number }>(
+  'run.total',
+  `select total_runs as "totalRuns" from automation
+    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+);
+
+// Runs are numbered without gaps, so a page at any depth is a range of numbers and costs what the first one costs.
+const listByNumber = statement<RunRow>(
+  'run.list',
+  `select ${columns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5`,
+);
+
+const listByStatus = statement<RunRow>(
+  'run.list_by_status',
+  `select ${columns} ${live} and r.automation_id = $3 and r.status = $4 order by r.number desc limit $5 offset $6`,
+);
+
+const countByStatus = statement<{ count: number }>(
+  'run.count_by_status',
+  `select count(*)::int as count ${live} and r.automation_id = $3 and r.status = $4`,
+);
+
+/** A workflow's runs, newest first. `status` absent means all. @throws AppError workflow_not_found */
+export async function listRuns(
+  scope: Scope,
+  workflowId: string,
+  { status, limit, offset }: { status?: RunStatus | undefined; limit: number; offset: number },
+): Promise<Page<RunSummary>> {
+  const uuid = parseId('workflow', workflowId);
+  const automation = uuid && (await scope.one(findTotal, uuid));
+  if (!automation) throw workflowNotFound(workflowId);
+  if (!status) {
+    const rows = await scope.rows(listByNumber, uuid, Math.max(0, automation.totalRuns - offset), limit);
+    return { items: rows.map(withProgress), total: automation.totalRuns, limit, offset };
+  }
+  const [rows, counted] = await Promise.all([
+    scope.rows(listByStatus, uuid, status, limit, offset),
+    scope.one(countByStatus, uuid, status),
+  ]);
+  return { items: rows.map(withProgress), total: counted!.count, limit, offset };
+}

@@ -1,0 +1,93 @@
+import { Command, CommanderError } from 'commander';
+import type { Database } from '../platform/database.ts';
+import { migrate } from '../platform/database.ts';
+import { EnvError } from '../platform/env.ts';
+import { AppError } from '../platform/errors.ts';
+import { openProductDatabase } from '../services.ts';
+import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
+import { createOrganization, updateOrganization } from '../tenancy/organizations.ts';
+import { findDatabaseUrl } from './database-url.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** With `--json` one JSON document and nothing else, else the same as lines for people. */
+function print(result: object, { json }: Output): void {
+  const lines = Object.entries(result).map(
+    ([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value, null, 2) : value}`,
+  );
+  console.log(json ? JSON.stringify(result) : lines.join('\n'));
+}
+
+function fail(error: unknown): never {
+  const known = error instanceof AppError || error instanceof EnvError;
+  const code = error instanceof AppError ? error.code : error instanceof EnvError ? 'environment' : 'internal_error';
+  const message = known ? error.message : `Unexpected: ${error instanceof Error ? error.message : error}`;
+  console.error(JSON.stringify({ error: { code, message } }));
+  process.exit(1);
+}
+
+/** Opens the database for one command and closes it whatever happens. */
+async function withDatabase(work: (database: Database) => Promise<object>, output: Output): Promise<void> {
+  const database = await openProductDatabase(await findDatabaseUrl(), 2);
+  try {
+    print(await work(database), output);
+  } finally {
+    await database.close();
+  }
+}
+
+const program = new Command('atelier').description("Operators' commands.").exitOverride();
+const json = ['--json', 'print one JSON document'] as const;
+
+const organization = program.command('org').description('organizations');
+organization
+  .command('create')
+  .requiredOption('--name <name>')
+  .requiredOption('--plan <plan>', 'free, pro, team or enterprise')
+  .option('--email <address>', 'where notices go')
+  .option(...json)
+  .action((options) => withDatabase((database) => createOrganization(database, options), options));
+organization
+  .command('update <id>')
+  .option('--name <name>')
+  .option('--plan <plan>')
+  .option('--email <address>')
+  .option(...json)
+  .action((id, options) => withDatabase((database) => updateOrganization(database, id, options), options));
+
+const key = program.command('key').description('API keys');
+key
+  .command('create')
+  .requiredOption('--org <id>')
+  .requiredOption('--env <environment>', 'test or live')
+  .option('--name <name>')
+  .option('--expires <time>', 'ISO 8601')
+  .option('--variant <variant>', 'A or B: the dialect of answers')
+  .option(...json)
+  .action(({ org, env, ...options }) =>
+    withDatabase((database) => createKey(database, { organizationId: org, environment: env, ...options }), options),
+  );
+key
+  .command('list')
+  .requiredOption('--org <id>')
+  .option(...json)
+  .action((options) => withDatabase(async (database) => ({ keys: await listKeys(database, options.org) }), options));
+key
+  .command('revoke <id>')
+  .option(...json)
+  .action((id, options) => withDatabase((database) => revokeKey(database, id), options));
+
+program
+  .command('migrate')
+  .description('bring the database schema up to date')
+  .option(...json)
+  .action((options) => withDatabase(async (database) => ({ migrated: await migrate(database) }), options));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exit(error.exitCode);
+  fail(error);
+}

@@ -1,0 +1,156 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Key ring for secrets at rest: `id:base64` pairs separated by commas; the first one seals, all of them open. */
+const sealingKeys = z
+  .string()
+  .regex(
+    /^[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=(,[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=)*$/,
+    'expected id:base64-of-32-bytes[,…]',
+  );
+
+const secret = z.string().min(32, 'expected at least 32 characters');
+const port = z.coerce.number().int().min(0).max(65535);
+const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
+
+/** Every variable that a process of Atelier reads. `.env.example` lists the same names; a test compares the two. */
+export const envSchema = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+  DATABASE_URL: url,
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(20),
+  TEMPORAL_ADDRESS: z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port'),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+  TEMPORAL_TASK_QUEUE_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9-]*$/)
+    .default(''),
+  PUBLIC_URL: url.default('http://127.0.0.1:3000'),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: port.default(3000),
+  SEALING_KEYS: sealingKeys.optional(),
+  URL_SIGNING_KEY: secret.optional(),
+  CRON_SECRET: secret.optional(),
+  SYNC_WAIT_SECONDS: z.coerce.number().min(0).max(3600).default(300),
+  WORKER_AUTO_PROMOTE: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((value) => value === 'true'),
+  WORKFLOW_BUNDLE_DIR: z.string().min(1).default('.atelier/bundles'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  FAIL_POINT: z.string().optional(),
+});
+
+export type Env = z.infer<typeof envSchema>;
+
+/** Variables of the one-machine stack alone: where its data lies, which ports it takes, which programs it uses. */
+export const localSchema = z.object({
+  ATELIER_DATA: z.string().min(1).default('.atelier'),
+  PORT: port.default(3000),
+  TEMPORAL_PORT: port.default(7233),
+  TEMPORAL_UI_PORT: port.default(8233),
+  POSTGRES_PORT: port.default(54329),
+  TEMPORAL_CLI: z.string().min(1).optional(),
+  DATABASE_URL: url.optional(),
+  TEMPORAL_ADDRESS: z.string().optional(),
+  PUBLIC_URL: url.optional(),
+  XDG_CACHE_HOME: z.string().min(1).optional(),
+});
+
+const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
+const refusedInProduction = ['FAIL_POINT'] as const;
+
+/** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */
+export class EnvError extends Error {
+  override name = 'EnvError';
+}
+
+type Variables = Record<string, string | undefined>;
+
+/** An empty variable counts as unset: that is what `NAME=` in an env file means to the person who wrote it. */
+function parse<T extends z.ZodType>(schema: T, variables: Variables): z.infer<T> {
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    return given[name] === undefined ? `  ${name}: is not set` : `  ${name}: ${issue.message}`;
+  });
+  throw new EnvError(`The environment is not usable:\n${lines.join('\n')}`);
+}
+
+/**
+ * Reads and checks the environment of a process, once, at its door.
+ * @throws EnvError naming every bad variable.
+ */
+export function readEnv(variables: Variables = process.env): Env {
+  const env = parse(envSchema, variables);
+  if (env.NODE_ENV === 'production') {
+    const missing = requiredInProduction
+      .filter((name) => env[name] === undefined)
+      .map((name) => `  ${name}: is not set`);
+    const refused = refusedInProduction
+      .filter((name) => env[name] !== undefined)
+      .map((name) => `  ${name}: not in production`);
+    if (missing.length + refused.length > 0) {
+      throw new EnvError(
+        `The environment is not usable with NODE_ENV=production:\n${[...missing, ...refused].join('\n')}`,
+      );
+    }
+  }
+  return env;
+}
+
+export interface LocalSettings {
+  /** Absolute path of the folder that holds all state of the one-machine stack. */
+  dataFolder: string;
+  port: number;
+  temporalPort: number;
+  temporalUiPort: number;
+  postgresPort: number;
+  databaseUrl?: string;
+  temporalAddress?: string;
+  temporalCli?: string;
+  publicUrl?: string;
+  /** The user's cache folder, where programs that took long to get are kept. */
+  cacheFolder: string;
+  startedByNpm: boolean;
+  parentEnvironment: Variables;
+}
+
+/** Settings of `npm start`. @throws EnvError naming every bad variable. */
+export function readLocalSettings(variables: Variables = process.env): LocalSettings {
+  const local = parse(localSchema, variables);
+  return {
+    dataFolder: resolve(local.ATELIER_DATA),
+    port: local.PORT,
+    temporalPort: local.TEMPORAL_PORT,
+    temporalUiPort: local.TEMPORAL_UI_PORT,
+    postgresPort: local.POSTGRES_PORT,
+    ...(local.DATABASE_URL && { databaseUrl: local.DATABASE_URL }),
+    ...(local.TEMPORAL_ADDRESS && { temporalAddress: local.TEMPORAL_ADDRESS }),
+    ...(local.TEMPORAL_CLI && { temporalCli: local.TEMPORAL_CLI }),
+    ...(local.PUBLIC_URL && { publicUrl: local.PUBLIC_URL }),
+    cacheFolder: local.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+    startedByNpm: variables.npm_lifecycle_event !== undefined,
+    parentEnvironment: variables,
+  };
+}
+
+/** Where an operator's command finds the database: named, or the running local stack's. */
+export interface CliSettings {
+  databaseUrl?: string;
+  /** Written by the local stack while it runs. */
+  connectionFile: string;
+}
+
+/** @throws EnvError naming every bad variable. */
+export function readCliSettings(variables: Variables = process.env): CliSettings {
+  const { DATABASE_URL, ATELIER_DATA } = parse(localSchema.pick({ DATABASE_URL: true, ATELIER_DATA: true }), variables);
+  return {
+    ...(DATABASE_URL && { databaseUrl: DATABASE_URL }),
+    connectionFile: join(resolve(ATELIER_DATA), 'connection.json'),
+  };
+}

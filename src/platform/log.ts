@@ -1,0 +1,8 @@
+import { type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+/** JSON lines on standard output, written at once: what a process said before a kill -9 is not lost. */
+export function openLog(level: string, process: string): Log {
+  return pino({ level, base: { process }, timestamp: pino.stdTimeFunctions.isoTime });
+}

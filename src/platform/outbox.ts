@@ -1,0 +1,70 @@
+import type { Database } from './database.ts';
+import type { OutboxEntry } from './entities.ts';
+import { newId } from './ids.ts';
+import { Scope, type Tenant } from './scope.ts';
+import { sqlOn, statement } from './sql.ts';
+
+/** What an entry can owe. `subjectId` is what it is owed for. */
+export type OutboxKind = 'run.start' | 'automation.purge';
+
+/** The writer does the work itself right after its commit; only after this time is it taken for dead. */
+export const writerGraceMs = 5_000;
+
+export function outboxEntry(scope: Scope, kind: OutboxKind, subjectId: string): OutboxEntry {
+  const now = Date.now();
+  return {
+    id: newId(),
+    ...scope.tenant,
+    kind,
+    subjectId,
+    correlationId: scope.correlationId,
+    attempts: 0,
+    createdAt: new Date(now),
+    availableAt: new Date(now + writerGraceMs),
+  };
+}
+
+interface Owed extends Tenant {
+  id: string;
+  kind: OutboxKind;
+  subjectId: string;
+  correlationId: string;
+}
+
+// Several drains may run at once: each leases other rows, and a lease that its holder did not end runs out.
+const leaseEntries = statement<Owed>(
+  'outbox.lease',
+  `update outbox set available_at = clock_timestamp() + interval '30 seconds', attempts = attempts + 1
+    where id in (select id from outbox where available_at <= clock_timestamp()
+                  order by available_at limit $1 for update skip locked)
+   returning id, kind, subject_id as "subjectId", organization_id as "organizationId", environment,
+             correlation_id as "correlationId"`,
+);
+
+const deleteEntry = statement('outbox.delete', 'delete from outbox where id = $1');
+
+/** Does what an entry owes. Must be harmless when it was done before. Resolves when the entry may be deleted. */
+export type OutboxHandler = (scope: Scope, subjectId: string) => Promise<void>;
+export type OutboxHandlers = Record<OutboxKind, OutboxHandler>;
+
+export interface DrainReport {
+  drained: number;
+  failed: { kind: OutboxKind; subjectId: string; error: unknown }[];
+}
+
+/** Leases at most `limit` entries that are due and does what they owe. One that fails is due again when its lease ends. */
+export async function drainOutbox(database: Database, handlers: OutboxHandlers, limit = 100): Promise<DrainReport> {
+  const sql = sqlOn(database.pool);
+  const report: DrainReport = { drained: 0, failed: [] };
+  const entries = await sql.rows(leaseEntries, [limit]);
+  for (const { id, kind, subjectId, organizationId, environment, correlationId } of entries) {
+    try {
+      await handlers[kind](new Scope(database, { organizationId, environment }, correlationId), subjectId);
+      await sql.rows(deleteEntry, [id]);
+      report.drained++;
+    } catch (error) {
+      report.failed.push({ kind, subjectId, error });
+    }
+  }
+  return report;
+}

@@ -1,0 +1,87 @@
+import type { ConnectionLike } from '@temporalio/client';
+import { Automation, Definition, Run, RunStep } from './automation/entities.ts';
+import { launchPurge } from './automation/purge.ts';
+import { RunWaiters } from './automation/run-waiters.ts';
+import { launchOwedRun } from './automation/start-run.ts';
+import { Background } from './platform/background.ts';
+import { type Database, openDatabase } from './platform/database.ts';
+import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
+import type { Env } from './platform/env.ts';
+import type { Log } from './platform/log.ts';
+import { Notifications } from './platform/notifications.ts';
+import { type DrainReport, drainOutbox, type OutboxHandlers } from './platform/outbox.ts';
+import { type ProviderRegistry, providerRegistry } from './providers/registry.ts';
+import { TemporalClient } from './temporal/client.ts';
+import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
+import { ApiKey, Organization } from './tenancy/entities.ts';
+
+/** Every table of the product. */
+export const entities = [Organization, ApiKey, Automation, Definition, Run, RunStep, OutboxEntry, IdempotencyRecord];
+
+/** The product's database, for programs that need nothing else. */
+export const openProductDatabase = (url: string, poolSize: number): Promise<Database> =>
+  openDatabase({ url, poolSize, entities });
+
+export interface Services {
+  env: Env;
+  log: Log;
+  database: Database;
+  temporal: TemporalClient;
+  providers: ProviderRegistry;
+  waiters: RunWaiters;
+  runPolicy: RunPolicy;
+  /** Does what committed transactions still owe. Any number of processes may call it at once. */
+  drain(): Promise<DrainReport>;
+  background: Background;
+  /** Aborted when the process begins to drain: requests that wait are answered with what is known. */
+  draining: AbortController;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  connection: ConnectionLike;
+  /** Whether this process also runs the worker of the queue `runs`. */
+  eagerStart: boolean;
+  runPolicy?: RunPolicy;
+  providers?: ProviderRegistry;
+}
+
+/** Builds everything from the environment: the one place that does. */
+export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
+  const database = await openProductDatabase(env.DATABASE_URL, env.DATABASE_POOL_SIZE);
+  const temporal = new TemporalClient({
+    connection: options.connection,
+    namespace: env.TEMPORAL_NAMESPACE,
+    taskQueuePrefix: env.TEMPORAL_TASK_QUEUE_PREFIX,
+    eagerStart: options.eagerStart,
+  });
+  const background = new Background(log);
+  const waiters = new RunWaiters();
+  const notifications = new Notifications(env.DATABASE_URL, log);
+  notifications.on(waiters.channel, (runId) => waiters.settle(runId));
+  await notifications.start();
+
+  const providers = options.providers ?? providerRegistry();
+  const runPolicy = options.runPolicy ?? defaultRunPolicy;
+  const handlers: OutboxHandlers = {
+    'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),
+    'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
+  };
+  return {
+    env,
+    log,
+    database,
+    temporal,
+    providers,
+    waiters,
+    runPolicy,
+    background,
+    draining: new AbortController(),
+    drain: () => drainOutbox(database, handlers),
+    async close() {
+      await background.settled();
+      await notifications.stop();
+      await database.close();
+    },
+  };
+}

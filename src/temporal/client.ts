@@ -1,0 +1,92 @@
+import {
+  Client,
+  type ConnectionLike,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  type ExecuteRunArgs,
+  type PurgeAutomationArgs,
+  purgeWorkflowId,
+  type Queue,
+  queues,
+  runWorkflowId,
+  searchAttributes,
+  type Workflows,
+  workflowTypes,
+} from './contracts.ts';
+
+const organizationKey = defineSearchAttributeKey(searchAttributes.organization, SearchAttributeType.KEYWORD);
+const resourceKey = defineSearchAttributeKey(searchAttributes.resource, SearchAttributeType.KEYWORD);
+
+export interface TemporalSettings {
+  connection: ConnectionLike;
+  namespace: string;
+  /** Lets several installations share one namespace. */
+  taskQueuePrefix: string;
+  /** True where the same process also polls the queue: the first task then comes with the answer to the start. */
+  eagerStart: boolean;
+}
+
+/** Which organization's turn a task is, and how large its share. */
+export interface Fairness {
+  key: string;
+  weight: number;
+}
+
+export const taskQueueName = (prefix: string, queue: Queue) => `${prefix}${queues[queue]}`;
+
+/** The one way from the product to Temporal. Starting what is already started, or was, is success. */
+export class TemporalClient {
+  readonly client: Client;
+  readonly #settings: TemporalSettings;
+
+  constructor(settings: TemporalSettings) {
+    this.#settings = settings;
+    this.client = new Client({ connection: settings.connection, namespace: settings.namespace });
+  }
+
+  startRun(args: ExecuteRunArgs, automationId: string, fairness: Fairness): Promise<void> {
+    return this.#start('executeRun', runWorkflowId(args.runId), args, automationId, fairness);
+  }
+
+  startPurge(args: PurgeAutomationArgs, fairness: Fairness): Promise<void> {
+    return this.#start('purgeAutomation', purgeWorkflowId(args.automationId), args, args.automationId, fairness);
+  }
+
+  /** Asks a run's workflow to stop; one that is over or was never started needs no asking. */
+  async cancelRun(runId: string): Promise<void> {
+    try {
+      await this.client.workflow.getHandle(runWorkflowId(runId)).cancel();
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+
+  async #start<Type extends keyof Workflows>(
+    type: Type,
+    workflowId: string,
+    args: Parameters<Workflows[Type]>[0],
+    resourceId: string,
+    fairness: Fairness,
+  ): Promise<void> {
+    try {
+      await this.client.workflow.start<(args: Parameters<Workflows[Type]>[0]) => Promise<void>>(workflowTypes[type], {
+        workflowId,
+        taskQueue: taskQueueName(this.#settings.taskQueuePrefix, 'runs'),
+        args: [args],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        requestEagerStart: this.#settings.eagerStart,
+        memo: { correlationId: args.correlationId },
+        typedSearchAttributes: [
+          { key: organizationKey, value: args.organizationId },
+          { key: resourceKey, value: resourceId },
+        ],
+        priority: { fairnessKey: fairness.key, fairnessWeight: fairness.weight },
+      } as never);
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+  }
+}

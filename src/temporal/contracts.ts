@@ -1,0 +1,74 @@
+/** What the processes and the Temporal workflows agree on: names, queues, ids and arguments. Constants and types only. */
+
+export const queues = { runs: 'runs' } as const;
+export type Queue = keyof typeof queues;
+
+export const workflowTypes = { executeRun: 'executeRun', purgeAutomation: 'purgeAutomation' } as const;
+
+/** One id per run: a second start of the same run is refused by Temporal, whoever makes it. */
+export const runWorkflowId = (runId: string) => `run-${runId}`;
+export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
+
+export const searchAttributes = {
+  organization: 'OrgId',
+  resource: 'ResourceId',
+  deliveryStatus: 'DeliveryStatus',
+  runStatus: 'RunStatus',
+} as const;
+
+/** Durations in milliseconds. */
+export interface RetryProfile {
+  initialIntervalMs: number;
+  backoff: number;
+  maximumIntervalMs: number;
+  maximumAttempts: number;
+}
+
+/** Every duration of a run is a value, so that tests run a whole schedule in seconds. */
+export interface RunPolicy {
+  modelCall: { timeoutMs: number; heartbeatTimeoutMs: number; retry: RetryProfile };
+}
+
+export const defaultRunPolicy: RunPolicy = {
+  modelCall: {
+    timeoutMs: 600_000,
+    heartbeatTimeoutMs: 10_000,
+    retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
+  },
+};
+
+/** Whose run it is, carried by every argument: plain values, because a Scope cannot cross a process. */
+export interface WorkContext {
+  organizationId: string;
+  environment: 'live' | 'test';
+  correlationId: string;
+}
+
+/** References and small values alone: the definition, the input and the outputs stay in PostgreSQL. */
+export interface ExecuteRunArgs extends WorkContext {
+  runId: string;
+  stepIds: string[];
+  /** Whether steps are first tried inside the worker, because their model may answer without leaving the process. */
+  instant: boolean;
+  /** Notification channel of the process that waits for the end; null when nobody does. */
+  waiter: string | null;
+  policy: RunPolicy;
+}
+
+export interface PurgeAutomationArgs extends WorkContext {
+  automationId: string;
+}
+
+/** The workflows that exist; `workflows/index.ts` must satisfy it. */
+export interface Workflows {
+  executeRun(args: ExecuteRunArgs): Promise<void>;
+  purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
+}
+
+/** The closed list of failure types that workflows and activities throw at each other. */
+export const failureTypes = {
+  /** Retryable: the provider may answer later. */
+  providerUnavailable: 'ProviderUnavailable',
+  /** A run that ended as failed, so that an operator finds it among the failed workflows. */
+  runFailed: 'RunFailed',
+} as const;

@@ -1,0 +1,38 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const Organization = defineEntity({
+  name: 'Organization',
+  tableName: 'organization',
+  properties: {
+    id: p.uuid().primary(),
+    name: p.string().length(200),
+    plan: p.string().length(20),
+    email: p.string().length(320).nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+export type Organization = InferEntity<typeof Organization>;
+
+/** Not behind the tenant filter: a key is what names the tenant, so it is found by its hash alone. */
+export const ApiKey = defineEntity({
+  name: 'ApiKey',
+  tableName: 'api_key',
+  properties: {
+    id: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    name: p.string().length(200),
+    hash: p.blob().unique(),
+    prefix: p.string().length(8),
+    lastFour: p.string().length(4),
+    scopes: p.array(),
+    variant: p.string().length(1),
+    createdAt: p.datetime(),
+    lastUsedAt: p.datetime().nullable(),
+    expiresAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+  },
+  indexes: [{ properties: ['organizationId', 'environment', 'id'] }],
+});
+export type ApiKey = InferEntity<typeof ApiKey>;

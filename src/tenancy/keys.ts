@@ -1,0 +1,132 @@
+import type { Database } from '../platform/database.ts';
+import { AppError, type FieldError, invalid } from '../platform/errors.ts';
+import { newId, parseId, prefixed } from '../platform/ids.ts';
+import type { Environment } from '../platform/scope.ts';
+import { type KeyScope, keyScopes } from './core/scopes.ts';
+import { ApiKey } from './entities.ts';
+import { generateKey, hashKey } from './key-format.ts';
+import { findOrganization } from './organizations.ts';
+
+export type Variant = 'A' | 'B';
+
+export interface NewKey {
+  /** `org_…` or uuid. */
+  organizationId: string;
+  environment: string;
+  name?: string;
+  /** ISO 8601, in the future. */
+  expires?: string;
+  variant?: string;
+}
+
+export interface IssuedKey {
+  /** `key_…` */
+  id: string;
+  /** The key itself: shown here and nowhere else. */
+  key: string;
+  prefix: string;
+  environment: Environment;
+  expiresAt: string | null;
+}
+
+export interface KeyView {
+  id: string;
+  name: string;
+  prefix: string;
+  lastFour: string;
+  environment: Environment;
+  scopes: KeyScope[];
+  status: 'active' | 'expired' | 'revoked';
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+}
+
+function check(input: NewKey, now: Date): void {
+  const errors: FieldError[] = [];
+  if (input.environment !== 'live' && input.environment !== 'test') {
+    errors.push({ path: 'environment', message: 'Expected live or test.' });
+  }
+  if (input.variant !== undefined && input.variant !== 'A' && input.variant !== 'B') {
+    errors.push({ path: 'variant', message: 'Expected A or B.' });
+  }
+  const expiry = input.expires === undefined ? undefined : Date.parse(input.expires);
+  if (expiry !== undefined && !(expiry > now.getTime())) {
+    errors.push({ path: 'expires', message: 'Expected an ISO 8601 date-time in the future.' });
+  }
+  if (input.name !== undefined && (input.name.trim() === '' || input.name.length > 200)) {
+    errors.push({ path: 'name', message: 'Expected 1 to 200 characters.' });
+  }
+  if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
+}
+
+/** Issues a key. @throws AppError validation_error, not_found (no such organization) */
+export async function createKey(database: Database, input: NewKey): Promise<IssuedKey> {
+  const now = new Date();
+  check(input, now);
+  const organization = await findOrganization(database, input.organizationId);
+  const environment = input.environment as Environment;
+  const key = generateKey(environment);
+  const prefix = `sk_${environment}_`;
+  const expiresAt = input.expires === undefined ? null : new Date(input.expires);
+  const em = database.orm.em.fork();
+  const row = em.create(ApiKey, {
+    id: newId(),
+    organizationId: organization.id,
+    environment,
+    name: input.name ?? `${environment} key`,
+    hash: hashKey(key),
+    prefix,
+    lastFour: key.slice(-4),
+    scopes: [...keyScopes],
+    variant: input.variant ?? 'A',
+    createdAt: now,
+    lastUsedAt: null,
+    expiresAt,
+    revokedAt: null,
+  });
+  await em.persist(row).flush();
+  return {
+    id: prefixed('apiKey', row.id),
+    key,
+    prefix,
+    environment,
+    expiresAt: expiresAt?.toISOString() ?? null,
+  };
+}
+
+const status = (key: ApiKey, now: Date): KeyView['status'] => {
+  if (key.revokedAt) return 'revoked';
+  return key.expiresAt && key.expiresAt <= now ? 'expired' : 'active';
+};
+
+/** An organization's keys, newest first, without their secrets. @throws AppError not_found */
+export async function listKeys(database: Database, organizationId: string): Promise<KeyView[]> {
+  const organization = await findOrganization(database, organizationId);
+  const now = new Date();
+  const rows = await database.orm.em
+    .fork()
+    .find(ApiKey, { organizationId: organization.id }, { orderBy: { id: 'desc' } });
+  return rows.map((key) => ({
+    id: prefixed('apiKey', key.id),
+    name: key.name,
+    prefix: key.prefix,
+    lastFour: key.lastFour,
+    environment: key.environment as Environment,
+    scopes: key.scopes as KeyScope[],
+    status: status(key, now),
+    createdAt: key.createdAt.toISOString(),
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+  }));
+}
+
+/** Revokes a key for ever; revoking it again changes nothing. @throws AppError not_found */
+export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
+  const uuid = parseId('apiKey', id);
+  const em = database.orm.em.fork();
+  const key = uuid && (await em.findOne(ApiKey, { id: uuid }));
+  if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
+  await em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
+  return { id: prefixed('apiKey', key.id), status: 'revoked' };
+}

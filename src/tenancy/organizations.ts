@@ -1,0 +1,89 @@
+import type { Database } from '../platform/database.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import { newId, parseId, prefixed } from '../platform/ids.ts';
+import { isPlanName, type PlanName, planNames } from './core/plans.ts';
+import { Organization } from './entities.ts';
+
+export interface OrganizationView {
+  /** `org_…` */
+  id: string;
+  name: string;
+  plan: PlanName;
+}
+
+export interface OrganizationChange {
+  name?: string;
+  plan?: string;
+  email?: string;
+}
+
+const view = (organization: Organization): OrganizationView => ({
+  id: prefixed('organization', organization.id),
+  name: organization.name,
+  plan: organization.plan as PlanName,
+});
+
+function check({ name, plan, email }: OrganizationChange): void {
+  const errors = [];
+  if (name !== undefined && (name.trim() === '' || name.length > 200)) {
+    errors.push({ path: 'name', message: 'Expected 1 to 200 characters.' });
+  }
+  if (plan !== undefined && !isPlanName(plan)) {
+    errors.push({ path: 'plan', message: `Expected one of ${planNames.join(', ')}.` });
+  }
+  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email)) {
+    errors.push({ path: 'email', message: 'Expected an e-mail address.' });
+  }
+  if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
+}
+
+/** @throws AppError validation_error */
+export async function createOrganization(
+  database: Database,
+  input: { name: string; plan: string; email?: string },
+): Promise<OrganizationView> {
+  check(input);
+  const now = new Date();
+  const em = database.orm.em.fork();
+  const organization = em.create(Organization, {
+    id: newId(),
+    name: input.name,
+    plan: input.plan,
+    email: input.email ?? null,
+    createdAt: now,
+    updatedAt: now,
+  });
+  await em.persist(organization).flush();
+  return view(organization);
+}
+
+/** Finds by `org_…` or uuid. @throws AppError not_found */
+export async function findOrganization(database: Database, id: string): Promise<Organization> {
+  const uuid = parseId('organization', id);
+  const organization = uuid && (await database.orm.em.fork().findOne(Organization, { id: uuid }));
+  if (!organization) throw new AppError('not_found', `No organization has the id ${id}.`);
+  return organization;
+}
+
+export async function organizationExists(database: Database, id: string): Promise<boolean> {
+  const uuid = parseId('organization', id);
+  return uuid !== undefined && (await database.orm.em.fork().count(Organization, { id: uuid })) > 0;
+}
+
+/** Changes only what is given. @throws AppError not_found, validation_error */
+export async function updateOrganization(
+  database: Database,
+  id: string,
+  change: OrganizationChange,
+): Promise<OrganizationView> {
+  check(change);
+  const { id: uuid } = await findOrganization(database, id);
+  return database.orm.em.fork().transactional(async (em) => {
+    const organization = await em.findOneOrFail(Organization, { id: uuid });
+    if (change.name !== undefined) organization.name = change.name;
+    if (change.plan !== undefined) organization.plan = change.plan;
+    if (change.email !== undefined) organization.email = change.email;
+    organization.updatedAt = new Date();
+    return view(organization);
+  });
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { RoleName } from '../workers/roles.ts';
+import { runningServers } from './servers.ts';
+
+const entryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
+
+export type LogLine = Record<string, unknown> & { msg?: string };
+
+/** A process of the product, run as in production. */
+export interface ProductProcess {
+  /** Base URL, in a process with the role api. */
+  api: string;
+  pid: number;
+  /** Everything it logged so far. */
+  log: LogLine[];
+  /** SIGTERM, and its exit code once it has drained. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, and gone. */
+  kill(): Promise<void>;
+  /** Resolves when it has ended, for whatever reason. */
+  ended: Promise<void>;
+}
+
+export interface ProcessOptions {
+  databaseUrl: string;
+  /** Keeps the runs of one test file from the workers of another. */
+  taskQueuePrefix: string;
+  env?: Record<string, string>;
+}
+
+export async function startProcess(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
+  const { temporalAddress, bundles } = runningServers();
+  const child: ChildProcess = spawn(process.execPath, [entryPoint, ...roles], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      NODE_ENV: 'test',
+      DATABASE_URL: options.databaseUrl,
+      TEMPORAL_ADDRESS: temporalAddress,
+      TEMPORAL_TASK_QUEUE_PREFIX: options.taskQueuePrefix,
+      WORKFLOW_BUNDLE_DIR: bundles,
+      PORT: '0',
+      ...options.env,
+    },
+  });
+  const log: LogLine[] = [];
+  const errors: string[] = [];
+  createInterface({ input: child.stdout! }).on('line', (line) => log.push(readLine(line)));
+  createInterface({ input: child.stderr! }).on('line', (line) => errors.push(line));
+  const ended = once(child, 'exit').then(() => {});
+  const ready = once(child, 'message').then(([message]) => message as { api?: string });
+  const first = await Promise.race([ready, ended]);
+  if (!first) throw new Error(`The process ended before it was ready:\n${errors.join('\n')}\n${JSON.stringify(log)}`);
+  return {
+    api: first.api ?? '',
+    pid: child.pid!,
+    log,
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+      return child.exitCode;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+function readLine(line: string): LogLine {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { msg: line };
+  }
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../src/platform/database.ts';
+import { createKey } from '../src/tenancy/keys.ts';
+import { createOrganization } from '../src/tenancy/organizations.ts';
+import type { RoleName } from '../workers/roles.ts';
+import { type ApiClient, apiClient } from './api-client.ts';
+import { type ProductProcess, startProcess } from './product-process.ts';
+import { createTestDatabase, openTestDatabase } from './test-database.ts';
+
+export interface Tenant {
+  organizationId: string;
+  testKey: string;
+  liveKey: string;
+}
+
+/** A database of a test file's own and the processes that it starts on it. */
+export interface Product {
+  database: Database;
+  databaseUrl: string;
+  taskQueuePrefix: string;
+  start(roles: RoleName[], env?: Record<string, string>): Promise<ProductProcess>;
+  createTenant(options?: { plan?: string; variant?: 'A' | 'B' }): Promise<Tenant>;
+  /** Ends every process that still runs and drops the database. */
+  close(): Promise<void>;
+}
+
+export async function openProduct(): Promise<Product> {
+  const { url, drop } = await createTestDatabase();
+  const database = await openTestDatabase(url);
+  const taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`;
+  const processes: ProductProcess[] = [];
+  return {
+    database,
+    databaseUrl: url,
+    taskQueuePrefix,
+    async start(roles, env) {
+      const started = await startProcess(roles, { databaseUrl: url, taskQueuePrefix, ...(env && { env }) });
+      processes.push(started);
+      return started;
+    },
+    async createTenant({ plan = 'team', variant = 'A' } = {}) {
+      const { id: organizationId } = await createOrganization(database, { name: 'Test', plan });
+      const issue = (environment: string) => createKey(database, { organizationId, environment, variant });
+      const [test, live] = [await issue('test'), await issue('live')];
+      return { organizationId, testKey: test.key, liveKey: live.key };
+    },
+    async close() {
+      await Promise.all(processes.map((one) => one.kill()));
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** The usual case: one process with every role, and a client with a tenant's test key. */
+export async function startProduct(
+  env?: Record<string, string>,
+): Promise<Product & { process: ProductProcess; tenant: Tenant; api: ApiClient }> {
+  const product = await openProduct();
+  const process = await product.start(['api', 'runs'], env);
+  const tenant = await product.createTenant();
+  return { ...product, process, tenant, api: apiClient(process.api, tenant.testKey) };
+}

@@ -1,0 +1,67 @@
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { EnvError, readEnv } from '../src/platform/env.ts';
+import { armFailPoint } from '../src/platform/fail-points.ts';
+import { openLog } from '../src/platform/log.ts';
+import { openServices } from '../src/services.ts';
+import { isRoleName, roleNames, startRoles } from './roles.ts';
+import { temporalLogger } from './temporal-logger.ts';
+
+/** Longer than a worker's own limit for shutting down; past it the process is taken to hang. */
+const drainLimitMs = 40_000;
+
+const names = process.argv.slice(2);
+if (names.length === 0 || !names.every(isRoleName)) {
+  console.error(`Usage: node workers/main.ts ROLE...   with roles of: ${roleNames.join(', ')}`);
+  process.exit(2);
+}
+
+function environment() {
+  try {
+    return readEnv();
+  } catch (error) {
+    if (!(error instanceof EnvError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
+}
+
+const env = environment();
+const log = openLog(env.LOG_LEVEL, names.join('+'));
+armFailPoint(env.FAIL_POINT);
+// The signals are ours: the API drains before the workers do.
+Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
+
+const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+const services = await openServices(env, log, { connection, eagerStart: names.includes('runs') });
+const roles = await startRoles(names, services, connection);
+
+let stopping = false;
+async function stop(reason: string, exitCode: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  log.info({ reason }, 'draining');
+  setTimeout(() => {
+    log.error('draining took too long');
+    process.exit(1);
+  }, drainLimitMs).unref();
+  await roles.stop();
+  await services.close();
+  await connection.close();
+  log.info('stopped');
+  process.exit(exitCode);
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal, 0));
+// Started by a parent that watches over this process: when it is gone, nobody else would stop it.
+process.on('disconnect', () => stop('the parent is gone', 0));
+roles.failed.then(
+  () => stop('a worker ended', 1),
+  (error) => {
+    log.fatal({ err: error }, 'a worker failed');
+    return stop('a worker failed', 1);
+  },
+);
+
+const api = roles.apiPort === undefined ? undefined : `http://${env.HOST}:${roles.apiPort}`;
+log.info({ roles: names, ...(api && { api }) }, 'ready');
+process.send?.({ type: 'ready', ...(api && { api }) });

@@ -1,0 +1,44 @@
+import type { NativeConnection } from '@temporalio/worker';
+import { startApiServer } from '../api/server.ts';
+import type { Services } from '../src/services.ts';
+import { startRunsWorker } from './runs.ts';
+
+/** A part of a process that runs until it is told to stop. */
+export interface RunningRole {
+  /** Settles when the role ends by itself, which it should not. */
+  failed?: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What one process may be: the API, or the worker of a queue. Several may share a process. */
+export const roleNames = ['api', 'runs'] as const;
+export type RoleName = (typeof roleNames)[number];
+
+export const isRoleName = (text: string): text is RoleName => (roleNames as readonly string[]).includes(text);
+
+export interface StartedRoles {
+  /** Where the API listens, in a process that has it. */
+  apiPort?: number;
+  failed: Promise<void>;
+  /** Drains: first the API, so that nothing new arrives, then the workers. */
+  stop(): Promise<void>;
+}
+
+/** Starts the workers first: when the API says that it is ready, a run that it starts is taken up. */
+export async function startRoles(
+  names: readonly RoleName[],
+  services: Services,
+  connection: NativeConnection,
+): Promise<StartedRoles> {
+  const running: RunningRole[] = [];
+  if (names.includes('runs')) running.push(await startRunsWorker(services, connection));
+  const api = names.includes('api') ? await startApiServer(services) : undefined;
+  return {
+    ...(api && { apiPort: api.port }),
+    failed: Promise.race(running.flatMap(({ failed }) => (failed ? [failed] : []))),
+    async stop() {
+      await api?.stop();
+      await Promise.all(running.map((role) => role.stop()));
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { executeRun } from './execute-run.ts';
+export { purgeAutomation } from './purge-automation.ts';
