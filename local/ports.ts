@@ -20,29 +20,25 @@ export async function choosePorts(settings: LocalSettings): Promise<Ports> {
     ...(temporalAddress === undefined ? [] : ['TEMPORAL_PORT', 'TEMPORAL_UI_PORT']),
     ...(databaseUrl === undefined ? [] : ['POSTGRES_PORT']),
   ];
-  const problems: string[] = [];
   const chosen = await Promise.all(
     Object.entries(wanted).map(async ([variable, wish]) => {
       const number = wish === 0 ? await findFreePort() : wish;
-      if (!foreign.includes(variable)) {
-        await requireFreePort(variable, number).catch((error: Error) => problems.push(error.message));
-      }
-      return [variable, number] as const;
+      const problem = foreign.includes(variable) ? undefined : await portProblem(number);
+      return { variable, number, problem };
     }),
   );
+  const problems = chosen
+    .filter(({ problem }) => problem !== undefined)
+    .map(({ variable, number, problem }) => `${variable} ${number} ${problem}: set ${variable} to another one.`);
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  return Object.fromEntries(chosen) as Ports;
+  return Object.fromEntries(chosen.map(({ variable, number }) => [variable, number])) as Ports;
 }
 
-/**
- * Makes sure that a TCP port of 127.0.0.1 is free.
- * Throws an error that names the variable to change when it is taken or may not be used.
- */
-export async function requireFreePort(variable: string, port: number): Promise<void> {
+/** Why a TCP port of 127.0.0.1 cannot be used ("is taken"), or undefined when it can. */
+async function portProblem(port: number): Promise<string | undefined> {
   const problem = (await bindProblem(port)) ?? ((await answers(port)) ? 'EADDRINUSE' : undefined);
-  if (problem === undefined) return;
-  const state = problem === 'EADDRINUSE' ? 'is taken' : `cannot be used (${problem})`;
-  throw new Error(`${variable} ${port} ${state}: set ${variable} to another one.`);
+  if (problem === undefined) return undefined;
+  return problem === 'EADDRINUSE' ? 'is taken' : `cannot be used (${problem})`;
 }
 
 /** A free TCP port of 127.0.0.1 at this moment, chosen by the system. */

@@ -103,6 +103,7 @@ function isWholeCopy(target: string, source: string): boolean {
 
 /** By rename, so that nobody ever runs half a copy; when another starter was faster, its copy is as good. */
 function putInPlace(fresh: string, target: string, source: string): void {
+  if (isWholeCopy(target, source)) return;
   try {
     if (existsSync(target)) renameSync(target, join(fresh, 'replaced'));
     renameSync(fresh, target);

@@ -11,6 +11,7 @@ import { writePrivateJson } from './private-file.ts';
 import { keepSecrets, type Secrets } from './secrets.ts';
 import { settleAll } from './settle-all.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
+import { prepareNamespaceAt } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 import { startTemporal } from './temporal-server.ts';
 
@@ -164,10 +165,19 @@ async function startDatabase(
 }
 
 async function startWorkflowServer({ settings, folder, ports, shutdown, record, log, signal }: Start, watch: Watch) {
-  if (settings.temporalAddress !== undefined) return { address: settings.temporalAddress, uiUrl: undefined };
+  const namespace = settings.parentEnvironment.TEMPORAL_NAMESPACE || 'default';
+  const address = settings.temporalAddress;
+  if (address !== undefined) {
+    // A managed server may not let us: then its operator has prepared it, or the app will say what is missing.
+    await prepareNamespaceAt(address, namespace).catch((error: Error) =>
+      log(`Temporal at ${address}: namespace ${namespace} could not be prepared (${error.message})`),
+    );
+    return { address, uiUrl: undefined };
+  }
   const program = await findTemporalProgram({ settings, log, signal });
   const temporal = await startTemporal({
     program,
+    namespace,
     databaseFile: folder.temporalDatabase,
     port: ports.TEMPORAL_PORT,
     uiPort: ports.TEMPORAL_UI_PORT,

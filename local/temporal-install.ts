@@ -10,7 +10,7 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tryLock } from './kernel-lock.ts';
@@ -92,6 +92,10 @@ async function install(
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
   const lock = await waitForLock(join(parent, 'install.lock'), log, signal);
+  // What a killed process left half done; the lock says that nobody is at work there.
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(`${basename(target)}.`)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
   const folder = mkdtempSync(`${target}.`);
   try {
     if (existsSync(target)) return target;

@@ -1,4 +1,4 @@
-import type { Connection } from '@temporalio/client';
+import { Connection } from '@temporalio/client';
 import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../src/temporal/contracts.ts';
 
@@ -21,6 +21,16 @@ export async function prepareNamespace(connection: Connection, namespace: string
   if (missing.length === 0) return;
   const added = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
   await unless(ALREADY_EXISTS, connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added }));
+}
+
+/** `prepareNamespace` on the server at an address (host:port), with a connection of its own. Throws when it does not answer in 5 s. */
+export async function prepareNamespaceAt(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 5000 });
+  try {
+    await prepareNamespace(connection, namespace);
+  } finally {
+    await connection.close();
+  }
 }
 
 async function prepareRetention({ workflowService }: Connection, namespace: string): Promise<void> {

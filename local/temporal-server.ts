@@ -4,11 +4,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
 import { followInBackground } from './background-child.ts';
 import { fileSize, lastLines } from './log-file.ts';
 import { termThenKill } from './processes.ts';
-import { prepareNamespace } from './temporal-namespace.ts';
+import { prepareNamespaceAt } from './temporal-namespace.ts';
 import { atLeast, type TemporalProgram } from './temporal-program.ts';
 
 export interface TemporalOptions {
@@ -16,6 +15,8 @@ export interface TemporalOptions {
   /** SQLite file with all state, made when it is not there; in memory when absent. */
   databaseFile?: string;
   port: number;
+  /** The namespace to prepare; `default` unless given. */
+  namespace?: string;
   /** Port of the web UI; no web UI when absent. */
   uiPort?: number;
   /** What the server writes; `temporal-<port>.log` in the system's temporary folder unless given. */
@@ -56,7 +57,7 @@ const DYNAMIC_CONFIG = [
 ];
 
 /**
- * Starts Temporal's development server on 127.0.0.1 and prepares namespace `default`.
+ * Starts Temporal's development server on 127.0.0.1 and prepares the namespace.
  * Throws with the server's last log lines when it does not answer within 30 s.
  */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
@@ -68,7 +69,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   options.onSpawn?.(server.pid);
   const stop = ({ hasty = false } = {}) => server.stop(termThenKill(hasty ? 2000 : 10_000));
   try {
-    await prepare(address, server.hasEnded);
+    await prepare(address, options.namespace ?? 'default', server.hasEnded);
   } catch (error) {
     await stop({ hasty: true });
     const lines = lastLines(logFile, 15, logStart).join('\n');
@@ -98,7 +99,7 @@ function spawnServer({ program, databaseFile, port, uiPort, env }: TemporalOptio
   }
 }
 
-async function prepare(address: string, hasEnded: () => boolean): Promise<void> {
+async function prepare(address: string, namespace: string, hasEnded: () => boolean): Promise<void> {
   const deadline = performance.now() + READY_MS;
   const stillWaiting = () => {
     if (hasEnded()) throw new Error('it ended before it was ready');
@@ -108,12 +109,7 @@ async function prepare(address: string, hasEnded: () => boolean): Promise<void> 
   while (!(await accepts(address)) && stillWaiting()) await delay(15);
   for (;;) {
     try {
-      const connection = await Connection.connect({ address, connectTimeout: 5000 });
-      try {
-        return await prepareNamespace(connection, 'default');
-      } finally {
-        await connection.close();
-      }
+      return await prepareNamespaceAt(address, namespace);
     } catch (error) {
       if (!stillWaiting()) throw error;
       await delay(50);
