@@ -1,0 +1,23 @@
+# One image, every role: the command says which. Debian, because Temporal's native bridge has no build for musl.
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev
+
+FROM node:24-bookworm-slim AS bundle
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY . .
+# The workflow code is bundled at build time, keyed by its content: webpack never runs inside a worker.
+RUN node workers/prepare-bundle.ts /app/bundles
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    WORKFLOW_BUNDLE_DIR=/app/bundles \
+    NODE_COMPILE_CACHE=/tmp/compile-cache
+WORKDIR /app
+COPY --from=bundle --chown=node:node /app ./
+USER node
+EXPOSE 3000
+CMD ["node", "workers/main.ts", "api"]

@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals';
+import { AppError, errorCodes } from '../src/platform/errors.ts';
+import { variantA } from './dialects/variant-a.ts';
+import { variantB } from './dialects/variant-b.ts';
+import { e1, e2, e3, statusOf } from './envelopes.ts';
+
+const published: Record<string, [status: number, inB: string]> = {
+  validation_error: [400, 'VALIDATION_ERROR'],
+  workflow_inactive: [400, 'workflow_disabled'],
+  unauthorized: [401, 'invalid_api_key'],
+  insufficient_credits: [402, 'INSUFFICIENT_CREDITS'],
+  forbidden: [403, 'FORBIDDEN'],
+  not_found: [404, 'RESOURCE_NOT_FOUND'],
+  workflow_not_found: [404, 'RESOURCE_NOT_FOUND'],
+  run_not_found: [404, 'RESOURCE_NOT_FOUND'],
+  method_not_allowed: [405, 'METHOD_NOT_ALLOWED'],
+  conflict: [409, 'CONFLICT'],
+  idempotency_in_progress: [409, 'IDEMPOTENCY_IN_PROGRESS'],
+  payload_too_large: [413, 'PAYLOAD_TOO_LARGE'],
+  unsupported_media_type: [415, 'UNSUPPORTED_MEDIA_TYPE'],
+  idempotency_key_reused: [422, 'IDEMPOTENCY_KEY_REUSED'],
+  rate_limit_exceeded: [429, 'RATE_LIMITED'],
+  ai_provider_error: [500, 'AI_PROVIDER_ERROR'],
+  internal_error: [500, 'INTERNAL_ERROR'],
+  service_unavailable: [503, 'SERVICE_UNAVAILABLE'],
+  provider_not_configured: [503, 'PROVIDER_NOT_CONFIGURED'],
+};
+
+test('every code has its published status and its name in both dialects', () => {
+  const actual = errorCodes.map((code) => {
+    const error = new AppError(code, 'x', { reason: 'invalid_api_key' });
+    expect(variantA.errorCode(error)).toBe(code);
+    return [code, [statusOf(error), variantB.errorCode(error)]];
+  });
+  expect(Object.fromEntries(actual)).toEqual(published);
+});
+
+test('dialect B wraps refused access in E3, and everything else in E1', () => {
+  const inE3 = errorCodes.filter((code) => variantB.envelope(new AppError(code, 'x')) === e3);
+  expect(inE3).toEqual(['unauthorized', 'forbidden', 'rate_limit_exceeded']);
+  expect(errorCodes.every((code) => variantA.envelope(new AppError(code, 'x')) === e1)).toBe(true);
+});
+
+test('the envelopes have their published shapes', () => {
+  const error = new AppError('rate_limit_exceeded', 'Slow down.', { retryAfter: 3 });
+  const rendering = { requestId: 'id', code: 'RATE_LIMITED', facts: error.facts };
+  expect(e1(error, rendering)).toEqual({
+    success: false,
+    error: { code: 'RATE_LIMITED', message: 'Slow down.', details: { retryAfter: 3 }, requestId: 'id' },
+  });
+  expect(e2(error, rendering)).toEqual({ success: false, error: 'Slow down.' });
+  expect(e3(error, rendering)).toEqual({ error: { code: 'RATE_LIMITED', message: 'Slow down.', retryAfter: 3 } });
+});

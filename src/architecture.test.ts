@@ -1,0 +1,127 @@
+import { describe, expect, test } from '@jest/globals';
+import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
+
+const files = readSources();
+const product = files.filter(({ isTest }) => !isTest);
+const below = (folder: string, of: SourceFile[] = product) => of.filter(({ path }) => path.startsWith(`${folder}/`));
+
+/** Rooms at the top of the tree, and what each may import besides itself. */
+const rooms: Record<string, string[]> = {
+  src: [],
+  migrations: [],
+  activities: ['src'],
+  workflows: ['src', 'activities'],
+  api: ['src'],
+  workers: ['src', 'activities', 'api'],
+  local: ['src', 'workers'],
+};
+
+/** Order inside `src`: imports go leftward only. Features on one rung do not import each other. */
+const rungs = [
+  ['platform'],
+  ['temporal'],
+  ['tenancy'],
+  ['credits'],
+  ['storage', 'providers'],
+  ['webhooks'],
+  ['automation', 'studio', 'conversation', 'voice', 'integrations', 'scheduling'],
+  ['operations'],
+  ['services.ts'],
+  ['cli'],
+];
+const rungOf = (path: string) => rungs.findIndex((names) => names.includes(path.split('/')[1]!));
+
+const isCore = (path: string) => /^src\/[^/]+\/core\//.test(path);
+const breaches = (of: SourceFile[], rule: (file: SourceFile) => string[]) =>
+  of.flatMap((file) => rule(file).map((what) => `${file.path}: ${what}`));
+const ownImports = (file: SourceFile) => file.imports.filter(({ target }) => files.some(({ path }) => path === target));
+
+describe('the house', () => {
+  test('rooms import only what they may', () => {
+    const found = breaches(product, (file) => {
+      const room = file.path.split('/')[0]!;
+      const allowed = rooms[room];
+      if (!allowed) return file.path.includes('/') ? ['stands in no room'] : [];
+      return ownImports(file)
+        .map(({ target }) => target.split('/')[0]!)
+        .filter((target) => target !== room && !allowed.includes(target));
+    });
+    expect(found).toEqual([]);
+  });
+
+  test('inside src imports go leftward, and features of one rung leave each other alone', () => {
+    const found = breaches(below('src'), (file) =>
+      ownImports(file)
+        .filter(({ target }) => target.startsWith('src/') && !isCore(target))
+        .filter(({ target }) => {
+          const [from, to] = [rungOf(file.path), rungOf(target)];
+          const sameFeature = file.path.split('/')[1] === target.split('/')[1];
+          return from < 0 || to < 0 || isCore(file.path) || !(sameFeature || to < from);
+        })
+        .map(({ target }) => target),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('a core imports cores alone, and knows no clock, chance, process or network', () => {
+    const pureLibraries: string[] = [];
+    const impure = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bfetch\(|\bcrypto\b/;
+    const found = breaches(
+      product.filter(({ path }) => isCore(path)),
+      (file) => [
+        ...file.imports
+          .map(({ target }) => target)
+          .filter((target) => !isCore(target) && !pureLibraries.includes(target)),
+        ...(impure.exec(file.text) ?? []),
+      ],
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('workflows import the SDK, contracts, cores, and activities as types alone', () => {
+    const found = breaches(below('workflows'), (file) =>
+      file.imports
+        .filter(({ target, value }) => {
+          if (target === '@temporalio/workflow' || target === 'src/temporal/contracts.ts' || isCore(target))
+            return false;
+          return target.startsWith('workflows/') ? false : value || !target.startsWith('activities/');
+        })
+        .map(({ target }) => target),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('nothing of zod or of the database is reachable from workflows', () => {
+    const loaded = reachable(files, ['workflows/index.ts']);
+    expect([...loaded].filter((name) => /zod|mikro-orm|entities|^pg$|^node:/.test(name))).toEqual([]);
+  });
+
+  test('nothing imports in a circle', () => {
+    expect(findCycle(files)).toBeUndefined();
+  });
+
+  test('no file is longer than 300 lines', () => {
+    expect(files.filter(({ lines }) => lines > 300).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
+  });
+
+  test('names say what is inside', () => {
+    const banned = ['utils', 'util', 'common', 'helpers', 'lib', 'misc', 'shared', 'types'];
+    const found = files.filter(({ path }) =>
+      path.split('/').some((part) => banned.includes(part.replace(/\..*$/, ''))),
+    );
+    expect(found.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('the environment is read in one file', () => {
+    const found = files.filter(({ path, text }) => path !== 'src/platform/env.ts' && /\bprocess\.env\b/.test(text));
+    expect(found.map(({ path }) => path).filter((path) => path !== 'src/architecture.test.ts')).toEqual([]);
+  });
+
+  test('only egress and providers reach out', () => {
+    const allowed = (path: string) => path === 'src/platform/egress.ts' || path.startsWith('src/providers/');
+    const found = product.filter(
+      ({ path, text }) => !allowed(path) && /\bfetch\(/.test(text.replaceAll('app.fetch', '')),
+    );
+    expect(found.map(({ path }) => path)).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { EnvError, envSchema, localSchema, readEnv } from './env.ts';
+
+const usable = { DATABASE_URL: 'postgresql://localhost/atelier', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
+const messageOf = (variables: Record<string, string>) => {
+  try {
+    readEnv(variables);
+  } catch (error) {
+    if (error instanceof EnvError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+describe('readEnv', () => {
+  test('names every bad variable at once, and never a value', () => {
+    const message = messageOf({ DATABASE_URL: 'not-a-url-but-secret', PORT: '99999' });
+    expect(message).toMatch(/DATABASE_URL: /);
+    expect(message).toMatch(/TEMPORAL_ADDRESS: is not set/);
+    expect(message).toMatch(/PORT: /);
+    expect(message).not.toContain('secret');
+  });
+
+  test('takes an empty variable for an unset one', () => {
+    expect(readEnv({ ...usable, PORT: '', CRON_SECRET: '' })).toMatchObject({ PORT: 3000 });
+  });
+
+  test('refuses production without its secrets', () => {
+    const message = messageOf({ ...usable, NODE_ENV: 'production' });
+    for (const name of ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'])
+      expect(message).toContain(`${name}: is not set`);
+  });
+
+  test('refuses fail points in production', () => {
+    const secrets = {
+      SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+      URL_SIGNING_KEY: 'u'.repeat(32),
+      CRON_SECRET: 'c'.repeat(32),
+    };
+    expect(readEnv({ ...usable, ...secrets, NODE_ENV: 'production' }).NODE_ENV).toBe('production');
+    expect(messageOf({ ...usable, ...secrets, NODE_ENV: 'production', FAIL_POINT: 'run.committed' })).toMatch(
+      /FAIL_POINT/,
+    );
+  });
+});
+
+test('.env.example lists every variable and no other', () => {
+  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+  const listed = [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  const known = new Set([...Object.keys(envSchema.shape), ...Object.keys(localSchema.shape)]);
+  expect(listed.toSorted()).toEqual([...known].toSorted());
+});
