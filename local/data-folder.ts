@@ -28,7 +28,7 @@ export interface DataFolder {
 
 const LOG_LIMIT_BYTES = 20 * 1024 * 1024;
 
-/** Makes the folder, readable by its owner alone, and answers its layout. A log that grew large is set aside once (`.1`). */
+/** Makes the folder, readable by its owner alone, and answers its layout. */
 export function openDataFolder(path: string): DataFolder {
   const at = (...names: string[]) => join(path, ...names);
   const folder: DataFolder = {
@@ -48,7 +48,7 @@ export function openDataFolder(path: string): DataFolder {
   return folder;
 }
 
-/** Sets aside logs that grew large. Only the holder of the folder may do this. */
+/** Sets aside logs that grew large, one generation (`.1`). Only the holder of the folder may do this. */
 export function rotateLogs(folder: DataFolder): void {
   for (const log of Object.values(folder.logs)) {
     if (fileSize(log) > LOG_LIMIT_BYTES) renameSync(log, `${log}.1`);

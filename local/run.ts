@@ -1,4 +1,3 @@
-import { Console } from 'node:console';
 import type { LocalSettings } from '../src/platform/env.ts';
 import { watchParent } from './parent-watch.ts';
 import { readyJson, readyText } from './ready-message.ts';
@@ -21,8 +20,6 @@ const SAME_WISH_MS = 1000;
 export async function runStack({ settings, product, json }: RunOptions): Promise<number> {
   // A terminal or a pipe that is gone must not end us before our children.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  // A library that prints must not spoil the one line.
-  if (json) globalThis.console = new Console(process.stderr);
   const say = (line: string) => void (json ? process.stderr : process.stdout).write(`${line}\n`);
   const complain = (line: string) => void process.stderr.write(`${line}\n`);
 
