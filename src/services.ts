@@ -35,6 +35,8 @@ export interface Services {
   background: Background;
   /** Aborted when the process begins to drain: requests that wait are answered with what is known. */
   draining: AbortController;
+  /** Opens what cannot wait for its first use. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ export interface ServiceOptions {
   providers?: ProviderRegistry;
 }
 
-/** Builds everything from the environment: the one place that does. */
+/** Builds everything from the environment: the one place that does. Nothing is connected before `start`. */
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
   const database = await openProductDatabase(env.DATABASE_URL, env.DATABASE_POOL_SIZE);
   const temporal = new TemporalClient({
@@ -59,7 +61,6 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const waiters = new RunWaiters();
   const notifications = new Notifications(env.DATABASE_URL, log);
   notifications.on(waiters.channel, (runId) => waiters.settle(runId));
-  await notifications.start();
 
   const providers = options.providers ?? providerRegistry();
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
@@ -78,6 +79,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     background,
     draining: new AbortController(),
     drain: () => drainOutbox(database, handlers),
+    start: () => notifications.start(),
     async close() {
       await background.settled();
       await notifications.stop();

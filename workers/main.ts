@@ -33,6 +33,7 @@ Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
 
 const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const services = await openServices(env, log, { connection, eagerStart: names.includes('runs') });
+await services.start();
 const roles = await startRoles(names, services, connection);
 
 let stopping = false;

@@ -35,6 +35,8 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings) {
     clientUrl: url,
     entities,
     extensions: [Migrator],
+    // Whoever runs the servers makes the database; a mistyped name is an error and not a new, empty one.
+    ensureDatabase: false,
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: poolSize },
     driverOptions: {

@@ -1,0 +1,16 @@
+import { Connection } from '@temporalio/client';
+import packageJson from '../package.json' with { type: 'json' };
+import { readEnv } from '../src/platform/env.ts';
+import { openLog } from '../src/platform/log.ts';
+import { openServices } from '../src/services.ts';
+import { buildApp } from './app.ts';
+
+// The document says nothing of where the servers are; nothing is connected.
+const env = readEnv({ DATABASE_URL: 'postgresql://127.0.0.1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' });
+const services = await openServices(env, openLog('silent', 'openapi'), {
+  connection: Connection.lazy(),
+  eagerStart: false,
+});
+const response = await buildApp(services, { version: packageJson.version }).request('/openapi.json');
+console.log(JSON.stringify(await response.json(), null, 2));
+await services.close();
