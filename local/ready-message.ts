@@ -16,6 +16,7 @@ Atelier is ready.
   API          ${stack.api}
   Temporal UI  ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
   Test key     ${stack.testKey}
+  Live key     ${stack.liveKey}
 
 Create a workflow and execute it:
 

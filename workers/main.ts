@@ -54,7 +54,9 @@ async function stop(reason: string, exitCode: number): Promise<void> {
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal, 0));
 // Started by a parent that watches over this process: when it is gone, nobody else would stop it.
-process.on('disconnect', () => stop('the parent is gone', 0));
+const parentGone = () => stop('the parent is gone', 0);
+process.on('disconnect', parentGone);
+if (process.connected === false) parentGone();
 roles.failed.then(
   () => stop('a worker ended', 1),
   (error) => {

@@ -54,6 +54,7 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings) {
       snapshot: true,
       snapshotName: '.snapshot',
       allOrNothing: true,
+      silent: true,
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { ClientBase, Pool, PoolClient, QueryResultRow } from 'pg';
+import pg, { type ClientBase, type Pool, type PoolClient, type QueryResultRow } from 'pg';
 
 /**
  * A named statement: PostgreSQL parses and plans it once per connection. Used where a request must be fast (key
@@ -19,13 +19,16 @@ export interface Sql {
   one<Row extends QueryResultRow>(of: Statement<Row>, values?: unknown[]): Promise<Row | undefined>;
 }
 
+// The entity manager sets its pool up to hand it times as texts; a statement's row has dates.
+const { types } = pg;
+
 export function sqlOn(executor: Pool | ClientBase): Sql {
+  const rows = async <Row extends QueryResultRow>({ name, text }: Statement<Row>, values: unknown[] = []) =>
+    (await executor.query<Row>({ name, text, values, types })).rows;
   return {
-    async rows<Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []) {
-      return (await executor.query<Row>({ name: of.name, text: of.text, values })).rows;
-    },
-    async one<Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []) {
-      return (await executor.query<Row>({ name: of.name, text: of.text, values })).rows[0];
+    rows,
+    async one(of, values) {
+      return (await rows(of, values))[0];
     },
   };
 }
