@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
 import { runningServers } from './servers.ts';
 
-const entryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
+const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -29,11 +29,13 @@ export interface ProcessOptions {
   /** Keeps the runs of one test file from the workers of another. */
   taskQueuePrefix: string;
   env?: Record<string, string>;
+  /** Of another copy of the sources; this one's own unless given. */
+  entryPoint?: string;
 }
 
 export async function startProcess(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
   const { temporalAddress, bundles } = runningServers();
-  const child: ChildProcess = spawn(process.execPath, [entryPoint, ...roles], {
+  const child: ChildProcess = spawn(process.execPath, [options.entryPoint ?? ownEntryPoint, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       NODE_ENV: 'test',
@@ -49,7 +51,8 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
   const errors: string[] = [];
   createInterface({ input: child.stdout! }).on('line', (line) => log.push(readLine(line)));
   createInterface({ input: child.stderr! }).on('line', (line) => errors.push(line));
-  const ended = once(child, 'exit').then(() => {});
+  // Not `exit`: what it logged last has arrived by then.
+  const ended = once(child, 'close').then(() => {});
   const ready = once(child, 'message').then(([message]) => message as { api?: string });
   const first = await Promise.race([ready, ended]);
   if (!first) throw new Error(`The process ended before it was ready:\n${errors.join('\n')}\n${JSON.stringify(log)}`);

@@ -5,7 +5,7 @@ import { createOrganization } from '../src/tenancy/organizations.ts';
 import type { RoleName } from '../workers/roles.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { type ProductProcess, startProcess } from './product-process.ts';
-import { createTestDatabase, openTestDatabase } from './test-database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface Tenant {
   organizationId: string;
@@ -18,14 +18,23 @@ export interface Product {
   database: Database;
   databaseUrl: string;
   taskQueuePrefix: string;
-  start(roles: RoleName[], env?: Record<string, string>): Promise<ProductProcess>;
+  start(roles: RoleName[], env?: Record<string, string>, entryPoint?: string): Promise<ProductProcess>;
+  /** Everything that was started so far, whether it still runs or not. */
+  processes: readonly ProductProcess[];
   createTenant(options?: { plan?: string; variant?: 'A' | 'B' }): Promise<Tenant>;
   /** Ends every process that still runs and drops the database. */
   close(): Promise<void>;
 }
 
-export async function openProduct(): Promise<Product> {
-  const { url, drop } = await createTestDatabase();
+export interface ProductOptions {
+  /** A fresh one on the shared server unless given. */
+  testDatabase?: TestDatabase;
+  /** Of every process, beneath what `start` is given. */
+  env?: Record<string, string>;
+}
+
+export async function openProduct({ testDatabase, env: ofAll }: ProductOptions = {}): Promise<Product> {
+  const { url, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
   const taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`;
   const processes: ProductProcess[] = [];
@@ -33,8 +42,14 @@ export async function openProduct(): Promise<Product> {
     database,
     databaseUrl: url,
     taskQueuePrefix,
-    async start(roles, env) {
-      const started = await startProcess(roles, { databaseUrl: url, taskQueuePrefix, ...(env && { env }) });
+    processes,
+    async start(roles, env, entryPoint) {
+      const started = await startProcess(roles, {
+        databaseUrl: url,
+        taskQueuePrefix,
+        env: { ...ofAll, ...env },
+        ...(entryPoint && { entryPoint }),
+      });
       processes.push(started);
       return started;
     },

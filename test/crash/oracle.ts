@@ -1,0 +1,169 @@
+import { Client, Connection } from '@temporalio/client';
+import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
+import type { Database } from '../../src/platform/database.ts';
+import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { openProduct, type Product, type ProductOptions } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { Caller } from './caller.ts';
+
+/** A product whose runs are watched from the first one on, and its customer. */
+export async function openScene(options?: ProductOptions): Promise<{ product: Product; caller: Caller }> {
+  const product = await openProduct(options);
+  await watchRuns(product.database);
+  const tenant = await product.createTenant();
+  return { product, caller: new Caller(tenant.testKey) };
+}
+
+/** PostgreSQL itself keeps what happens to each run, so that a state that came and went is seen too. */
+async function watchRuns({ pool }: Database): Promise<void> {
+  await pool.query(`
+    create table seen_change (run_id uuid, before text, after text);
+    create function see_change() returns trigger language plpgsql as $$
+      begin
+        insert into seen_change values (new.id, case when tg_op = 'UPDATE' then old.status end, new.status);
+        return new;
+      end $$;
+    create trigger see_change after insert or update on run for each row execute function see_change();`);
+}
+
+export interface Evidence {
+  product: Product;
+  caller: Caller;
+  /** A process of the API that lives. */
+  api: string;
+  temporalAddress?: string;
+  /** How long the runs may take to end. */
+  withinMs?: number;
+}
+
+/**
+ * Waits until everything has come to rest and then looks for whatever was lost or done twice.
+ * @returns one line per finding
+ */
+export async function findViolations(evidence: Evidence): Promise<string[]> {
+  const { product, withinMs = 60_000 } = evidence;
+  const { pool } = product.database;
+  const stillOpen =
+    'select (select count(*) from outbox) + (select count(*) from run where finished_at is null) as count';
+  await until(
+    'every run ends and the outbox is empty',
+    async () => Number((await pool.query(stillOpen)).rows[0].count) === 0,
+    withinMs,
+  );
+  const found = await Promise.all([
+    findLostRuns(evidence),
+    findSecondEnds(product.database),
+    findGaps(product.database),
+    findWrongSteps(product.database),
+    findNeedlessCalls(product),
+    findOpenWorkflows(evidence),
+  ]);
+  return found.flat();
+}
+
+/** Every run that an answer named is there, and over. */
+async function findLostRuns({ caller, api }: Evidence): Promise<string[]> {
+  const found: string[] = [];
+  for (const runId of caller.acknowledged) {
+    const { status, body } = await caller.read(api, runId);
+    if (status !== 200) found.push(`run ${runId} was acknowledged and answers ${status}`);
+    else if (!isTerminal(body.data.status)) found.push(`run ${runId} is ${body.data.status}`);
+  }
+  return found;
+}
+
+/** A run ends once, and nothing changes it afterwards. */
+async function findSecondEnds({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(`
+    select run_id as "runId", array_agg(coalesce(before, 'nothing') || ' to ' || after) as changes from seen_change
+     group by run_id
+    having count(*) filter (where before in ('completed', 'failed', 'cancelled')) > 0
+        or count(*) filter (where after in ('completed', 'failed', 'cancelled')) <> 1`);
+  return rows.map(({ runId, changes }) => `run ${runId} changed so: ${changes.join(', ')}`);
+}
+
+/** The runs of a workflow are numbered 1, 2, 3 … */
+async function findGaps({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(`
+    select a.id, a.total_runs as total, count(r.id)::int as count, coalesce(max(r.number), 0) as last
+      from automation a left join run r on r.automation_id = a.id group by a.id
+    having count(r.id) <> a.total_runs or coalesce(max(r.number), 0) <> a.total_runs`);
+  return rows.map(
+    ({ id, total, count, last }) => `workflow ${id} counts ${total} runs, has ${count}, the last is ${last}`,
+  );
+}
+
+/** What a run says of itself is what its steps say; every one of them was attempted. */
+async function findWrongSteps({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(`
+    select r.id, r.status, r.finished_steps as finished, r.total_steps as total, r.tokens_used as tokens,
+           s.completed, s.failed, s.rows, s.tokens as "stepTokens", s.unattempted
+      from run r cross join lateral (
+        select count(*)::int as rows, count(*) filter (where status = 'completed')::int as completed,
+               count(*) filter (where status = 'failed')::int as failed, coalesce(sum(tokens_used), 0)::int as tokens,
+               count(*) filter (where attempts < 1 or finished_at is null)::int as unattempted
+          from run_step where run_id = r.id) s
+     where r.finished_steps <> s.completed or r.tokens_used <> s.tokens or s.unattempted > 0
+        or (r.status = 'completed' and (s.rows <> r.total_steps or s.completed <> r.total_steps))
+        or (r.status = 'failed' and s.failed <> 1)`);
+  return rows.map((row) => `run and steps disagree: ${JSON.stringify(row)}`);
+}
+
+export interface ModelCall {
+  runId: string;
+  stepId: string;
+  attempt: number;
+  at: Date;
+}
+
+/** Every call of a model by any process, dead ones included, as their logs tell. */
+export const modelCalls = ({ processes }: Product): ModelCall[] =>
+  processes.flatMap(({ log }) =>
+    log
+      .filter(({ msg }) => msg === 'model called')
+      .map(({ runId, stepId, attempt, time }) => ({ runId, stepId, attempt, at: new Date(String(time)) }) as ModelCall),
+  );
+
+/** No model is called for a step that is recorded; the record counts the attempts; nothing was made up. */
+async function findNeedlessCalls(product: Product): Promise<string[]> {
+  const { rows } = await product.database.pool.query<{
+    step: string;
+    status: string;
+    attempts: number;
+    finishedAt: Date;
+  }>(`select run_id || ' ' || step_id as step, status, attempts, finished_at as "finishedAt" from run_step`);
+  const calls = Map.groupBy(modelCalls(product), ({ runId, stepId }) => `${runId} ${stepId}`);
+  return rows.flatMap(({ step, status, attempts, finishedAt }) => {
+    const ofStep = calls.get(step) ?? [];
+    const needless = ofStep.filter(({ at }) => at > finishedAt);
+    const last = Math.max(0, ...ofStep.map(({ attempt }) => attempt));
+    return [
+      ...needless.map(({ at }) => `step ${step} ended ${finishedAt.toISOString()} and was called ${at.toISOString()}`),
+      ...(status === 'completed' && last !== attempts ? [`step ${step}: attempt ${last}, recorded ${attempts}`] : []),
+    ];
+  });
+}
+
+const endedAs: Partial<Record<RunStatus, string>> = { completed: 'COMPLETED', failed: 'FAILED' };
+
+/** Temporal knows of each run's end too. Asked again for a while: its own end comes after the record. */
+async function findOpenWorkflows({ product, temporalAddress, withinMs = 60_000 }: Evidence): Promise<string[]> {
+  const { rows } = await product.database.pool.query<{ id: string; status: RunStatus }>('select id, status from run');
+  const connection = await Connection.connect({ address: temporalAddress ?? runningServers().temporalAddress });
+  const { workflow } = new Client({ connection });
+  const stateOf = async (runId: string) => (await workflow.getHandle(runWorkflowId(runId)).describe()).status.name;
+  try {
+    const found: string[] = [];
+    const deadline = performance.now() + withinMs;
+    for (const { id, status } of rows) {
+      const closed = async () => (await stateOf(id)) !== 'RUNNING';
+      await until('the workflow ends', closed, Math.max(0, deadline - performance.now())).catch(() => {});
+      const state = await stateOf(id);
+      if (state !== endedAs[status]) found.push(`run ${id} is ${status} and its Temporal workflow ${state}`);
+    }
+    return found;
+  } finally {
+    await connection.close();
+  }
+}
