@@ -1,4 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
+import { createRoles, secureSystemTable, secureTenantTable } from './row-level-security.ts';
 
 /** Organizations and their keys, workflows with their definitions, runs with their steps, the outbox. */
 export class Migration20261121000000_initial extends Migration {
@@ -151,5 +152,16 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql("alter table idempotency add check (environment in ('live', 'test'));");
     this.addSql("alter table automation add check (state in ('active', 'draft', 'archived'));");
     this.addSql("alter table run add check (status in ('queued', 'running', 'completed', 'failed', 'cancelled'));");
+    const tenantTables = ['automation', 'definition', 'run', 'run_step', 'outbox', 'idempotency'];
+    const secured = [
+      ...createRoles,
+      ...tenantTables.flatMap(secureTenantTable),
+      ...['organization', 'api_key'].flatMap(secureSystemTable),
+      // What a tenant's own work needs to know of its organization.
+      'grant select (id, name, plan) on organization to atelier_tenant;',
+      `create policy tenant on organization for select to atelier_tenant
+         using (id = nullif(current_setting('atelier.organization_id', true), '')::uuid);`,
+    ];
+    for (const sql of secured) this.addSql(sql);
   }
 }

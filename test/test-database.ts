@@ -31,4 +31,4 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** Opens it as the product does. */
-export const openTestDatabase = (url: string): Promise<Database> => openProductDatabase(url, 5);
+export const openTestDatabase = (url: string, poolSize = 5): Promise<Database> => openProductDatabase(url, poolSize);

@@ -37,7 +37,7 @@ export interface Dialect {
   envelope(error: AppError): Envelope;
   workflowSummary(workflow: AutomationSummary): WorkflowSummaryAnswer;
   workflowDetail(workflow: AutomationDetail, webhookUrl: string): WorkflowDetailAnswer;
-  workflowChange(workflow: AutomationSummary): ChangedWorkflowAnswer;
+  workflowChange(workflow: AutomationDetail): ChangedWorkflowAnswer;
   workflowList(page: Page<AutomationSummary>): WorkflowListAnswer;
   runList(page: Page<RunSummary>): RunListAnswer;
   runDetail(run: RunDetail): RunDetailAnswer;

@@ -1,4 +1,4 @@
-import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { newId, parseId } from '../platform/ids.ts';
@@ -34,7 +34,6 @@ export interface AutomationSummary {
   name: string;
   description: string | null;
   state: AutomationState;
-  aiModel: string;
   totalRuns: number;
   createdAt: Date;
   updatedAt: Date;
@@ -129,23 +128,28 @@ export async function getAutomation(scope: Scope, id: string): Promise<Automatio
   return found;
 }
 
+const live = `from automation a where a.organization_id = $1 and a.environment = $2 and a.deleted_at is null
+  and a.state = any($3)`;
+
+const listPage = statement<AutomationSummary>(
+  'automation.list',
+  `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
+          a.updated_at as "updatedAt"
+     ${live} order by a.created_at desc, a.id desc limit $4 offset $5`,
+);
+
+const countAll = statement<{ count: number }>('automation.count', `select count(*)::int as count ${live}`);
+
 /** Newest first. `states` absent means all. */
 export async function listAutomations(
   scope: Scope,
-  { states, limit, offset }: { states?: AutomationState[]; limit: number; offset: number },
+  { states = [...automationStates], limit, offset }: { states?: AutomationState[]; limit: number; offset: number },
 ): Promise<Page<AutomationSummary>> {
-  const where: FilterQuery<Automation> = { deletedAt: null, ...(states && { state: { $in: states } }) };
-  const [automations, total] = await scope.em.findAndCount(Automation, where, {
-    orderBy: { createdAt: 'desc', id: 'desc' },
-    limit,
-    offset,
-  });
-  const definitions = await scope.em.find(Definition, {
-    id: { $in: automations.map(({ definitionId }) => definitionId) },
-  });
-  const byId = new Map(definitions.map((definition) => [definition.id, definition]));
-  const items = automations.map((automation) => detail(automation, byId.get(automation.definitionId)!));
-  return { items, total, limit, offset };
+  const [items, counted] = await Promise.all([
+    scope.rows(listPage, states, limit, offset),
+    scope.one(countAll, states),
+  ]);
+  return { items, total: counted!.count, limit, offset };
 }
 
 /** Locks the row, so that two changes at once happen one after the other and neither is lost. */

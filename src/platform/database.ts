@@ -1,20 +1,34 @@
 import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import pg, { type Pool } from 'pg';
 import type { Tenant } from './scope.ts';
+
+/**
+ * The roles that the product works in; the login role owns the tables and is used by migrations alone. Row-level
+ * security lets `tenant` see one tenant's rows and nothing else, so that a filter somebody forgot shows nothing.
+ * `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators' commands.
+ */
+export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system' } as const;
+
+/** The settings that policies compare rows with. */
+export const tenantSettings = { organization: 'atelier.organization_id', environment: 'atelier.environment' } as const;
 
 export interface Database {
   orm: MikroORM;
-  /** The pool behind the entity manager: statements and entities share one set of connections. */
+  /** In the role `system`. The entity manager uses it too. */
   pool: Pool;
+  /** In the role `tenant`: only `Scope` takes connections from it. */
+  tenantPool: Pool;
   /** A fresh entity manager that sees one tenant's rows and no others. */
   entityManager(tenant: Tenant): EntityManager;
+  settings: DatabaseSettings;
   close(): Promise<void>;
 }
 
 export interface DatabaseSettings {
   url: string;
+  /** Connections for tenants' work; the system has a quarter as many beside them, and two at least. */
   poolSize: number;
   /** Explicit, so that a table nobody listed fails at start and not in production. */
   entities: EntitySchema[];
@@ -30,7 +44,17 @@ export const tenantFilter = {
   },
 };
 
-export function ormConfig({ url, poolSize, entities }: DatabaseSettings) {
+/** How a pool connects. Bounds guard against statements and transactions that nobody waits for any more. */
+const connectionOptions = (role: string | undefined) => ({
+  application_name: 'atelier',
+  connectionTimeoutMillis: 5_000,
+  statement_timeout: 15_000,
+  lock_timeout: 5_000,
+  idle_in_transaction_session_timeout: 15_000,
+  ...(role !== undefined && { options: `-c role=${role}` }),
+});
+
+export function ormConfig({ url, poolSize, entities }: DatabaseSettings, role?: string) {
   return defineConfig({
     clientUrl: url,
     entities,
@@ -38,15 +62,10 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings) {
     // Whoever runs the servers makes the database; a mistyped name is an error and not a new, empty one.
     ensureDatabase: false,
     discovery: { warnWhenNoEntities: false },
-    pool: { min: 0, max: poolSize },
-    driverOptions: {
-      application_name: 'atelier',
-      connectionTimeoutMillis: 5_000,
-      // Guards against a statement or a transaction that nobody waits for any more (research: trust 1.1).
-      statement_timeout: 15_000,
-      lock_timeout: 5_000,
-      idle_in_transaction_session_timeout: 15_000,
-    },
+    pool: { min: 0, max: Math.max(2, Math.ceil(poolSize / 4)) },
+    driverOptions: connectionOptions(role),
+    // A tenant's entity manager works in transactions that begin with its role and its settings.
+    sessionContext: 'transaction',
     migrations: {
       path: fileURLToPath(new URL('../../migrations', import.meta.url)),
       glob: 'Migration*.ts',
@@ -59,35 +78,55 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings) {
   });
 }
 
-/** Opens the pool; connections are made when they are first needed, so that a late PostgreSQL is waited for by callers. */
+/** Opens the pools; connections are made when they are first needed, so that a late PostgreSQL is waited for by callers. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const orm = await MikroORM.init(ormConfig(settings));
+  const orm = await MikroORM.init(ormConfig(settings, databaseRoles.system));
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
+  const tenantPool = new pg.Pool({
+    connectionString: settings.url,
+    max: settings.poolSize,
+    // Lets the tenant's settings and a statement travel together, in one round trip.
+    pipeline: true,
+    ...connectionOptions(databaseRoles.tenant),
+  } as pg.PoolConfig);
+  // A connection that the server dropped is replaced; without a listener it would end the process.
+  tenantPool.on('error', () => {});
   return {
     orm,
     pool,
+    tenantPool,
+    settings,
     entityManager(tenant) {
       const em = orm.em.fork();
       em.setFilterParams('tenant', { ...tenant });
+      const variables = {
+        [tenantSettings.organization]: tenant.organizationId,
+        [tenantSettings.environment]: tenant.environment,
+      };
+      em.setSessionContext({ variables, role: databaseRoles.tenant });
       return em;
     },
-    close: () => orm.close(true),
+    async close() {
+      await Promise.all([tenantPool.end(), orm.close(true)]);
+    },
   };
 }
 
 /**
- * Brings the schema up to date. Two processes that start at once take turns on an advisory lock.
+ * Brings the schema up to date, as the owner of the tables. Two processes that start at once take turns on an advisory
+ * lock.
  * @returns the names of the migrations it ran.
  */
-export async function migrate(database: Database): Promise<string[]> {
-  const guard = await database.pool.connect();
+export async function migrate({ settings }: Database): Promise<string[]> {
+  const guard = new pg.Client({ connectionString: settings.url, application_name: 'atelier migrations' });
+  const orm = await MikroORM.init(ormConfig(settings));
+  await guard.connect();
   try {
-    await guard.query(
-      "set lock_timeout = 0; set statement_timeout = 0; select pg_advisory_lock(hashtext('atelier.migrate'))",
-    );
-    return (await database.orm.migrator.up()).map((migration) => migration.name);
+    await guard.query("select pg_advisory_lock(hashtext('atelier.migrate'))");
+    return (await orm.migrator.up()).map((migration) => migration.name);
   } finally {
     // Ending the session is what frees the lock, whatever state the migration left it in.
-    guard.release(true);
+    await guard.end();
+    await orm.close(true);
   }
 }

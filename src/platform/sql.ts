@@ -1,4 +1,4 @@
-import pg, { type ClientBase, type Pool, type PoolClient, type QueryResultRow } from 'pg';
+import pg, { type ClientBase, type Pool, type QueryResultRow } from 'pg';
 
 /**
  * A named statement: PostgreSQL parses and plans it once per connection. Used where a request must be fast (key
@@ -34,22 +34,17 @@ export function sqlOn(executor: Pool | ClientBase): Sql {
 }
 
 /**
- * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A connection whose rollback
- * fails is thrown away, because nobody can say what state it is in.
+ * Runs `work` in one transaction on this connection: committed when it resolves, rolled back when it rejects. A rollback
+ * that fails leaves the connection in a transaction, which its owner must not use again.
  */
-export async function inTransaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const client: PoolClient = await pool.connect();
+export async function transactionOn<T>(client: ClientBase, work: (sql: Sql) => Promise<T>): Promise<T> {
+  await client.query('begin');
   try {
-    await client.query('begin');
     const result = await work(sqlOn(client));
     await client.query('commit');
-    client.release();
     return result;
   } catch (error) {
-    await client.query('rollback').then(
-      () => client.release(),
-      (failure: Error) => client.release(failure),
-    );
+    await client.query('rollback').catch(() => {});
     throw error;
   }
 }
