@@ -4,6 +4,8 @@ import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import { type Envelope, e1, e2 } from './envelopes.ts';
+import { TrustedProxies } from './client-address.ts';
+import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
 import { requestIds } from './middleware/request-ids.ts';
 import { openApiDocument } from './openapi.ts';
 import { healthRoutes } from './routes/v1/health.ts';
@@ -25,7 +27,13 @@ export interface BuildInfo {
 /** The whole API, built and not listening: one line per prefix, and what answers where no route does. */
 export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>();
+  const { env } = services;
   app.use(requestIds(services.log));
+  app.use(findClientAddress(new TrustedProxies(env.TRUSTED_PROXIES)));
+  if (env.BROAD_RATE_MAX !== undefined) {
+    const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
+    app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));
+  }
   app.onError((error, c) => renderError(c, error, envelopeOf(c.req.path), isVersioned(c.req.path)));
   app.notFound((c) => {
     const { path } = c.req;

@@ -25,12 +25,8 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
 export const e2: Envelope = (error) => ({ success: false, error: error.message });
 
 /** Authentication and rate limits in dialect B. */
-export const e3: Envelope = (error, { code, facts }) => ({
-  error: {
-    code,
-    message: error.message,
-    ...(typeof facts?.retryAfter === 'number' && { retryAfter: facts.retryAfter }),
-  },
+export const e3: Envelope = (error, { code }) => ({
+  error: { code, message: error.message, ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) },
 });
 
 export const statusOf = (error: AppError) => errorStatus[error.code];

@@ -42,11 +42,11 @@ test('dialect B wraps refused access in E3, and everything else in E1', () => {
 });
 
 test('the envelopes have their published shapes', () => {
-  const error = new AppError('rate_limit_exceeded', 'Slow down.', { retryAfter: 3 });
+  const error = new AppError('rate_limit_exceeded', 'Slow down.', { limit: 1 }, 3);
   const rendering = { requestId: 'id', code: 'RATE_LIMITED', facts: error.facts };
   expect(e1(error, rendering)).toEqual({
     success: false,
-    error: { code: 'RATE_LIMITED', message: 'Slow down.', details: { retryAfter: 3 }, requestId: 'id' },
+    error: { code: 'RATE_LIMITED', message: 'Slow down.', details: { limit: 1 }, requestId: 'id' },
   });
   expect(e2(error, rendering)).toEqual({ success: false, error: 'Slow down.' });
   expect(e3(error, rendering)).toEqual({ error: { code: 'RATE_LIMITED', message: 'Slow down.', retryAfter: 3 } });

@@ -14,6 +14,7 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     correlationId: string;
+    clientAddress: string;
     log: Log;
     dialect: Dialect;
     caller: Caller;
@@ -41,9 +42,7 @@ export function renderError(c: ApiContext, error: Error, envelope: Envelope, dia
   const dialect = dialects ? (c.get('dialect') ?? chooseDialect({ path: c.req.path })) : undefined;
   const facts = failure.facts && (dialect?.facts(failure.facts) ?? failure.facts);
   const rendering = { requestId: c.get('requestId'), code: dialect?.errorCode(failure) ?? failure.code, facts };
-  const { retryAfter } = failure.facts ?? {};
-  if (typeof retryAfter === 'number') c.header('Retry-After', String(retryAfter));
-  if (failure.code === 'service_unavailable' && retryAfter === undefined) c.header('Retry-After', '1');
+  if (failure.retryAfter !== undefined) c.header('Retry-After', String(failure.retryAfter));
   if (failure.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
   return c.json((dialect?.envelope(failure) ?? envelope)(failure, rendering), statusOf(failure));
 }

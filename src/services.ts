@@ -13,7 +13,14 @@ import { type DrainReport, drainOutbox, type OutboxHandlers } from './platform/o
 import { type ProviderRegistry, providerRegistry } from './providers/registry.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
+import { AddressLimiter } from './tenancy/address-limiter.ts';
+import { Authenticator } from './tenancy/authenticate.ts';
 import { ApiKey, Organization } from './tenancy/entities.ts';
+import { KeyCache } from './tenancy/key-cache.ts';
+import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
+import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
+
+const failedAuthenticationsPerMinute = 100;
 
 /** Every table of the product. */
 export const entities = [Organization, ApiKey, Automation, Definition, Run, RunStep, OutboxEntry, IdempotencyRecord];
@@ -27,6 +34,13 @@ export interface Services {
   log: Log;
   database: Database;
   temporal: TemporalClient;
+  authenticator: Authenticator;
+  /** Of organizations, per environment. */
+  limiter: RateLimiter;
+  /** Of addresses whose keys were refused. */
+  refusals: AddressLimiter;
+  /** Whether what several processes share for limits answers; true where nothing is shared. */
+  isCacheUp(): Promise<boolean>;
   providers: ProviderRegistry;
   waiters: RunWaiters;
   runPolicy: RunPolicy;
@@ -62,6 +76,8 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const notifications = new Notifications(env.DATABASE_URL, log);
   notifications.on(waiters.channel, (runId) => waiters.settle(runId));
 
+  const keyCache = new KeyCache(notifications);
+  const redis = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
   const providers = options.providers ?? providerRegistry();
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
   const handlers: OutboxHandlers = {
@@ -73,15 +89,23 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     log,
     database,
     temporal,
+    authenticator: new Authenticator(database, keyCache, background),
+    limiter: redis ?? new MemoryRateLimiter(),
+    refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),
+    isCacheUp: async () => redis === undefined || redis.isUp(),
     providers,
     waiters,
     runPolicy,
     background,
     draining: new AbortController(),
     drain: () => drainOutbox(database, handlers),
-    start: () => notifications.start(),
+    async start() {
+      redis?.start();
+      await notifications.start();
+    },
     async close() {
       await background.settled();
+      redis?.stop();
       await notifications.stop();
       await database.close();
     },

@@ -1,11 +1,15 @@
 import { createMiddleware } from 'hono/factory';
-import type { Database } from '../../src/platform/database.ts';
-import { AppError, invalid } from '../../src/platform/errors.ts';
+import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { authenticate, unauthorized } from '../../src/tenancy/authenticate.ts';
+import type { Services } from '../../src/services.ts';
+import { type Caller, unauthorized } from '../../src/tenancy/authenticate.ts';
+import { plans } from '../../src/tenancy/core/plans.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
+import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
+
+export type Access = Pick<Services, 'database' | 'authenticator' | 'limiter' | 'refusals'>;
 
 const bearer = /^bearer +(\S+)$/i;
 
@@ -21,20 +25,43 @@ function readKey(c: ApiContext): string | undefined {
   return fromBearer ?? fromHeader;
 }
 
-/** Lets a request in whose key is good and may do this, and gives it the scope of its tenant. */
-export const requireKey = (database: Database, scope?: KeyScope) =>
+/** One address may fail so often before it is told to wait; a good key is let in all the same. */
+async function identify(c: ApiContext, { authenticator, refusals }: Access): Promise<Caller> {
+  try {
+    return await authenticator.authenticate(readKey(c));
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthorized') {
+      await refusals.take(limitedRange(c.get('clientAddress')));
+    }
+    throw error;
+  }
+}
+
+function checkScope({ scopes, plan }: Caller, required: KeyScope | undefined): void {
+  if (!required) return;
+  if (!scopes.includes(required)) throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
+  if (plans[plan].withoutFeatures.includes(required)) {
+    throw new AppError('forbidden', `The plan ${plan} does not include ${required}.`, { feature: required, plan });
+  }
+}
+
+/** Lets a request in whose key is good, within its limits and allowed to do this; gives it the scope of its tenant. */
+export const requireKey = (access: Access, required?: KeyScope) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
     c.set('dialect', chooseDialect(signs));
-    const caller = await authenticate(database, readKey(c));
+    const caller = await identify(c, access);
     c.set('caller', caller);
     c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
-    if (scope && !caller.scopes.includes(scope)) {
-      throw new AppError('forbidden', `The key lacks the scope ${scope}.`, { required: scope });
-    }
+    const { organizationId, environment, limits } = caller;
+    const decision = await access.limiter.take(`${organizationId}:${environment}`, limits);
+    c.header('X-RateLimit-Limit', String(decision.limit));
+    c.header('X-RateLimit-Remaining', String(decision.remaining));
+    c.header('X-RateLimit-Reset', String(decision.resetAt));
+    c.header('Cache-Control', 'no-store');
+    if (!decision.allowed) throw rateLimited(decision);
+    checkScope(caller, required);
     checkVariantHeader(signs.header);
-    const { organizationId, environment } = caller;
-    c.set('scope', new Scope(database, { organizationId, environment }, c.get('correlationId')));
+    c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId')));
     await next();
-    c.res.headers.set('Cache-Control', 'no-store');
   });

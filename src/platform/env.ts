@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -13,6 +14,19 @@ const sealingKeys = z
 const secret = z.string().min(32, 'expected at least 32 characters');
 const port = z.coerce.number().int().min(0).max(65535);
 const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
+
+const split = (text: string) => text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+/** Items separated by commas; the default is written the same way. */
+const list = z.string().transform(split);
+const isRange = (text: string): boolean => {
+  const [address = '', bits] = text.split('/');
+  const width = isIP(address) === 6 ? 128 : 32;
+  return isIP(address) !== 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= width));
+};
+const addressRanges = z
+  .string()
+  .refine((text) => split(text).every(isRange), 'expected addresses or CIDR ranges separated by commas')
+  .transform(split);
 
 /** Every variable that a process of Atelier reads. `.env.example` lists the same names; a test compares the two. */
 export const envSchema = z.object({
@@ -32,6 +46,11 @@ export const envSchema = z.object({
   URL_SIGNING_KEY: secret.optional(),
   CRON_SECRET: secret.optional(),
   SYNC_WAIT_SECONDS: z.coerce.number().min(0).max(3600).default(300),
+  REDIS_URL: url.optional(),
+  TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'),
+  BROAD_RATE_MAX: z.coerce.number().int().min(1).optional(),
+  BROAD_RATE_WINDOW_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
+  BROAD_RATE_BYPASS: list.prefault('/api/health,/api/ready,/api/admin/health'),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')

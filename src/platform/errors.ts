@@ -32,11 +32,14 @@ export class AppError extends Error {
   override name = 'AppError';
   readonly code: ErrorCode;
   readonly facts: Facts | undefined;
+  /** Whole seconds after which it is worth trying again. */
+  readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, message: string, facts?: Facts) {
+  constructor(code: ErrorCode, message: string, facts?: Facts, retryAfter?: number) {
     super(message);
     this.code = code;
     this.facts = facts;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -53,3 +56,18 @@ export const workflowNotFound = (workflowId: string) =>
   new AppError('workflow_not_found', 'No workflow has this id.', { workflowId });
 
 export const runNotFound = (runId: string) => new AppError('run_not_found', 'No run has this id.', { runId });
+
+export interface Exceeded {
+  limit: number;
+  /** Unix seconds. */
+  resetAt: number;
+  /** Seconds. */
+  retryAfter: number;
+}
+
+export const rateLimited = ({ limit, resetAt, retryAfter }: Exceeded) =>
+  new AppError('rate_limit_exceeded', 'Too many requests.', { limit, resetAt }, retryAfter);
+
+/** Something that is needed does not answer now, and may soon. */
+export const unavailable = (what: string) =>
+  new AppError('service_unavailable', `${what} is not available at the moment.`, undefined, 1);

@@ -1,20 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { databaseRoles } from './database.ts';
 import type { Log } from './log.ts';
 
 const firstReconnectMs = 100;
 const longestReconnectMs = 5_000;
+const pingEveryMs = 1_000;
+
+/** What is done whenever the connection is made, before anything is heard on it. */
+export type OnConnect = (client: pg.Client) => Promise<void>;
 
 /**
  * Hears PostgreSQL's NOTIFY on one connection of its own. A notification sent while the connection is down is lost, so
- * whoever listens must also look for itself now and then.
+ * whoever listens must also look for itself now and then, or ask whether the connection is known to be up.
  */
 export class Notifications {
   readonly #url: string;
   readonly #log: Log;
   readonly #handlers = new Map<string, (payload: string) => void>();
+  readonly #onConnect: OnConnect[] = [];
+  readonly #onLost: (() => void)[] = [];
   #client: pg.Client | undefined;
   #stopped = false;
+  #heardUpTo = Number.NEGATIVE_INFINITY;
+  #ping: NodeJS.Timeout | undefined;
 
   constructor(url: string, log: Log) {
     this.#url = url;
@@ -26,24 +35,69 @@ export class Notifications {
     this.#handlers.set(channel, handler);
   }
 
+  /** Call before `start`. */
+  onConnection(connected: OnConnect, lost: () => void): void {
+    this.#onConnect.push(connected);
+    this.#onLost.push(lost);
+  }
+
+  /**
+   * How long ago, in ms, it was certain that nothing had been missed: PostgreSQL hands over what is pending before it
+   * answers a query, so everything sent before the last answered ping began has been heard.
+   */
+  get silenceMs(): number {
+    return performance.now() - this.#heardUpTo;
+  }
+
+  /** Sends on this very connection, whose process id receivers see. */
+  async send(channel: string, payload: string): Promise<void> {
+    await this.#client?.query('select pg_notify($1, $2)', [channel, payload]);
+  }
+
   async start(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#url, application_name: 'atelier notifications' });
+    const began = performance.now();
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'atelier notifications',
+      options: `-c role=${databaseRoles.system}`,
+      keepAlive: true,
+    });
     client.on('notification', ({ channel, payload }) => this.#handlers.get(channel)?.(payload ?? ''));
     client.on('error', () => {});
     client.on('end', () => this.#reconnect(client));
     await client.connect();
     for (const channel of this.#handlers.keys()) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     this.#client = client;
+    for (const connected of this.#onConnect) await connected(client);
+    this.#heardUpTo = began;
+    this.#schedulePing(client);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#ping);
     await this.#client?.end();
+  }
+
+  #schedulePing(client: pg.Client): void {
+    this.#ping = setTimeout(async () => {
+      if (this.#client !== client) return;
+      const began = performance.now();
+      try {
+        await client.query('select 1');
+        this.#heardUpTo = began;
+        this.#schedulePing(client);
+      } catch {
+        client.end().catch(() => {});
+      }
+    }, pingEveryMs).unref();
   }
 
   async #reconnect(lost: pg.Client): Promise<void> {
     if (this.#client !== lost) return;
     this.#client = undefined;
+    this.#heardUpTo = Number.NEGATIVE_INFINITY;
+    for (const tell of this.#onLost) tell();
     for (let pause = firstReconnectMs; !this.#stopped; pause = Math.min(pause * 2, longestReconnectMs)) {
       try {
         return await this.start();

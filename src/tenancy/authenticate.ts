@@ -1,9 +1,12 @@
+import type { Background } from '../platform/background.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-import type { PlanName } from './core/plans.ts';
+import { type PlanName, plans } from './core/plans.ts';
+import type { RateLimits } from './core/rate-windows.ts';
 import type { KeyScope } from './core/scopes.ts';
+import type { CachedKey, KeyCache } from './key-cache.ts';
 import { hashKey, keyEnvironment } from './key-format.ts';
 import type { Variant } from './keys.ts';
 
@@ -16,6 +19,7 @@ export interface Caller {
   environment: Environment;
   scopes: KeyScope[];
   variant: Variant;
+  limits: RateLimits;
 }
 
 export type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
@@ -28,44 +32,73 @@ const messages: Record<KeyRefusal, string> = {
 
 export const unauthorized = (reason: KeyRefusal) => new AppError('unauthorized', messages[reason], { reason });
 
-/** `last used` may lag by this much: most requests then write nothing. */
-const lastUsedLagSeconds = 60;
+/** `last used` may lag by 60 s: a key that is used all the time writes it half as often as that allows. */
+const touchEveryMs = 30_000;
 
-interface KeyRow extends Caller {
-  expired: boolean;
+interface KeyRow extends Omit<Caller, 'limits'> {
+  rateMinute: number | null;
+  rateDay: number | null;
+  expiresAt: Date | null;
   revoked: boolean;
-  stale: boolean;
 }
 
 const findKey = statement<KeyRow>(
   'api_key.by_hash',
   `select k.id as "keyId", k.organization_id as "organizationId", o.name as "organizationName", o.plan,
-          k.environment, k.scopes, k.variant,
-          k.revoked_at is not null as revoked,
-          coalesce(k.expires_at <= clock_timestamp(), false) as expired,
-          coalesce(k.last_used_at < clock_timestamp() - make_interval(secs => $2 / 2.0), true) as stale
+          o.rate_minute as "rateMinute", o.rate_day as "rateDay",
+          k.environment, k.scopes, k.variant, k.expires_at as "expiresAt", k.revoked_at is not null as revoked
      from api_key k join organization o on o.id = k.organization_id
     where k.hash = $1`,
 );
 
-const touchKey = statement(
-  'api_key.touch',
-  `update api_key set last_used_at = clock_timestamp()
-    where id = $1 and coalesce(last_used_at < clock_timestamp() - make_interval(secs => $2 / 2.0), true)`,
-);
+const touchKey = statement('api_key.touch', 'update api_key set last_used_at = clock_timestamp() where id = $1');
 
-/**
- * Finds out whose key this is. A malformed key costs no query.
- * @throws AppError unauthorized, with facts `{reason}`
- */
-export async function authenticate(database: Database, key: string | undefined): Promise<Caller> {
-  if (!key) throw unauthorized('missing_api_key');
-  if (keyEnvironment(key) === undefined) throw unauthorized('invalid_api_key');
-  const sql = sqlOn(database.pool);
-  const row = await sql.one(findKey, [hashKey(key), lastUsedLagSeconds]);
-  if (!row || row.revoked) throw unauthorized('invalid_api_key');
-  if (row.expired) throw unauthorized('expired_api_key');
-  if (row.stale) await sql.rows(touchKey, [row.keyId, lastUsedLagSeconds]);
-  const { expired, revoked, stale, ...caller } = row;
-  return caller;
+/** Finds out whose a key is, from this process's memory when it can. */
+export class Authenticator {
+  readonly #database: Database;
+  readonly #cache: KeyCache;
+  readonly #background: Background;
+  readonly #touched = new Map<string, number>();
+
+  constructor(database: Database, cache: KeyCache, background: Background) {
+    this.#database = database;
+    this.#cache = cache;
+    this.#background = background;
+  }
+
+  /**
+   * A malformed key costs no query.
+   * @throws AppError unauthorized, with facts `{reason}`
+   */
+  async authenticate(key: string | undefined): Promise<Caller> {
+    if (!key) throw unauthorized('missing_api_key');
+    if (keyEnvironment(key) === undefined) throw unauthorized('invalid_api_key');
+    const hash = hashKey(key);
+    const { caller, expiresAt } = await this.#lookUp(hash);
+    if (expiresAt !== null && expiresAt <= Date.now()) throw unauthorized('expired_api_key');
+    this.#touch(caller.keyId);
+    return caller;
+  }
+
+  async #lookUp(hash: Buffer): Promise<CachedKey> {
+    const name = hash.toString('base64');
+    const cached = this.#cache.get(name);
+    if (cached) return cached;
+    const generation = this.#cache.generation;
+    const row = await sqlOn(this.#database.pool).one(findKey, [hash]);
+    if (!row || row.revoked) throw unauthorized('invalid_api_key');
+    const { revoked, expiresAt, rateMinute, rateDay, ...caller } = row;
+    const { requestsPerMinute, requestsPerDay } = plans[caller.plan];
+    const limits = { perMinute: rateMinute ?? requestsPerMinute, perDay: rateDay ?? requestsPerDay };
+    const entry = { caller: { ...caller, limits }, expiresAt: expiresAt?.getTime() ?? null };
+    this.#cache.put(name, entry, generation);
+    return entry;
+  }
+
+  #touch(keyId: string): void {
+    const now = performance.now();
+    if (now - (this.#touched.get(keyId) ?? Number.NEGATIVE_INFINITY) < touchEveryMs) return;
+    this.#touched.set(keyId, now);
+    this.#background.run('last use of a key', sqlOn(this.#database.pool).rows(touchKey, [keyId]));
+  }
 }

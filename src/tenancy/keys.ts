@@ -4,6 +4,7 @@ import { newId, parseId, prefixed } from '../platform/ids.ts';
 import type { Environment } from '../platform/scope.ts';
 import { type KeyScope, keyScopes } from './core/scopes.ts';
 import { ApiKey } from './entities.ts';
+import { announceKeyChange } from './key-cache.ts';
 import { generateKey, hashKey } from './key-format.ts';
 import { findOrganization } from './organizations.ts';
 
@@ -17,6 +18,8 @@ export interface NewKey {
   /** ISO 8601, in the future. */
   expires?: string;
   variant?: string;
+  /** What it may do; everything unless given. */
+  scopes?: string[];
 }
 
 export interface IssuedKey {
@@ -54,6 +57,10 @@ function check(input: NewKey, now: Date): void {
   if (expiry !== undefined && !(expiry > now.getTime())) {
     errors.push({ path: 'expires', message: 'Expected an ISO 8601 date-time in the future.' });
   }
+  const unknown = (input.scopes ?? []).filter((scope) => !(keyScopes as readonly string[]).includes(scope));
+  if (unknown.length > 0 || input.scopes?.length === 0) {
+    errors.push({ path: 'scopes', message: `Expected some of ${keyScopes.join(', ')}.` });
+  }
   if (input.name !== undefined && (input.name.trim() === '' || input.name.length > 200)) {
     errors.push({ path: 'name', message: 'Expected 1 to 200 characters.' });
   }
@@ -78,7 +85,7 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
     hash: hashKey(key),
     prefix,
     lastFour: key.slice(-4),
-    scopes: [...keyScopes],
+    scopes: input.scopes ?? [...keyScopes],
     variant: input.variant ?? 'A',
     createdAt: now,
     lastUsedAt: null,
@@ -121,12 +128,16 @@ export async function listKeys(database: Database, organizationId: string): Prom
   }));
 }
 
-/** Revokes a key for ever; revoking it again changes nothing. @throws AppError not_found */
+/**
+ * Revokes a key for ever; revoking it again changes nothing. Once this returns, no process lets the key in.
+ * @throws AppError not_found
+ */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
   const uuid = parseId('apiKey', id);
   const em = database.orm.em.fork();
   const key = uuid && (await em.findOne(ApiKey, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
   await em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
+  await announceKeyChange(database);
   return { id: prefixed('apiKey', key.id), status: 'revoked' };
 }

@@ -9,14 +9,14 @@ const keyHealth = z
   .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
   .openapi('KeyHealth');
 
-export function healthRoutes({ database }: Services): OpenAPIHono<ApiEnv> {
+export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const health = createRoute({
     method: 'get',
     path: '/health',
     tags: ['Operations'],
     security: [{ bearer: [] }, { apiKey: [] }],
     summary: 'Verify a key',
-    middleware: [requireKey(database)] as const,
+    middleware: [requireKey(services)] as const,
     responses: { 200: plainAnswer('The key is good.', keyHealth), ...failures() },
   });
   const routes = surface(v1Surface);

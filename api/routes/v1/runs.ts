@@ -25,8 +25,7 @@ const statusQuery = z
   .openapi({ type: 'string', description: 'A status of either dialect, in either case.' });
 
 export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { database } = services;
-  const read = requireKey(database, 'runs:read');
+  const read = requireKey(services, 'runs:read');
 
   const execute = createRoute({
     method: 'post',
@@ -34,7 +33,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     summary: 'Execute a workflow',
-    middleware: [requireKey(database, 'runs:execute'), jsonBody({ optional: true, choosesDialect: true })] as const,
+    middleware: [requireKey(services, 'runs:execute'), jsonBody({ optional: true, choosesDialect: true })] as const,
     request: {
       params: idParam('uuid or wf_…'),
       headers: idempotencyHeader,

@@ -52,9 +52,10 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
   );
 }
 
-export function workflowRoutes({ database, temporal, env, log }: Services): OpenAPIHono<ApiEnv> {
-  const read = requireKey(database, 'workflows:read');
-  const write = requireKey(database, 'workflows:write');
+export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { temporal, env, log } = services;
+  const read = requireKey(services, 'workflows:read');
+  const write = requireKey(services, 'workflows:write');
   const webhookUrl = (id: string) => new URL(`/api/v1/webhooks/${prefixed('workflow', id)}`, env.PUBLIC_URL).href;
 
   const list = createRoute({

@@ -1,0 +1,24 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { rateLimited } from '../platform/errors.ts';
+
+/** Counts what one network address does, in this process, in windows that begin with its first request. */
+export class AddressLimiter {
+  readonly #limiter: RateLimiterMemory;
+  readonly #max: number;
+
+  constructor(max: number, windowSeconds: number) {
+    this.#max = max;
+    this.#limiter = new RateLimiterMemory({ points: max, duration: windowSeconds });
+  }
+
+  /** Counts one more. @throws AppError rate_limit_exceeded */
+  async take(address: string): Promise<void> {
+    try {
+      await this.#limiter.consume(address);
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      const retryAfter = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
+      throw rateLimited({ limit: this.#max, resetAt: Math.ceil(Date.now() / 1000) + retryAfter, retryAfter });
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { decide, fits, windowStarts } from './rate-windows.ts';
+
+const limits = { perMinute: 60, perDay: 1_000 };
+const now = Date.UTC(2026, 10, 21, 23, 59, 30, 500);
+
+describe('rate windows', () => {
+  test('are whole minutes and whole UTC days', () => {
+    expect(windowStarts(now)).toEqual({ minute: Date.UTC(2026, 10, 21, 23, 59), day: Date.UTC(2026, 10, 21) });
+  });
+
+  test('let the last request of each through and not the next', () => {
+    expect(fits(limits, { minute: 59, day: 999 })).toBe(true);
+    expect(fits(limits, { minute: 60, day: 0 })).toBe(false);
+    expect(fits(limits, { minute: 0, day: 1_000 })).toBe(false);
+  });
+
+  test('speak of the window with fewer requests left', () => {
+    expect(decide(limits, { minute: 1, day: 1 }, true, now)).toEqual({
+      allowed: true,
+      limit: 60,
+      remaining: 59,
+      resetAt: Date.UTC(2026, 10, 22) / 1000,
+      retryAfter: 30,
+    });
+    const earlier = Date.UTC(2026, 10, 21, 12, 0, 1);
+    expect(decide(limits, { minute: 5, day: 990 }, true, earlier)).toMatchObject({ limit: 1_000, remaining: 10 });
+    expect(decide(limits, { minute: 60, day: 1_000 }, false, earlier)).toMatchObject({
+      limit: 1_000,
+      remaining: 0,
+      retryAfter: 12 * 3600 - 1,
+    });
+  });
+
+  test('ask for a wait of a second at least', () => {
+    expect(decide(limits, { minute: 60, day: 60 }, false, Date.UTC(2026, 0, 1, 0, 0, 59, 999)).retryAfter).toBe(1);
+  });
+});

@@ -1,0 +1,63 @@
+import { decide, fits, type RateCounts, type RateDecision, type RateLimits, windowStarts } from './core/rate-windows.ts';
+
+/** Counts requests in the two windows of whoever is limited. */
+export interface RateLimiter {
+  /** Lets one request through or not, and counts it if so. `subject` is an organization's environment, or an address. */
+  take(subject: string, limits: RateLimits): Promise<RateDecision>;
+}
+
+interface Windows {
+  minuteStart: number;
+  dayStart: number;
+  counts: RateCounts;
+}
+
+/** Enough for every tenant of one process; past it those that were not seen this minute are forgotten first. */
+const maxSubjects = 100_000;
+
+/** Counts in this process alone: exact where one process serves the API, and for as long as it runs. */
+export class MemoryRateLimiter implements RateLimiter {
+  readonly #now: () => number;
+  readonly #windows = new Map<string, Windows>();
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  async take(subject: string, limits: RateLimits): Promise<RateDecision> {
+    return this.takeNow(subject, limits);
+  }
+
+  takeNow(subject: string, limits: RateLimits): RateDecision {
+    const now = this.#now();
+    const { counts } = this.#current(subject, now);
+    const allowed = fits(limits, counts);
+    if (allowed) {
+      counts.minute++;
+      counts.day++;
+    }
+    return decide(limits, counts, allowed, now);
+  }
+
+  #current(subject: string, now: number): Windows {
+    const { minute, day } = windowStarts(now);
+    let windows = this.#windows.get(subject);
+    if (!windows) {
+      if (this.#windows.size >= maxSubjects) this.#forget(minute);
+      windows = { minuteStart: minute, dayStart: day, counts: { minute: 0, day: 0 } };
+      this.#windows.set(subject, windows);
+    }
+    if (windows.minuteStart !== minute) windows.counts.minute = 0;
+    if (windows.dayStart !== day) windows.counts.day = 0;
+    windows.minuteStart = minute;
+    windows.dayStart = day;
+    return windows;
+  }
+
+  #forget(minute: number): void {
+    for (const [subject, windows] of this.#windows) {
+      if (windows.minuteStart !== minute) this.#windows.delete(subject);
+    }
+    if (this.#windows.size >= maxSubjects) this.#windows.clear();
+  }
+}

@@ -1,0 +1,61 @@
+import { Redis } from 'ioredis';
+import type { Log } from '../platform/log.ts';
+import { decide, type RateDecision, type RateLimits, windowStarts } from './core/rate-windows.ts';
+import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
+
+/** Counts in both windows or in neither, which no two commands apart could. Answers {allowed, minute, day}. */
+const takeOne = `
+local minute = tonumber(redis.call('GET', KEYS[1]) or '0')
+local day = tonumber(redis.call('GET', KEYS[2]) or '0')
+if minute >= tonumber(ARGV[1]) or day >= tonumber(ARGV[2]) then return {0, minute, day} end
+redis.call('SET', KEYS[1], minute + 1, 'EX', 120)
+redis.call('SET', KEYS[2], day + 1, 'EX', 172800)
+return {1, minute + 1, day + 1}`;
+
+/** A limiter must not be slower than what it protects. */
+const patienceMs = 250;
+
+/** Exact across any number of API processes. While Redis does not answer, each process counts for itself. */
+export class RedisRateLimiter implements RateLimiter {
+  readonly #redis: Redis;
+  readonly #fallback = new MemoryRateLimiter();
+
+  constructor(url: string, log: Log) {
+    this.#redis = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: 2_000,
+      commandTimeout: patienceMs,
+      retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+    });
+    this.#redis.on('error', (error) => log.warn({ err: error }, 'Redis does not answer; limits are per process'));
+  }
+
+  /** Begins to connect; a Redis that is away at first is found later. */
+  start(): void {
+    this.#redis.connect().catch(() => {});
+  }
+
+  async take(subject: string, limits: RateLimits): Promise<RateDecision> {
+    const now = Date.now();
+    const { minute, day } = windowStarts(now);
+    try {
+      // The braces keep a subject's two keys on one node of a cluster.
+      const keys = [`atelier:rate:{${subject}}:m${minute}`, `atelier:rate:{${subject}}:d${day}`];
+      const answer = await this.#redis.eval(takeOne, 2, ...keys, limits.perMinute, limits.perDay);
+      const [allowed, minuteCount, dayCount] = answer as [number, number, number];
+      return decide(limits, { minute: minuteCount, day: dayCount }, allowed === 1, now);
+    } catch {
+      return this.#fallback.takeNow(subject, limits);
+    }
+  }
+
+  async isUp(): Promise<boolean> {
+    return (await this.#redis.ping().catch(() => '')) === 'PONG';
+  }
+
+  stop(): void {
+    this.#redis.disconnect();
+  }
+}
