@@ -31,7 +31,7 @@ function check({ name, plan, email }: OrganizationChange): void {
   if (plan !== undefined && !isPlanName(plan)) {
     errors.push({ path: 'plan', message: `Expected one of ${planNames.join(', ')}.` });
   }
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email)) {
+  if (email !== undefined && !(/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 320)) {
     errors.push({ path: 'email', message: 'Expected an e-mail address.' });
   }
   if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
