@@ -9,11 +9,26 @@ describe('clientAddress', () => {
   test.each([
     ['an untrusted peer speaks for itself alone', '203.0.113.9', { 'x-forwarded-for': '1.2.3.4' }, '203.0.113.9'],
     ['a trusted proxy is believed', '10.0.0.1', { 'x-forwarded-for': '203.0.113.9' }, '203.0.113.9'],
-    ['what the client wrote itself is not', '10.0.0.1', { 'x-forwarded-for': '1.1.1.1, 203.0.113.9, 10.0.0.7' }, '203.0.113.9'],
-    ['proxies all the way are followed to the end', '10.0.0.1', { 'x-forwarded-for': '10.0.0.3, 10.0.0.2' }, '10.0.0.3'],
+    [
+      'what the client wrote itself is not',
+      '10.0.0.1',
+      { 'x-forwarded-for': '1.1.1.1, 203.0.113.9, 10.0.0.7' },
+      '203.0.113.9',
+    ],
+    [
+      'proxies all the way are followed to the end',
+      '10.0.0.1',
+      { 'x-forwarded-for': '10.0.0.3, 10.0.0.2' },
+      '10.0.0.3',
+    ],
     ['a mapped address is its IPv4 address', '::ffff:203.0.113.9', {}, '203.0.113.9'],
     ['a mapped trusted peer is trusted', '::ffff:127.0.0.1', { 'x-real-ip': '203.0.113.9' }, '203.0.113.9'],
-    ['x-real-ip comes before cf-connecting-ip', '::1', { 'cf-connecting-ip': '1.1.1.1', 'x-real-ip': '2.2.2.2' }, '2.2.2.2'],
+    [
+      'x-real-ip comes before cf-connecting-ip',
+      '::1',
+      { 'cf-connecting-ip': '1.1.1.1', 'x-real-ip': '2.2.2.2' },
+      '2.2.2.2',
+    ],
     ['garbage ends the walk', '10.0.0.1', { 'x-forwarded-for': 'garbage, 10.0.0.2' }, '10.0.0.2'],
     ['ports and brackets are no part of it', '10.0.0.1', { 'x-forwarded-for': '[2001:db8::1]:443' }, '2001:db8::1'],
   ])('%s', (_, peer, headers, address) => {

@@ -24,7 +24,10 @@ const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /** An IPv4 address in IPv6's clothes is that IPv4 address; a port and a zone are no part of one. */
 function canonical(text: string): string | undefined {
-  const bare = text.trim().replace(/^\[(.+)\](?::\d+)?$/, '$1').replace(/%.*$/, '');
+  const bare = text
+    .trim()
+    .replace(/^\[(.+)\](?::\d+)?$/, '$1')
+    .replace(/%.*$/, '');
   const address = mapped.exec(bare)?.[1] ?? (/^\d+\.\d+\.\d+\.\d+:\d+$/.test(bare) ? bare.replace(/:\d+$/, '') : bare);
   return isIP(address) === 0 ? undefined : address;
 }

@@ -11,6 +11,7 @@ import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from './schemas/run.
 export type ExecuteAnswer = { replayed: boolean } & (
   | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer }
   | { kind: 'unfinished'; data: AcceptedAnswer }
+  | { kind: 'failed'; failure: AppError }
 );
 
 const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content_refused'];
@@ -35,7 +36,7 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
 /**
  * Starts a run and, when the caller asked for that, waits for its end: at most `SYNC_WAIT_SECONDS`, less when this
  * process drains. What becomes of the run depends on neither.
- * @throws AppError as `startRun`; ai_provider_error and internal_error with facts `{runId}` when the run failed
+ * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `startRun`
  */
 export async function executeRun(
   services: Services,
@@ -59,6 +60,6 @@ export async function executeRun(
   const ended = (replayed && (await look())) || (await ending);
   if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
   if (ended === 'deleted') throw workflowNotFound(id);
-  if (ended.status === 'failed') throw failureOf(ended);
+  if (ended.status === 'failed') return { kind: 'failed', replayed, failure: failureOf(ended) };
   return { kind: 'finished', replayed, data: dialect.executed(ended) };
 }

@@ -1,3 +1,5 @@
+import { conformanceOf } from './openapi-conformance.ts';
+
 /** An answer as a test looks at it. */
 export interface Answer {
   status: number;
@@ -14,7 +16,10 @@ export interface ApiClient {
   delete(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
 
-/** Speaks to the API as any REST client would. A string body is sent as it is, anything else as JSON. */
+/**
+ * Speaks to the API as any REST client would. A string body is sent as it is, anything else as JSON. Every answer of a
+ * documented route is held against the OpenAPI document of the process that gave it.
+ */
 export function apiClient(base: string, key?: string): ApiClient {
   async function request(
     method: string,
@@ -22,7 +27,9 @@ export function apiClient(base: string, key?: string): ApiClient {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const response = await fetch(new URL(path, base), {
+    const url = new URL(path, base);
+    const conformance = await conformanceOf(base);
+    const response = await fetch(url, {
       method,
       headers: {
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -33,7 +40,9 @@ export function apiClient(base: string, key?: string): ApiClient {
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    conformance.check({ method, path: url.pathname, ...answer });
+    return answer;
   }
   return {
     request,

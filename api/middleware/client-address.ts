@@ -10,7 +10,10 @@ const peerOf = (c: ApiContext): string | undefined => (c.env ? getConnInfo(c).re
 /** Finds out which address a request is from. */
 export const findClientAddress = (trusted: TrustedProxies) =>
   createMiddleware<ApiEnv>(async (c, next) => {
-    c.set('clientAddress', clientAddress(peerOf(c), (name) => c.req.header(name), trusted));
+    c.set(
+      'clientAddress',
+      clientAddress(peerOf(c), (name) => c.req.header(name), trusted),
+    );
     await next();
   });
 

@@ -1,16 +1,13 @@
 import { z } from '@hono/zod-openapi';
 import { runErrorCodes, runStatuses } from '../../src/automation/core/run-status.ts';
+import { freeForm, texts } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
 
 export const executeSchema = z
   .object({
     input: z.unknown().optional().openapi({ description: 'Any JSON value; {{input}} in prompts.' }),
-    variables: z
-      .record(z.string(), z.string())
-      .optional()
-      .openapi({ description: 'Texts for {{variableName}} in prompts.' }),
-    inputs: z
-      .record(z.string(), z.unknown())
+    variables: texts.optional().openapi({ description: 'Texts for {{variableName}} in prompts.' }),
+    inputs: freeForm
       .optional()
       .openapi({ description: 'Dialect B: the variables, of any type; {{input}} is the whole object.' }),
     async: z

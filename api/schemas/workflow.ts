@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { automationStates } from '../../src/automation/automations.ts';
 import { inputTypes } from '../../src/automation/core/inputs.ts';
 import { maxSteps, providers, stepIdPattern } from '../../src/automation/core/steps.ts';
+import { freeForm } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
 
 /** Counts characters as people do, not UTF-16 units: 100 emoji are 100 characters. */
@@ -15,7 +16,6 @@ const name = text(100)
   .refine((value) => value.trim() !== '', 'Expected at least one character that is not a space.')
   .openapi({ type: 'string', minLength: 1, maxLength: 100 });
 
-const freeForm = z.record(z.string(), z.unknown());
 const modelName = text(200).refine((value) => value.trim() !== '', 'Expected the name of a model.');
 
 const pendingKinds = ['condition', 'transform'];
@@ -59,7 +59,15 @@ const writable = {
   aiModel: modelName,
   aiProvider: z.enum(providers),
   isActive: z.boolean(),
-  status: z.enum(automationStates).openapi({ description: 'Dialect B; wins over isActive.' }),
+  status: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(automationStates))
+    .openapi({
+      type: 'string',
+      enum: [...automationStates],
+      description: 'Dialect B, either case; wins over isActive.',
+    }),
 };
 
 export const newWorkflowSchema = z.object({ ...z.object(writable).partial().shape, name }).openapi('NewWorkflow', {

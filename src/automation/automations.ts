@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { newId, parseId } from '../platform/ids.ts';
@@ -155,7 +155,8 @@ export async function listAutomations(
 /** Locks the row, so that two changes at once happen one after the other and neither is lost. */
 async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
   const uuid = parseId('workflow', id);
-  const found = uuid && (await em.findOne(Automation, { id: uuid, deletedAt: null }, { lockMode: 4 }));
+  const found =
+    uuid && (await em.findOne(Automation, { id: uuid, deletedAt: null }, { lockMode: LockMode.PESSIMISTIC_WRITE }));
   if (!found) throw workflowNotFound(id);
   return found;
 }

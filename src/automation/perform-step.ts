@@ -5,7 +5,7 @@ import { ProviderFailure, type TextAnswer, type TextRequest } from '../providers
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { RunError, RunErrorCode } from './core/run-status.ts';
 import { modelOf, type Step } from './core/steps.ts';
-import { renderTemplate, type Warning } from './core/template.ts';
+import { renderTemplate, TemplateTooLong, type Warning } from './core/template.ts';
 import {
   beginStep,
   endStep,
@@ -49,14 +49,14 @@ export type StepOutcome = 'completed' | 'failed' | 'gone' | 'not_instant';
 /** A prompt step without a template hands its input on. */
 const defaultTemplate = '{{input}}';
 
+const chosenModel = (work: StepWork, step: Step) => modelOf(step, { provider: work.aiProvider, model: work.aiModel });
+
 const requestFor = (work: StepWork, step: Step): { request: TextRequest; warnings: Warning[] } => {
-  const { provider, model } = modelOf(step, { provider: work.aiProvider, model: work.aiModel });
   const values = { input: work.input, variables: work.variables, steps: work.outputs };
   const prompt = renderTemplate(step.prompt ?? defaultTemplate, values);
   const system = step.system === undefined ? undefined : renderTemplate(step.system, values);
   const request = {
-    provider,
-    model,
+    ...chosenModel(work, step),
     prompt: prompt.text,
     ...(system && { system: system.text }),
     ...(step.temperature !== undefined && { temperature: step.temperature }),
@@ -85,11 +85,8 @@ export async function performStep(
   if (!work?.step || (work.status !== 'queued' && work.status !== 'running')) return 'gone';
   if (work.recorded?.status === 'completed') return 'completed';
   const { step } = work;
-  const { request, warnings } = requestFor(work, step);
-  const model = services.providers.textModel(scope.tenant.environment, request.provider);
-  if (!call && !model.isInstant(request)) return 'not_instant';
-
-  const facts: StepFacts = { ...ref, step, provider: request.provider, model: request.model, startedAt };
+  const facts: StepFacts = { ...ref, step, ...chosenModel(work, step), startedAt };
+  // Counted before anything else can go wrong, so that what always goes wrong does not go on for ever.
   const attempt = call ? await beginStep(scope, facts) : 1;
   if (attempt === undefined) return 'gone';
 
@@ -99,12 +96,23 @@ export async function performStep(
     if (recorded && run) services.waiters.settle(ref.runId);
     return recorded ? end.status : 'gone';
   };
-  const fail = (message: string, code: RunErrorCode) => {
+  const fail = (message: string, code: RunErrorCode, warnings: Warning[] = []) => {
     const error: RunError = { stepId: step.id, message, code };
     return record({ status: 'failed', error, warnings }, { status: 'failed', error });
   };
   // Attempts that ended without a word (a killed worker, a time limit, a record that could not be written) count too.
   if (attempt > ref.maxAttempts) return fail('The step was interrupted too often.', 'timeout');
+
+  let asked: ReturnType<typeof requestFor>;
+  try {
+    asked = requestFor(work, step);
+  } catch (error) {
+    if (error instanceof TemplateTooLong) return fail(error.message, 'expression_error');
+    throw error;
+  }
+  const { request, warnings } = asked;
+  const model = services.providers.textModel(scope.tenant.environment, facts.provider);
+  if (!call && !model.isInstant(request)) return 'not_instant';
 
   services.log.info({ runId: ref.runId, stepId: step.id, attempt, ...scope.tenant }, 'model called');
   let answer: TextAnswer;
@@ -113,7 +121,7 @@ export async function performStep(
   } catch (failure) {
     if (!(failure instanceof ProviderFailure)) throw failure;
     if (failure.retryable && attempt < ref.maxAttempts) throw failure;
-    return fail(failure.message, 'service_unavailable');
+    return fail(failure.message, 'service_unavailable', warnings);
   }
   failPoint('step.called');
   const output = answer.text;

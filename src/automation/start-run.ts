@@ -128,7 +128,10 @@ export async function startRun(
     const input = request.input === 'whole' ? variables : request.input.value;
     const values = [runId, startable.definitionId, toJson(input), toJson(variables), startable.steps.length];
     const owed = [scope.correlationId, newId(), writerGraceMs / 1000];
-    if (!(await tx.one(insertRun, automationId, ...values, ...owed))) throw inactive(id);
+    if (!(await tx.one(insertRun, automationId, ...values, ...owed))) {
+      // Deactivated or deleted since it was looked at.
+      throw (await tx.one(findStartable, automationId)) ? inactive(id) : workflowNotFound(id);
+    }
     if (tx !== scope) failPoint('run.before-commit');
     return true;
   };

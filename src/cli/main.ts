@@ -21,11 +21,20 @@ function print(result: object, { json }: Output): void {
 }
 
 function fail(error: unknown): never {
-  const known = error instanceof AppError || error instanceof EnvError;
-  const code = error instanceof AppError ? error.code : error instanceof EnvError ? 'environment' : 'internal_error';
-  const message = known ? error.message : `Unexpected: ${error instanceof Error ? error.message : error}`;
-  console.error(JSON.stringify({ error: { code, message } }));
+  console.error(JSON.stringify({ error: describe(error) }));
   process.exit(1);
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  if (error instanceof AppError) return { code: error.code, message: error.message };
+  if (error instanceof EnvError) return { code: 'environment', message: error.message };
+  if (error instanceof CommanderError) {
+    // What commander says when it would only print its help.
+    const noCommand = error.code === 'commander.help';
+    const message = noCommand ? 'A command is missing. --help lists them.' : error.message.replace(/^error: /, '');
+    return { code: 'validation_error', message };
+  }
+  return { code: 'internal_error', message: `Unexpected: ${error instanceof Error ? error.message : error}` };
 }
 
 /** Opens the database for one command and closes it whatever happens. */
@@ -38,8 +47,18 @@ async function withDatabase(work: (database: Database) => Promise<object>, outpu
   }
 }
 
-const program = new Command('atelier').description("Operators' commands.").exitOverride();
+// Commander's own words on standard error would stand beside the one document that belongs there.
+const program = new Command('atelier')
+  .description("Operators' commands.")
+  .exitOverride()
+  .configureOutput({ writeErr: () => {} });
 const json = ['--json', 'print one JSON document'] as const;
+
+/** A number or, where the text is none, what the verb will refuse in its own words. */
+const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
+const list = (text: string) => text.split(',').map((item) => item.trim());
+const rateMinute = ['--rate-minute <requests>', "in place of the plan's number", number] as const;
+const rateDay = ['--rate-day <requests>', "in place of the plan's number", number] as const;
 
 const organization = program.command('org').description('organizations');
 organization
@@ -47,6 +66,8 @@ organization
   .requiredOption('--name <name>')
   .requiredOption('--plan <plan>', 'free, pro, team or enterprise')
   .option('--email <address>', 'where notices go')
+  .option(...rateMinute)
+  .option(...rateDay)
   .option(...json)
   .action((options) => withDatabase((database) => createOrganization(database, options), options));
 organization
@@ -54,6 +75,8 @@ organization
   .option('--name <name>')
   .option('--plan <plan>')
   .option('--email <address>')
+  .option(...rateMinute)
+  .option(...rateDay)
   .option(...json)
   .action((id, options) => withDatabase((database) => updateOrganization(database, id, options), options));
 
@@ -65,6 +88,7 @@ key
   .option('--name <name>')
   .option('--expires <time>', 'ISO 8601')
   .option('--variant <variant>', 'A or B: the dialect of answers')
+  .option('--scopes <scopes>', 'what it may do, separated by commas; everything unless given', list)
   .option(...json)
   .action(({ org, env, ...options }) =>
     withDatabase((database) => createKey(database, { organizationId: org, environment: env, ...options }), options),
@@ -88,6 +112,6 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) process.exit(error.exitCode);
+  if (error instanceof CommanderError && error.exitCode === 0) process.exit(0);
   fail(error);
 }

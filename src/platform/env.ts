@@ -15,7 +15,11 @@ const secret = z.string().min(32, 'expected at least 32 characters');
 const port = z.coerce.number().int().min(0).max(65535);
 const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
 
-const split = (text: string) => text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+const split = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 /** Items separated by commas; the default is written the same way. */
 const list = z.string().transform(split);
 const isRange = (text: string): boolean => {

@@ -8,6 +8,9 @@ export const Organization = defineEntity({
     name: p.string().length(200),
     plan: p.string().length(20),
     email: p.string().length(320).nullable(),
+    /** Requests a minute and a day, where the plan's numbers do not apply. */
+    rateMinute: p.integer().nullable(),
+    rateDay: p.integer().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },

@@ -3,6 +3,7 @@ import { AppError, invalid } from '../platform/errors.ts';
 import { newId, parseId, prefixed } from '../platform/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import { Organization } from './entities.ts';
+import { announceKeyChange } from './key-cache.ts';
 
 export interface OrganizationView {
   /** `org_…` */
@@ -15,7 +16,13 @@ export interface OrganizationChange {
   name?: string;
   plan?: string;
   email?: string;
+  /** Requests a minute, in place of the plan's number. */
+  rateMinute?: number;
+  /** Requests a UTC day, in place of the plan's number. */
+  rateDay?: number;
 }
+
+export type NewOrganization = OrganizationChange & { name: string; plan: string };
 
 const view = (organization: Organization): OrganizationView => ({
   id: prefixed('organization', organization.id),
@@ -23,7 +30,10 @@ const view = (organization: Organization): OrganizationView => ({
   plan: organization.plan as PlanName,
 });
 
-function check({ name, plan, email }: OrganizationChange): void {
+const isLimit = (value: number | undefined) =>
+  value === undefined || (Number.isInteger(value) && value >= 1 && value <= 2_000_000_000);
+
+function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): void {
   const errors = [];
   if (name !== undefined && (name.trim() === '' || name.length > 200)) {
     errors.push({ path: 'name', message: 'Expected 1 to 200 characters.' });
@@ -31,17 +41,17 @@ function check({ name, plan, email }: OrganizationChange): void {
   if (plan !== undefined && !isPlanName(plan)) {
     errors.push({ path: 'plan', message: `Expected one of ${planNames.join(', ')}.` });
   }
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email)) {
+  if (email !== undefined && !(/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 320)) {
     errors.push({ path: 'email', message: 'Expected an e-mail address.' });
+  }
+  for (const [path, limit] of Object.entries({ rateMinute, rateDay })) {
+    if (!isLimit(limit)) errors.push({ path, message: 'Expected a whole number of at least 1.' });
   }
   if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
 }
 
 /** @throws AppError validation_error */
-export async function createOrganization(
-  database: Database,
-  input: { name: string; plan: string; email?: string },
-): Promise<OrganizationView> {
+export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
   check(input);
   const now = new Date();
   const em = database.orm.em.fork();
@@ -50,6 +60,8 @@ export async function createOrganization(
     name: input.name,
     plan: input.plan,
     email: input.email ?? null,
+    rateMinute: input.rateMinute ?? null,
+    rateDay: input.rateDay ?? null,
     createdAt: now,
     updatedAt: now,
   });
@@ -70,7 +82,10 @@ export async function organizationExists(database: Database, id: string): Promis
   return uuid !== undefined && (await database.orm.em.fork().count(Organization, { id: uuid })) > 0;
 }
 
-/** Changes only what is given. @throws AppError not_found, validation_error */
+/**
+ * Changes only what is given. Once this returns, requests everywhere are judged by it.
+ * @throws AppError not_found, validation_error
+ */
 export async function updateOrganization(
   database: Database,
   id: string,
@@ -78,12 +93,13 @@ export async function updateOrganization(
 ): Promise<OrganizationView> {
   check(change);
   const { id: uuid } = await findOrganization(database, id);
-  return database.orm.em.fork().transactional(async (em) => {
+  const changed = await database.orm.em.fork().transactional(async (em) => {
     const organization = await em.findOneOrFail(Organization, { id: uuid });
-    if (change.name !== undefined) organization.name = change.name;
-    if (change.plan !== undefined) organization.plan = change.plan;
-    if (change.email !== undefined) organization.email = change.email;
-    organization.updatedAt = new Date();
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const { name, plan, email, rateMinute, rateDay } = { ...organization, ...given };
+    Object.assign(organization, { name, plan, email, rateMinute, rateDay, updatedAt: new Date() });
     return view(organization);
   });
+  await announceKeyChange(database);
+  return changed;
 }

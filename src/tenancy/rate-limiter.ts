@@ -1,4 +1,11 @@
-import { decide, fits, type RateCounts, type RateDecision, type RateLimits, windowStarts } from './core/rate-windows.ts';
+import {
+  decide,
+  fits,
+  type RateCounts,
+  type RateDecision,
+  type RateLimits,
+  windowStarts,
+} from './core/rate-windows.ts';
 
 /** Counts requests in the two windows of whoever is limited. */
 export interface RateLimiter {

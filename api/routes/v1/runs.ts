@@ -73,6 +73,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const idempotency = await readIdempotency(c);
     const result = await executeRun(services, c.get('scope'), c.get('dialect'), id, body, idempotency);
     if (result.replayed) c.header('Idempotent-Replayed', 'true');
+    if (result.kind === 'failed') throw result.failure;
     if (result.kind === 'unfinished') return c.json(success(result.data), 202);
     return c.json(success(result.data), 200);
   });

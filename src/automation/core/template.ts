@@ -16,6 +16,14 @@ export interface Rendered {
   warnings: Warning[];
 }
 
+/** The most characters that a template may render to. A short one can name a long value any number of times. */
+export const maxRenderedLength = 2 * 1024 * 1024;
+
+/** Its message may be shown to anyone. */
+export class TemplateTooLong extends Error {
+  override name = 'TemplateTooLong';
+}
+
 const stepOutput = /^steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output$/;
 
 const own = (record: Record<string, unknown>, name: string): { value: unknown } | undefined =>
@@ -37,9 +45,18 @@ export function asText(value: unknown): string {
 /**
  * Fills `{{input}}`, `{{name}}` and `{{steps.<id>.output}}` in one pass from left to right: what is filled in is never
  * looked at again. A name that means nothing becomes empty and leaves a warning. Runs in time linear in its sizes.
+ * @throws TemplateTooLong
  */
 export function renderTemplate(template: string, values: TemplateValues): Rendered {
   const parts: string[] = [];
+  let length = 0;
+  const add = (part: string) => {
+    length += part.length;
+    if (length > maxRenderedLength) {
+      throw new TemplateTooLong(`With its names filled in, the text is longer than ${maxRenderedLength} characters.`);
+    }
+    parts.push(part);
+  };
   const unknown = new Set<string>();
   let from = 0;
   for (;;) {
@@ -50,14 +67,15 @@ export function renderTemplate(template: string, values: TemplateValues): Render
     // The innermost opening belongs to this closing: in `{{ {{name}}` the first two braces are text.
     const open = before.lastIndexOf('{{');
     if (open < 0) {
-      parts.push(before, '}}');
+      add(`${before}}}`);
       continue;
     }
     const name = before.slice(open + 2).trim();
     const found = lookUp(name, values);
     if (!found) unknown.add(name);
-    parts.push(before.slice(0, open), asText(found?.value));
+    add(before.slice(0, open));
+    add(asText(found?.value));
   }
-  parts.push(template.slice(from));
+  add(template.slice(from));
   return { text: parts.join(''), warnings: [...unknown].map((name) => ({ code: 'unknown_variable', name })) };
 }

@@ -39,7 +39,11 @@ export const fits = (limits: RateLimits, counts: RateCounts): boolean =>
  */
 export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean, now: number): RateDecision {
   const starts = windowStarts(now);
-  const minute = { limit: limits.perMinute, remaining: limits.perMinute - counts.minute, end: starts.minute + minuteMs };
+  const minute = {
+    limit: limits.perMinute,
+    remaining: limits.perMinute - counts.minute,
+    end: starts.minute + minuteMs,
+  };
   const day = { limit: limits.perDay, remaining: limits.perDay - counts.day, end: starts.day + dayMs };
   // Where both are used up the longer wait is the true one.
   const tighter = day.remaining <= minute.remaining ? day : minute;
