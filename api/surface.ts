@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, invalid } from '../src/platform/errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Scope } from '../src/platform/scope.ts';
@@ -31,6 +32,11 @@ function expected(error: Error, log: Log): AppError {
     if (error.status === 415) return new AppError('unsupported_media_type', 'Send the body as application/json.');
     if (error.status === 413) return new AppError('payload_too_large', 'The body is too large.');
     if (error.status === 400) return invalid([{ path: '', message: 'The body is not valid JSON.' }]);
+  }
+  const failure = databaseFailure(error);
+  if (failure) {
+    log.warn({ err: error }, 'the database failed a request');
+    return failure;
   }
   log.error({ err: error }, 'a request failed unexpectedly');
   return new AppError('internal_error', 'Something went wrong on our side.');

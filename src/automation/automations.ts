@@ -1,6 +1,7 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid, workflowNotFound } from '../platform/errors.ts';
+import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
 import { newId, parseId } from '../platform/ids.ts';
 import { outboxEntry } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -88,10 +89,17 @@ function addDefinition(em: EntityManager, scope: Scope, automationId: string, fi
   return definition;
 }
 
-/** @throws AppError validation_error */
-export async function createAutomation(scope: Scope, input: NewAutomation): Promise<AutomationDetail> {
+/**
+ * Creates a workflow, once per Idempotency-Key.
+ * @throws AppError validation_error, idempotency_key_reused
+ */
+export async function createAutomation(
+  scope: Scope,
+  input: NewAutomation,
+  claim?: IdempotencyClaim,
+): Promise<Once<AutomationDetail>> {
   check(input);
-  return scope.em.transactional(async (em) => {
+  const { outcome, replayed } = await once(scope, claim, async (em) => {
     const id = newId();
     const now = new Date();
     const definition = addDefinition(em, scope, id, input);
@@ -110,6 +118,9 @@ export async function createAutomation(scope: Scope, input: NewAutomation): Prom
     em.persist(automation);
     return detail(automation, definition);
   });
+  // A replayed outcome has been through JSON, where dates are texts.
+  const { createdAt, updatedAt } = outcome;
+  return { outcome: { ...outcome, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }, replayed };
 }
 
 const findDetail = statement<AutomationDetail>(

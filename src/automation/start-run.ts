@@ -83,15 +83,6 @@ function checkProviders(providers: ProviderRegistry, scope: Scope, { steps, aiPr
   }
 }
 
-/** The run that this key already made, if any. @throws AppError idempotency_key_reused */
-async function findReplay(scope: Scope, claim: IdempotencyClaim): Promise<string | undefined> {
-  const found = await findClaim(scope, claim);
-  if (found && !found.fingerprint.equals(claim.fingerprint)) {
-    throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
-  }
-  return found?.resourceId;
-}
-
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 const inactive = (workflowId: string) =>
@@ -114,8 +105,8 @@ export async function startRun(
   const automationId = startable.id;
   const replay = (runId: string) => ({ runId, automationId, replayed: true, launch: async () => {} });
   const claim = request.idempotency;
-  const earlier = claim && (await findReplay(scope, claim));
-  if (earlier) return replay(earlier);
+  const earlier = claim && (await findClaim(scope, claim));
+  if (earlier) return replay(earlier.resourceId);
 
   if (startable.state !== 'active') throw inactive(id);
   const { variables, problems } = resolveInputs(startable.inputs, request.variables);
@@ -137,7 +128,7 @@ export async function startRun(
   };
   // Without a key the one statement is the transaction.
   const inserted = claim ? await scope.transaction(insert) : await insert(scope);
-  if (!inserted) return replay((await findReplay(scope, claim!))!);
+  if (!inserted) return replay((await findClaim(scope, claim!))!.resourceId);
   failPoint('run.committed');
 
   const args = startArgs(services, scope, runId, startable, request.waiter);

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from './database.ts';
 
 /**
  * Work that a committed transaction owes: written with the fact it follows from, done after the commit, deleted when
@@ -7,6 +8,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 export const OutboxEntry = defineEntity({
   name: 'OutboxEntry',
   tableName: 'outbox',
+  filters: { tenant: tenantFilter },
   properties: {
     id: p.uuid().primary(),
     organizationId: p.uuid(),
@@ -28,6 +30,7 @@ export type OutboxEntry = InferEntity<typeof OutboxEntry>;
 export const IdempotencyRecord = defineEntity({
   name: 'IdempotencyRecord',
   tableName: 'idempotency',
+  filters: { tenant: tenantFilter },
   properties: {
     organizationId: p.uuid().primary(),
     environment: p.string().length(4).primary(),
@@ -37,6 +40,8 @@ export const IdempotencyRecord = defineEntity({
     fingerprint: p.blob(),
     /** What the first request made; its answer is told from this. */
     resourceId: p.uuid(),
+    /** What the verb returned, where the resource may change and the answer must not. */
+    outcome: p.json<object>().nullable(),
     createdAt: p.datetime(),
   },
   indexes: [{ properties: ['createdAt'] }],

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { IdempotencyRecord } from './entities.ts';
+import { AppError } from './errors.ts';
 import type { Scope } from './scope.ts';
 import { statement } from './sql.ts';
 
@@ -30,14 +33,15 @@ export const fingerprintOf = (body: unknown): Buffer =>
 
 const keptHours = 24;
 
-interface Claimed {
+export interface Claimed {
   resourceId: string;
   fingerprint: Buffer;
+  outcome: object | null;
 }
 
 const find = statement<Claimed>(
   'idempotency.find',
-  `select resource_id as "resourceId", fingerprint from idempotency
+  `select resource_id as "resourceId", fingerprint, outcome from idempotency
     where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5
       and created_at > clock_timestamp() - make_interval(hours => $6)`,
 );
@@ -53,13 +57,62 @@ const claim = statement<{ claimed: boolean }>(
    returning true as claimed`,
 );
 
-/** What the key already stands for, if anything. */
-export function findClaim(scope: Scope, { method, path, key }: IdempotencyClaim): Promise<Claimed | undefined> {
-  return scope.one(find, method, path, key, keptHours);
+/** What the key already stands for, if anything. @throws AppError idempotency_key_reused */
+export async function findClaim(scope: Scope, claimed: IdempotencyClaim): Promise<Claimed | undefined> {
+  const { method, path, key, fingerprint } = claimed;
+  const found = await scope.one(find, method, path, key, keptHours);
+  if (found && !found.fingerprint.equals(fingerprint)) {
+    throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
+  }
+  return found;
 }
 
 /** Binds the key to a resource, in the caller's transaction. @returns false when another request had it first. */
 export async function takeClaim(scope: Scope, taken: IdempotencyClaim, resourceId: string): Promise<boolean> {
   const { method, path, key, fingerprint } = taken;
   return (await scope.one(claim, method, path, key, keptHours, fingerprint, resourceId)) !== undefined;
+}
+
+/** What a verb made, and whether an earlier request with the same key made it. */
+export interface Once<Outcome> {
+  outcome: Outcome;
+  replayed: boolean;
+}
+
+/**
+ * Runs a verb's transaction once per key: the effect and what it returned commit together, so that a crash leaves both or
+ * neither. A request with the same key at the same time waits for the first one's commit and gets its outcome.
+ * @param work must return an outcome that survives JSON
+ * @throws AppError idempotency_key_reused, and whatever `work` throws
+ */
+export async function once<Outcome extends { id: string }>(
+  scope: Scope,
+  claimed: IdempotencyClaim | undefined,
+  work: (em: EntityManager) => Promise<Outcome>,
+): Promise<Once<Outcome>> {
+  if (!claimed) return { outcome: await scope.em.transactional(work), replayed: false };
+  const replay = async (): Promise<Once<Outcome> | undefined> => {
+    const earlier = await findClaim(scope, claimed);
+    return earlier && { outcome: earlier.outcome as Outcome, replayed: true };
+  };
+  const earlier = await replay();
+  if (earlier) return earlier;
+  try {
+    const outcome = await scope.em.transactional(async (em) => {
+      const { method, path, key, fingerprint } = claimed;
+      const id = { ...scope.tenant, method, path, key };
+      const outdated = new Date(Date.now() - keptHours * 3_600_000);
+      await em.nativeDelete(IdempotencyRecord, { ...id, createdAt: { $lte: outdated } });
+      const made = await work(em);
+      em.persist(
+        em.create(IdempotencyRecord, { ...id, fingerprint, resourceId: made.id, outcome: made, createdAt: new Date() }),
+      );
+      return made;
+    });
+    return { outcome, replayed: false };
+  } catch (error) {
+    const first = error instanceof UniqueConstraintViolationException ? await replay() : undefined;
+    if (first) return first;
+    throw error;
+  }
 }

@@ -13,6 +13,7 @@ import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
+import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../read-workflow.ts';
 import { answer, failures } from '../../schemas/answers.ts';
@@ -75,8 +76,11 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     summary: 'Create a workflow',
     middleware: [write, jsonBody()] as const,
-    request: { body: { required: true, content: { 'application/json': { schema: newWorkflowSchema } } } },
-    responses: { 201: answer('The workflow.', workflowSummarySchema), ...failures(413, 415) },
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: { 'application/json': { schema: newWorkflowSchema } } },
+    },
+    responses: { 201: answer('The workflow.', workflowSummarySchema), ...failures(413, 415, 422) },
   });
   const get = createRoute({
     method: 'get',
@@ -117,8 +121,10 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(c.get('dialect').workflowList(page)), 200);
   });
   routes.openapi(create, async (c) => {
-    const workflow = await createAutomation(c.get('scope'), readNewWorkflow(c.req.valid('json')));
-    return c.json(success(c.get('dialect').workflowSummary(workflow)), 201);
+    const input = readNewWorkflow(c.req.valid('json'));
+    const { outcome, replayed } = await createAutomation(c.get('scope'), input, readIdempotency(c));
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(c.get('dialect').workflowSummary(outcome)), 201);
   });
   routes.openapi(get, async (c) => {
     const workflow = await getAutomation(c.get('scope'), c.req.valid('param').id);
