@@ -16,6 +16,8 @@ export interface ApiEnv {
     correlationId: string;
     log: Log;
     dialect: Dialect;
+    /** The JSON body as it was sent, where a route has one. */
+    body: unknown;
     caller: Caller;
     scope: Scope;
   };
