@@ -25,12 +25,11 @@ const canonicalPath = (path: string) =>
     .join('/');
 
 /** What a request's Idempotency-Key is bound to, when it has one. @throws AppError validation_error */
-export async function readIdempotency(c: ApiContext): Promise<IdempotencyClaim | undefined> {
+export function readIdempotency(c: ApiContext): IdempotencyClaim | undefined {
   const key = c.req.header('idempotency-key');
   if (key === undefined) return undefined;
   if (!idempotencyKeyPattern.test(key)) {
     throw invalid([{ path: 'Idempotency-Key', message: 'Expected 1 to 255 printable characters.' }]);
   }
-  const body = await c.req.json();
-  return { method: c.req.method, path: canonicalPath(c.req.path), key, fingerprint: fingerprintOf(body) };
+  return { method: c.req.method, path: canonicalPath(c.req.path), key, fingerprint: fingerprintOf(c.get('body')) };
 }

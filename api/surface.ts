@@ -18,6 +18,8 @@ export interface ApiEnv {
     clientAddress: string;
     log: Log;
     dialect: Dialect;
+    /** The JSON body as it was sent, where a route has one. */
+    body: unknown;
     caller: Caller;
     scope: Scope;
   };

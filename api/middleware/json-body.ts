@@ -58,9 +58,10 @@ export const jsonBody = ({ optional = false, choosesDialect = false }: JsonBodyO
     if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
     const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
     const body = parse(text);
-    // The validator asks the request for its body and gets what was read here. The cache holds promises, whatever its
-    // declared type says.
-    c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
+    c.set('body', body);
+    // The validator asks the request for its body and gets what was read here; it refuses one without a type, so an
+    // absent one stays absent. The cache holds promises, whatever its declared type says.
+    c.req.bodyCache.text = Promise.resolve(type === undefined ? '' : text) as unknown as string;
     if (choosesDialect) {
       const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
       c.set('dialect', chooseDialect({ ...signs, executeBody: body, keyVariant: c.get('caller').variant }));

@@ -70,7 +70,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(execute, async (c) => {
     const { id } = c.req.valid('param');
     const body = c.req.valid('json');
-    const idempotency = await readIdempotency(c);
+    const idempotency = readIdempotency(c);
     const result = await executeRun(services, c.get('scope'), c.get('dialect'), id, body, idempotency);
     if (result.replayed) c.header('Idempotent-Replayed', 'true');
     if (result.kind === 'failed') throw result.failure;

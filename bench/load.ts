@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Round } from './interleave.ts';
+import { median } from './statistics.ts';
+
+export type Operation = () => Promise<unknown>;
+
+/** After an operation, so that what it set in motion is over before the next one. */
+const aloneRestMs = 25;
+
+/** The median time of one operation in ms, with nothing else going on. */
+export async function timeAlone(operation: Operation, { count }: { count: number }): Promise<Round> {
+  const times: number[] = [];
+  for (let done = 0; done < count; done++) {
+    const start = performance.now();
+    await operation();
+    times.push(performance.now() - start);
+    await sleep(aloneRestMs);
+  }
+  return { value: median(times), operations: count };
+}
+
+export interface Crowd {
+  atOnce: number;
+  /** Not counted: until as many are under way as will be. */
+  rampMs: number;
+  windowMs: number;
+}
+
+/** Operations per second while a fixed number of callers each start the next one when theirs is done. */
+export async function ratePerSecond(operation: Operation, { atOnce, rampMs, windowMs }: Crowd): Promise<Round> {
+  const from = performance.now() + rampMs;
+  const until = from + windowMs;
+  let counted = 0;
+  let operations = 0;
+  const caller = async () => {
+    while (performance.now() < until) {
+      await operation();
+      operations++;
+      const now = performance.now();
+      if (now >= from && now < until) counted++;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, caller));
+  return { value: (counted * 1000) / windowMs, operations };
+}

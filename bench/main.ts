@@ -1,0 +1,66 @@
+import { cpus, loadavg } from 'node:os';
+import { Cleanup } from './cleanup.ts';
+import type { Finding, Item } from './item.ts';
+import { executeAsynchronous } from './items/execute-asynchronous.ts';
+import { executeSynchronous } from './items/execute-synchronous.ts';
+import { localStack } from './items/local-stack.ts';
+import { readWorkflow } from './items/read-workflow.ts';
+import { runThroughput } from './items/run-throughput.ts';
+import { describeFindings, findingsJson } from './report.ts';
+import { openStand } from './stand.ts';
+
+/** In the order in which they run. */
+const items: Item[] = [readWorkflow, executeAsynchronous, executeSynchronous, runThroughput, localStack];
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+function chosenItems(names: string[]): Item[] {
+  const unknown = names.filter((name) => !items.some((item) => item.name === name));
+  if (unknown.length > 0) {
+    console.error(`Unknown: ${unknown.join(', ')}. There are ${items.map((item) => item.name).join(', ')}.`);
+    process.exit(2);
+  }
+  return names.length === 0 ? items : items.filter((item) => names.includes(item.name));
+}
+
+async function runItems(chosen: Item[], cleanup: Cleanup): Promise<void> {
+  const found: [Item, Finding[]][] = [];
+  const keep = (item: Item, findings: Finding[]) => {
+    found.push([item, findings]);
+    for (const line of describeFindings(item, findings)) say(line);
+  };
+  const onStand = chosen.filter((item) => item.needs === 'stand');
+  if (onStand.length > 0) {
+    const stand = await openStand(cleanup, say);
+    for (const item of onStand) keep(item, await item.run(stand, cleanup));
+    await cleanup.run();
+  }
+  for (const item of chosen) if (item.needs === 'nothing') keep(item, await item.run(cleanup));
+  for (const [item, findings] of found) say(findingsJson(item, findings));
+}
+
+/** For a cleanup after a signal; what was interrupted notices within seconds that its servers are gone. */
+const patienceMs = 60_000;
+
+const chosen = chosenItems(process.argv.slice(2));
+const cleanup = new Cleanup();
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    cleanup.interrupt();
+    setTimeout(() => process.exit(1), patienceMs);
+  });
+}
+// Children are followed in the background: this is what keeps us here until the end.
+setInterval(() => {}, 60_000);
+const [load = 0] = loadavg();
+say(`${cpus().length} cores, load ${load.toFixed(2)} before we begin${load > 1 ? ': others are at work here' : ''}`);
+try {
+  await runItems(chosen, cleanup);
+} catch (error) {
+  if (!interrupted) console.error(error);
+  process.exitCode = 1;
+}
+await cleanup.run();
+process.exit();

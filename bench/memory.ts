@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface ProcessMemory {
+  /** What runs, and how many processes it is. */
+  name: string;
+  /** Resident, in MB. Of several processes of one program the sum, in which what they share counts again and again. */
+  resident: number;
+  /** In MB, with pages that several processes share counted in each by its share. */
+  proportional: number;
+}
+
+interface Seen {
+  pid: number;
+  parent: number;
+  command: string[];
+}
+
+/** Memory of a process and of everything below it, by program. Empty where there is no /proc. */
+export function memoryBelow(root: number): ProcessMemory[] {
+  const processes = readProcesses();
+  const byName = new Map<string, number[]>();
+  const add = ({ pid, command }: Seen) => {
+    const name = programName(command);
+    byName.set(name, [...(byName.get(name) ?? []), pid]);
+    for (const child of processes.filter(({ parent }) => parent === pid)) add(child);
+  };
+  const top = processes.find(({ pid }) => pid === root);
+  if (top) add(top);
+  return [...byName].map(([name, pids]) => ({
+    name: pids.length > 1 ? `${name} (${pids.length} processes)` : name,
+    resident: pids.reduce((sum, pid) => sum + readMegabytes(pid, 'status', 'VmRSS'), 0),
+    proportional: pids.reduce((sum, pid) => sum + readMegabytes(pid, 'smaps_rollup', 'Pss'), 0),
+  }));
+}
+
+/** `node local/start.ts`, `temporal server`, `postgres`: the program, and its script where it runs one. */
+function programName([program = '', first = '']: string[]): string {
+  const base = program.split(':')[0]!.split('/').at(-1)!;
+  if (base !== 'node') return base;
+  return `node ${first.split('/').slice(-2).join('/')}`;
+}
+
+function readProcesses(): Seen[] {
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
+  } catch {
+    return [];
+  }
+}
+
+function readProcess(pid: number): Seen | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    return { pid, parent, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') };
+  } catch {
+    return undefined;
+  }
+}
+
+/** 0 where the system does not let us see it. */
+function readMegabytes(pid: number, file: 'status' | 'smaps_rollup', field: string): number {
+  try {
+    const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+    return Number(kilobytes?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}

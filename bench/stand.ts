@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp } from '../local/app-process.ts';
+import { findFreePort } from '../local/ports.ts';
+import { type RunningPostgres, startPostgres } from '../local/postgres.ts';
+import { findTemporalProgram } from '../local/temporal-program.ts';
+import { type RunningTemporal, startTemporal } from '../local/temporal-server.ts';
+import { migrate } from '../src/platform/database.ts';
+import { readLocalSettings } from '../src/platform/env.ts';
+import { openProductDatabase } from '../src/services.ts';
+import { createKey } from '../src/tenancy/keys.ts';
+import { createOrganization } from '../src/tenancy/organizations.ts';
+import { prepareBundle } from '../workers/bundle.ts';
+import type { Cleanup } from './cleanup.ts';
+import { CpuMeter } from './cpu-meter.ts';
+import { ProductClient } from './product-client.ts';
+
+/** The servers that baseline and product share, and the product as a process. */
+export interface Stand {
+  postgres: RunningPostgres;
+  temporal: RunningTemporal;
+  databaseUrl: string;
+  databasePoolSize: number;
+  /** Base URL of the product. */
+  api: string;
+  organizationId: string;
+  /** A test key of an organization with the largest plan. */
+  key: string;
+  client: ProductClient;
+  meter: CpuMeter;
+  /** A path in the stand's own folder. */
+  file(name: string): string;
+}
+
+const databasePoolSize = 20;
+
+async function prepareDatabase(url: string): Promise<{ organizationId: string; key: string }> {
+  const database = await openProductDatabase(url, 2);
+  try {
+    await migrate(database);
+    const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise' });
+    const { key } = await createKey(database, { organizationId: id, environment: 'test' });
+    const { rows } = await database.pool.query<{ id: string }>('select id from organization');
+    return { organizationId: rows[0]!.id, key };
+  } finally {
+    await database.close();
+  }
+}
+
+/** Starts PostgreSQL and Temporal as the local stack does, on free ports and in a folder that goes with them. */
+export async function openStand(cleanup: Cleanup, log: (line: string) => void): Promise<Stand> {
+  const settings = readLocalSettings();
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-bench-'));
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true }));
+  const file = (name: string) => join(folder, name);
+  const bundles = file('bundles');
+
+  const postgres = await startPostgres({
+    dataDirectory: file('postgres'),
+    port: await findFreePort(),
+    password: 'bench',
+  });
+  cleanup.add(() => postgres.stop({ hasty: true }));
+  const temporal = await startTemporal({
+    program: await findTemporalProgram({ settings, log }),
+    databaseFile: file('temporal.db'),
+    port: await findFreePort(),
+    logFile: file('temporal.log'),
+  });
+  cleanup.add(() => temporal.stop({ hasty: true }));
+  const databaseUrl = postgres.url('atelier');
+  const [{ organizationId, key }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
+
+  const app = await startApp({
+    roles: ['api', 'runs'],
+    env: {
+      ...settings.parentEnvironment,
+      DATABASE_URL: databaseUrl,
+      DATABASE_POOL_SIZE: String(databasePoolSize),
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_TASK_QUEUE_PREFIX: '',
+      WORKFLOW_BUNDLE_DIR: bundles,
+      PUBLIC_URL: 'http://127.0.0.1:3000',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      LOG_LEVEL: 'warn',
+    },
+    logFile: file('product.log'),
+  });
+  cleanup.add(() => app.stop());
+  const client = new ProductClient(app.api, key);
+  cleanup.add(() => client.close());
+
+  const meter = new CpuMeter();
+  meter.watch('product', app.pid);
+  meter.watch('temporal', temporal.pid);
+  meter.watch('postgres', postgres.pid);
+  return { postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, meter, file };
+}

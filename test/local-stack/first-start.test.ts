@@ -1,0 +1,207 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isRoot, UNPRIVILEGED } from '../../local/postgres-binaries.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { until } from '../until.ts';
+import { allGone, root, StackFolder, type StackProcesses, type Start, shellEnvironment } from './stack-folder.ts';
+
+const run = promisify(execFile);
+
+let folder: StackFolder;
+/** The first start of all, as a person types it. */
+let first: Start;
+let processes: StackProcesses;
+let shown: { api: string; temporalUi: string; testKey: string; liveKey: string; curl: string };
+let api: ApiClient;
+
+beforeAll(async () => {
+  folder = new StackFolder();
+  first = folder.start({ by: 'npm', json: false });
+  await first.says(/Ctrl-C stops everything/);
+  processes = folder.processes();
+  const find = (pattern: RegExp) => pattern.exec(first.stdout)?.[1] ?? '';
+  shown = {
+    api: find(/^ +API +(http\S+)$/m),
+    temporalUi: find(/^ +Temporal UI +(http\S+)$/m),
+    testKey: find(/^ +Test key +(\S+)$/m),
+    liveKey: find(/^ +Live key +(\S+)$/m),
+    curl: find(/^(curl .*)$/m),
+  };
+  api = apiClient(shown.api, shown.testKey);
+}, 120_000);
+
+afterAll(() => folder.close());
+
+const hasCurl = (shellEnvironment().PATH ?? '').split(delimiter).some((directory) => {
+  try {
+    accessSync(join(directory, 'curl'), constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+/** A run of one step that ended well, in Temporal's own web interface. */
+async function seenInTemporalUi(temporalUi: string, runId: string): Promise<string> {
+  return until('Temporal UI shows the workflow as closed', async () => {
+    const answer = await fetch(`${temporalUi}/api/v1/namespaces/default/workflows/run-${runId}`);
+    const { workflowExecutionInfo: info } = (await answer.json()) as { workflowExecutionInfo?: { status: string } };
+    return info?.status.endsWith('RUNNING') ? undefined : info?.status;
+  });
+}
+
+async function executed(): Promise<{ workflowId: string; runId: string }> {
+  const steps = [{ id: 'say', type: 'prompt', prompt: 'Say {{input}}' }];
+  const workflow = await api.post('/api/v1/workflows', { name: 'Kept', steps });
+  const workflowId = workflow.body.data.id;
+  const { body } = await api.post(`/api/v1/workflows/${workflowId}/execute`, { input: 'Ada' });
+  expect(body).toMatchObject({ success: true, data: { status: 'COMPLETED' } });
+  return { workflowId, runId: body.data.runId };
+}
+
+/** The command as the README prints it, with nothing set but the data folder. */
+async function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { ...shellEnvironment(), ATELIER_DATA: folder.data };
+  try {
+    const said = await run('npm', ['run', '--silent', 'cli', '--', ...args, '--json'], { cwd: root, env });
+    return { code: 0, ...said };
+  } catch (error) {
+    const { code, stdout = '', stderr = '' } = error as ExecFileException;
+    return { code: Number(code), stdout, stderr };
+  }
+}
+
+describe('the first npm start', () => {
+  test('shows the addresses, both keys and one line of curl', () => {
+    expect(shown).toEqual({
+      api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      temporalUi: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      testKey: expect.stringMatching(/^sk_test_\w{42}$/),
+      liveKey: expect.stringMatching(/^sk_live_\w{42}$/),
+      curl: expect.stringContaining(shown.testKey),
+    });
+    expect(first.stdout.match(/curl -/g)).toHaveLength(2);
+    expect(first.stdout.match(/^curl /gm)).toHaveLength(1);
+  });
+
+  (hasCurl ? test : test.skip)('answers the pasted line with a COMPLETED run that Temporal UI shows', async () => {
+    const { stdout, stderr } = await run('sh', ['-c', shown.curl], { env: shellEnvironment() });
+    expect(stderr).toBe('');
+    expect(stdout).toContain('"status":"COMPLETED"');
+    const { runId } = JSON.parse(stdout).data;
+    expect(await seenInTemporalUi(shown.temporalUi, runId)).toBe('WORKFLOW_EXECUTION_STATUS_COMPLETED');
+  });
+
+  test('keeps what is secret for the owner alone', () => {
+    for (const name of ['credentials.json', 'secrets.json', 'connection.json', 'holding.json', 'logs/app.log']) {
+      expect(`${name} ${(statSync(folder.file(name)).mode & 0o777).toString(8)}`).toBe(`${name} 600`);
+    }
+  });
+
+  test('runs PostgreSQL as an ordinary user, below a folder that only its owner may enter', () => {
+    expect(statSync(join(folder.data, '..')).mode & 0o777).toBe(0o700);
+    const expected = isRoot() ? UNPRIVILEGED.uid : process.getuid?.();
+    expect(expected).not.toBe(0);
+    expect(statSync(folder.file('postgres')).uid).toBe(expected);
+  });
+
+  test("takes operators' commands, which find it by its data folder", async () => {
+    const organization = await cli('org', 'create', '--name', 'Acme', '--plan', 'pro');
+    expect(organization).toMatchObject({ code: 0, stderr: '' });
+    const { id, ...rest } = JSON.parse(organization.stdout);
+    expect(rest).toEqual({ name: 'Acme', plan: 'pro' });
+    const [made, refused] = await Promise.all([
+      cli('key', 'create', '--org', id, '--env', 'test'),
+      cli('key', 'list', '--org', 'org_00000000000000000000000000000000'),
+    ]);
+    const health = await apiClient(shown.api, JSON.parse(made.stdout).key).get('/api/v1/health');
+    expect(health.status).toBe(200);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(refused.stderr)).toEqual({ error: { code: expect.any(String), message: expect.any(String) } });
+  });
+
+  test('refuses a second start on the folder, and is not disturbed by it', async () => {
+    const second = folder.start();
+    expect(await second.ended).toBe(1);
+    expect(second.stdout).toBe('');
+    expect(second.stderr).toBe(
+      `Atelier already runs on ${folder.data} (process ${processes.starter.pid}): stop it first, or set ATELIER_DATA to another folder.\n`,
+    );
+    expect(folder.processes()).toEqual(processes);
+    await executed();
+  });
+
+  test('names the variable of each port that is taken, and leaves nothing behind', async () => {
+    const server = createServer().listen({ port: 0, host: '127.0.0.1' });
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const other = new StackFolder();
+    const start = other.start({ env: { PORT: String(port), POSTGRES_PORT: String(port) } });
+    expect(await start.ended).toBe(1);
+    expect(start.stdout).toBe('');
+    expect(start.stderr).toContain(
+      `PORT ${port} is taken: set PORT to another one.\nPOSTGRES_PORT ${port} is taken: set POSTGRES_PORT to another one.`,
+    );
+    expect(existsSync(other.file('holding.json'))).toBe(false);
+    other.close();
+    server.close();
+  });
+});
+
+describe('the starts after it', () => {
+  // In order: each one begins where the one before it ended.
+  let kept: { workflowId: string; runId: string };
+
+  test('Ctrl-C reaches the whole terminal group at once: everything drains, nothing is left', async () => {
+    kept = await executed();
+    process.kill(-first.process.pid, 'SIGINT');
+    await first.ended;
+    await allGone({ ...processes });
+    expect(first.stdout).toMatch(/Stopping \(SIGINT\)\n.*app\n.*temporal\n.*postgres\nStopped\./);
+    expect(existsSync(folder.file('holding.json'))).toBe(false);
+    expect(existsSync(folder.file('connection.json'))).toBe(false);
+  }, 90_000);
+
+  test('npm killed with -9: the stack drains by itself, and the next start waits for it and shows the same', async () => {
+    const byNpm = folder.start({ by: 'npm' });
+    const { organizationId, testKey, liveKey } = await byNpm.ready();
+    expect({ testKey, liveKey }).toEqual({ testKey: shown.testKey, liveKey: shown.liveKey });
+    const before = folder.processes();
+    // Held back, PostgreSQL keeps the drain from its end until the next start has met it.
+    process.kill(before.postgres.pid, 'SIGSTOP');
+    process.kill(byNpm.process.pid, 'SIGKILL');
+    await until('the stack drains', async () => folder.holding().state === 'draining');
+    const next = folder.start();
+    await next.says(new RegExp(`Waiting for process ${before.starter.pid}, which is still stopping`));
+    process.kill(before.postgres.pid, 'SIGCONT');
+
+    const ready = await next.ready();
+    await allGone(before);
+    expect(next.stdout).toBe(`${JSON.stringify(ready)}\n`);
+    expect(ready).toEqual({
+      ready: true,
+      pid: next.process.pid,
+      api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      temporal: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      temporalUi: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      organizationId,
+      testKey,
+      liveKey,
+    });
+    const again = apiClient(ready.api, testKey);
+    expect((await again.get(`/api/v1/workflows/${kept.workflowId}`)).status).toBe(200);
+    expect((await again.get(`/api/v1/runs/${kept.runId}`)).body.data.status).toBe('COMPLETED');
+    expect(await seenInTemporalUi(ready.temporalUi, kept.runId)).toBe('WORKFLOW_EXECUTION_STATUS_COMPLETED');
+
+    const last = folder.processes();
+    process.kill(last.starter.pid, 'SIGTERM');
+    expect(await next.ended).toBe(0);
+    await allGone(last);
+    expect(next.stderr).toMatch(/Stopping \(SIGTERM\)\n.*app\n.*temporal\n.*postgres\nStopped\.\n$/);
+  }, 180_000);
+});
