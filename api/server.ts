@@ -9,6 +9,8 @@ import { buildApp } from './app.ts';
 const arrivalMs = 30_000;
 /** Longer than clients and proxies keep a connection, so that it is never closed under a request. */
 const keepAliveMs = 75_000;
+/** While draining, how soon a connection is closed after its last answer. */
+const closeIdleEveryMs = 50;
 
 export interface ApiServer {
   port: number;
@@ -39,8 +41,10 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       draining.abort();
       const closed = once(server, 'close');
       server.close();
-      server.closeIdleConnections();
+      // A connection that was busy a moment ago is kept alive after its answer, and nobody else would close it.
+      const closing = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
       await closed;
+      clearInterval(closing);
     },
   };
 }

@@ -1,6 +1,8 @@
 import { parseId } from '../../src/platform/ids.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
-import { inB } from '../make-workflow.ts';
+
+/** Dialect B shows the results of steps. */
+export const inB = { 'x-api-variant': 'B' };
 
 export interface Execution {
   /** What `{{input}}` stands for. */

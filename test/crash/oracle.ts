@@ -8,11 +8,26 @@ import { until } from '../until.ts';
 import { Caller } from './caller.ts';
 
 /** A product whose runs are watched from the first one on, and its customer. */
-export async function openScene(options?: ProductOptions): Promise<{ product: Product; caller: Caller }> {
+export interface Scene {
+  product: Product;
+  caller: Caller;
+}
+
+export async function openScene(options?: ProductOptions): Promise<Scene> {
   const product = await openProduct(options);
   await watchRuns(product.database);
   const tenant = await product.createTenant();
   return { product, caller: new Caller(tenant.testKey) };
+}
+
+/** A scene of one test's own, for tests that run at the same time. */
+export async function withScene(act: (scene: Scene) => Promise<void>): Promise<void> {
+  const scene = await openScene();
+  try {
+    await act(scene);
+  } finally {
+    await scene.product.close();
+  }
 }
 
 /** PostgreSQL itself keeps what happens to each run, so that a state that came and went is seen too. */
@@ -42,15 +57,8 @@ export interface Evidence {
  * @returns one line per finding
  */
 export async function findViolations(evidence: Evidence): Promise<string[]> {
-  const { product, withinMs = 60_000 } = evidence;
-  const { pool } = product.database;
-  const stillOpen =
-    'select (select count(*) from outbox) + (select count(*) from run where finished_at is null) as count';
-  await until(
-    'every run ends and the outbox is empty',
-    async () => Number((await pool.query(stillOpen)).rows[0].count) === 0,
-    withinMs,
-  );
+  const { product } = evidence;
+  await atRest(evidence);
   const found = await Promise.all([
     findLostRuns(evidence),
     findSecondEnds(product.database),
@@ -60,6 +68,21 @@ export async function findViolations(evidence: Evidence): Promise<string[]> {
     findOpenWorkflows(evidence),
   ]);
   return found.flat();
+}
+
+/** Until every run has ended and the outbox is empty; says what is still open when that takes too long. */
+async function atRest({ product, withinMs = 60_000 }: Evidence): Promise<void> {
+  const open = async () => {
+    const { rows } = await product.database.pool.query(`
+      select to_jsonb(run) as open from run where finished_at is null union all select to_jsonb(outbox) from outbox`);
+    return rows.map((row) => JSON.stringify(row.open));
+  };
+  await until('all runs end', async () => (await open()).length === 0, withinMs).catch(async (error: Error) => {
+    const logs = product.processes.flatMap(({ pid, log }) =>
+      log.slice(-20).map((line) => `${pid} ${JSON.stringify(line)}`),
+    );
+    throw new Error([error.message, ...(await open()), ...logs].join('\n'));
+  });
 }
 
 /** Every run that an answer named is there, and over. */

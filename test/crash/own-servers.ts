@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort } from '../../local/ports.ts';
+import { startPostgres } from '../../local/postgres.ts';
+import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { startTemporal } from '../../local/temporal-server.ts';
+import { migrate } from '../../src/platform/database.ts';
+import { readLocalSettings } from '../../src/platform/env.ts';
+import { openTestDatabase, type TestDatabase } from '../test-database.ts';
+
+/** A server that one test file has for itself, so that it may kill it. */
+export interface OwnServer {
+  /** SIGKILL, and gone. */
+  kill(): Promise<void>;
+  /** Again, on the same port and the same data. */
+  start(): Promise<void>;
+  /** Stops it and forgets its data. */
+  close(): Promise<void>;
+}
+
+interface Running {
+  pid: number;
+  ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function own<Server extends Running>(folder: string, startServer: () => Promise<Server>) {
+  let server = await startServer();
+  const lifecycle: OwnServer = {
+    async kill() {
+      process.kill(server.pid, 'SIGKILL');
+      await server.ended;
+    },
+    async start() {
+      server = await startServer();
+    },
+    async close() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return { lifecycle, server };
+}
+
+export async function ownTemporal(): Promise<OwnServer & { address: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-temporal-'));
+  const program = await findTemporalProgram({ settings: readLocalSettings(), log: () => {} });
+  const port = await findFreePort();
+  const options = { program, port, databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') };
+  const { lifecycle, server } = await own(folder, () => startTemporal(options));
+  return { ...lifecycle, address: server.address };
+}
+
+export async function ownPostgres(): Promise<OwnServer & { testDatabase: TestDatabase }> {
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-postgres-'));
+  const options = { dataDirectory: join(folder, 'data'), port: await findFreePort(), password: 'test' };
+  const { lifecycle, server } = await own(folder, () => startPostgres(options));
+  const url = server.url('atelier');
+  const database = await openTestDatabase(url);
+  await migrate(database);
+  await database.close();
+  return { ...lifecycle, testDatabase: { url, drop: async () => {} } };
+}
