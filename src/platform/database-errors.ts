@@ -20,7 +20,8 @@ const meanings: [prefix: string, meaning: () => AppError][] = [
 
 const networkCodes = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'];
 /** What `pg` says without a code when a connection is lost or cannot be had in time. */
-const lostConnection = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Client was closed|Connection ended/;
+const lostConnection =
+  /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Client was closed|Connection ended/;
 
 /** The expected failure behind an error of the database or of the way to it; undefined for anything else. */
 export function databaseFailure(error: unknown): AppError | undefined {
@@ -32,7 +33,8 @@ export function databaseFailure(error: unknown): AppError | undefined {
       if (networkCodes.includes(code)) return unavailable('The database');
     }
     if (lostConnection.test(at.message)) return unavailable('The database');
-    if (at instanceof AggregateError && at.errors.some((one) => databaseFailure(one))) return unavailable('The database');
+    if (at instanceof AggregateError && at.errors.some((one) => databaseFailure(one)))
+      return unavailable('The database');
   }
   return undefined;
 }

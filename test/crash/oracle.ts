@@ -1,4 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
 import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
@@ -31,15 +32,20 @@ export async function withScene(act: (scene: Scene) => Promise<void>): Promise<v
 }
 
 /** PostgreSQL itself keeps what happens to each run, so that a state that came and went is seen too. */
-async function watchRuns({ pool }: Database): Promise<void> {
-  await pool.query(`
+async function watchRuns({ settings }: Database): Promise<void> {
+  // As the owner of the tables: the product's own roles may not change the schema.
+  const owner = new pg.Client({ connectionString: settings.url });
+  await owner.connect();
+  await owner.query(`
     create table seen_change (run_id uuid, before text, after text);
-    create function see_change() returns trigger language plpgsql as $$
+    grant select on seen_change to public;
+    create function see_change() returns trigger language plpgsql security definer as $$
       begin
         insert into seen_change values (new.id, case when tg_op = 'UPDATE' then old.status end, new.status);
         return new;
       end $$;
     create trigger see_change after insert or update on run for each row execute function see_change();`);
+  await owner.end();
 }
 
 export interface Evidence {
