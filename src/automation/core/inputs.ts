@@ -29,7 +29,7 @@ export function resolveInputs(
   definitions: readonly InputDefinition[],
   given: Record<string, unknown>,
 ): { variables: Record<string, unknown>; problems: InputProblem[] } {
-  const variables = { ...given };
+  const defaults: [string, unknown][] = [];
   const problems: InputProblem[] = [];
   for (const { name, type, required, default: fallback } of definitions) {
     const path = `inputs.${name}`;
@@ -37,12 +37,13 @@ export function resolveInputs(
       const actual = typeOf(given[name]);
       if (actual !== type) problems.push({ path, message: `Expected ${type}, got ${actual}.` });
     } else if (fallback !== undefined) {
-      variables[name] = fallback;
+      defaults.push([name, fallback]);
     } else if (required) {
       problems.push({ path, message: 'This input is required.' });
     }
   }
-  return { variables, problems };
+  // From entries, because an assignment to `__proto__` would set no member.
+  return { variables: Object.fromEntries([...Object.entries(given), ...defaults]), problems };
 }
 
 /** Problems of the definitions themselves: names used twice, defaults of another type. Paths are below `inputs`. */
