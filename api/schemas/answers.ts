@@ -30,6 +30,7 @@ const descriptions = {
   413: 'The body is too large.',
   415: 'The body is not application/json.',
   422: 'The Idempotency-Key was used with another body.',
+  429: 'Too many requests; Retry-After says how many seconds to wait.',
   500: 'The run failed, or something went wrong on our side.',
   503: 'Something that is needed is not available, or not configured.',
 } as const;
@@ -38,33 +39,41 @@ export type ErrorStatus = keyof typeof descriptions;
 
 const json = <Schema extends z.ZodType>(schema: Schema) => ({ 'application/json': { schema } });
 
-const idHeaders = z.object({
+const answerHeaders = z.object({
   'X-Request-ID': z.uuid().openapi({ description: 'Identifies this request.' }),
   'x-correlation-id': z.string().openapi({ description: 'Stable across the retries of one operation.' }),
+  'X-RateLimit-Limit': z.string().optional().openapi({ description: 'Requests that fit into the tighter window.' }),
+  'X-RateLimit-Remaining': z.string().optional().openapi({ description: 'Requests left in it.' }),
+  'X-RateLimit-Reset': z.string().optional().openapi({ description: 'When it begins anew, in Unix seconds.' }),
+  'Retry-After': z.string().optional().openapi({ description: 'Seconds to wait, with 429 and 503.' }),
 });
 
 /** A success of this shape, in the envelope `{success, data}`. */
 export const answer = <Schema extends z.ZodType>(description: string, data: Schema) => ({
   description,
-  headers: idHeaders,
+  headers: answerHeaders,
   content: json(z.object({ success: z.literal(true), data })),
 });
 
 /** A success without envelope. */
 export const plainAnswer = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
   description,
-  headers: idHeaders,
+  headers: answerHeaders,
   content: json(schema),
 });
+
+/** What every route behind a key can answer. */
+const always = [400, 401, 403, 429, 500, 503] as const;
+const inEitherEnvelope: readonly ErrorStatus[] = [401, 403, 429];
 
 /** The failures that a route of the versioned API can answer, beside those that every such route can. */
 export function failures<Status extends ErrorStatus>(...statuses: Status[]) {
   const entry = (status: ErrorStatus) => ({
     description: descriptions[status],
-    headers: idHeaders,
-    content: json(status === 401 || status === 403 ? z.union([E1, E3]) : E1),
+    headers: answerHeaders,
+    content: json(inEitherEnvelope.includes(status) ? z.union([E1, E3]) : E1),
   });
-  const all = [...statuses, 400, 401, 403, 500] as (Status | 400 | 401 | 403 | 500)[];
+  const all = [...statuses, ...always];
   return Object.fromEntries(all.map((status) => [status, entry(status)])) as Record<
     (typeof all)[number],
     ReturnType<typeof entry>
