@@ -16,6 +16,8 @@ export interface ProductProcess {
   pid: number;
   /** Everything it logged so far. */
   log: LogLine[];
+  /** What it wrote to standard error. */
+  errors: string[];
   /** SIGTERM, and its exit code once it has drained. */
   stop(): Promise<number | null>;
   /** SIGKILL, and gone. */
@@ -60,6 +62,7 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
     api: first.api ?? '',
     pid: child.pid!,
     log,
+    errors,
     ended,
     async stop() {
       child.kill('SIGTERM');

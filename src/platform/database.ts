@@ -89,8 +89,10 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     pipeline: true,
     ...connectionOptions(databaseRoles.tenant),
   } as pg.PoolConfig);
-  // A connection that the server dropped is replaced; without a listener it would end the process.
+  // A connection that the server dropped is replaced; without listeners it would end the process: the pool hears of
+  // idle connections, and only the connection itself of one that is in use.
   tenantPool.on('error', () => {});
+  tenantPool.on('connect', (client) => client.on('error', () => {}));
   return {
     orm,
     pool,
