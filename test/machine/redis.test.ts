@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { findFreePort } from '../../local/ports.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { apiClient } from '../api-client.ts';
+import { untilMinuteHasRoom } from '../minute.ts';
+import { openProduct, type Product } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
+
+let product: Product;
+let port: number;
+let redis: ChildProcess;
+let processes: ProductProcess[];
+
+function startRedis(): ChildProcess {
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  return spawn('/usr/bin/redis-server', options, { stdio: 'ignore' });
+}
+
+const answers = () =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true));
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+
+beforeAll(async () => {
+  port = await findFreePort();
+  redis = startRedis();
+  await until('Redis answers', answers);
+  product = await openProduct();
+  const env = { REDIS_URL: `redis://127.0.0.1:${port}` };
+  processes = await Promise.all([product.start(['api'], env), product.start(['api'], env)]);
+});
+afterAll(async () => {
+  await product.close();
+  redis.kill('SIGKILL');
+});
+
+async function spend(rateMinute: number, requests: number): Promise<number[]> {
+  const { id } = await createOrganization(product.database, { name: 'Shared', plan: 'enterprise', rateMinute });
+  const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+  const sent = Array.from({ length: requests }, (_, index) =>
+    apiClient(processes[index % 2]!.api, key).get('/api/v1/health'),
+  );
+  return (await Promise.all(sent)).map(({ status }) => status);
+}
+
+const allowed = (statuses: number[]) => statuses.filter((status) => status === 200).length;
+
+describe('limits over several processes', () => {
+  test('are exact: what one lets through the other counts', async () => {
+    await untilMinuteHasRoom();
+    const statuses = await spend(60, 200);
+    expect(allowed(statuses)).toBe(60);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(140);
+  });
+
+  test('go on per process while Redis is away, and no request fails for it', async () => {
+    redis.kill('SIGKILL');
+    await once(redis, 'exit');
+    await untilMinuteHasRoom();
+    const statuses = await spend(10, 60);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(allowed(statuses)).toBe(20);
+  });
+
+  test('are exact again once Redis is back', async () => {
+    redis = startRedis();
+    await until('Redis answers', answers);
+    await until('limits are shared again', async () => {
+      await untilMinuteHasRoom();
+      return allowed(await spend(5, 20)) === 5;
+    });
+  });
+
+  test('hold while Redis accepts and never answers', async () => {
+    redis.kill('SIGSTOP');
+    try {
+      await untilMinuteHasRoom(15);
+      expect(allowed(await spend(5, 20))).toBe(10);
+    } finally {
+      redis.kill('SIGCONT');
+    }
+  });
+});
