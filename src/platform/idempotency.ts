@@ -15,7 +15,7 @@ export interface IdempotencyClaim {
   fingerprint: Buffer;
 }
 
-export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /** JSON with sorted members and without spaces, so that equal bodies are equal texts. */
 export function canonicalJson(value: unknown): string {
