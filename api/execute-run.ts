@@ -1,6 +1,7 @@
 import { isTerminal, type RunErrorCode } from '../src/automation/core/run-status.ts';
 import { getRun, type RunDetail } from '../src/automation/runs.ts';
 import { startRun } from '../src/automation/start-run.ts';
+import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, type ErrorCode, runNotFound, workflowNotFound } from '../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../src/platform/idempotency.ts';
 import type { Scope } from '../src/platform/scope.ts';
@@ -22,13 +23,17 @@ function failureOf({ id, error }: RunDetail): AppError {
   return new AppError(code, error?.message ?? 'The run failed.', { runId: id });
 }
 
-/** The run once it is over; a run that was deleted meanwhile is over too. */
+/**
+ * The run once it is over; a run that was deleted meanwhile is over too. A database that is away says nothing of the
+ * run: who waits for its end goes on waiting.
+ */
 async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'deleted' | undefined> {
   try {
     const run = await getRun(scope, runId);
     return isTerminal(run.status) ? run : undefined;
   } catch (error) {
     if (error instanceof AppError && error.code === runNotFound(runId).code) return 'deleted';
+    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
     throw error;
   }
 }

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Answer } from '../api-client.ts';
+import { until } from '../until.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+import { ownPostgres } from './own-servers.ts';
+
+let postgres: Awaited<ReturnType<typeof ownPostgres>>;
+let scene: Scene;
+beforeAll(async () => {
+  postgres = await ownPostgres();
+  scene = await openScene({ testDatabase: postgres.testDatabase });
+});
+afterAll(async () => {
+  await scene.product.close();
+  await postgres.close();
+});
+
+test('PostgreSQL killed under load: no acknowledged run is lost, and the API recovers by itself', async () => {
+  const { product, caller } = scene;
+  const { api, ended } = await product.start(['api', 'runs']);
+  const workflowId = await caller.createWorkflow(api, ['One {{input}}', 'sandbox:slow=1 Two', 'Three']);
+  const done = new AbortController();
+  const refused: Answer[] = [];
+  const acceptedKeys: string[] = [];
+
+  /** Asks again with the same key until it is told of a run, as a careful client does. */
+  const insist = async (idempotencyKey: string | undefined) => {
+    for (;;) {
+      const answer = await caller.execute(api, workflowId, { ...(idempotencyKey && { idempotencyKey }) });
+      if (answer.status === 200) return;
+      refused.push(answer);
+    }
+  };
+  const customer = async (key: () => string | undefined) => {
+    while (!done.signal.aborted) {
+      const idempotencyKey = key();
+      await insist(idempotencyKey);
+      if (idempotencyKey) acceptedKeys.push(idempotencyKey);
+    }
+  };
+  // With a key a run is made in a transaction of several statements, without one in a single statement.
+  const customers = Promise.all([...Array(4)].map((_, index) => customer(index % 2 ? randomUUID : () => undefined)));
+
+  // These wait for their runs' ends right through the outage.
+  const thinking = await caller.createWorkflow(api, ['sandbox:slow=4 Think', 'Say it']);
+  const waited = Promise.all([1, 2, 3].map(() => caller.execute(api, thinking, { wait: true })));
+
+  await until('runs are under way', async () => {
+    const stepIds = modelCalls(product).map(({ stepId }) => stepId);
+    return caller.acknowledged.size > 20 && stepIds.includes('step2');
+  });
+  await postgres.kill();
+  await until('the API says that it cannot', async () => refused.length > 10);
+  const read = await caller.read(api, [...caller.acknowledged][0]!);
+  expect(read.status).toBeGreaterThanOrEqual(500);
+  await postgres.start();
+  const before = caller.acknowledged.size;
+  await until('runs are accepted again', async () => caller.acknowledged.size > before + 10, 5_000);
+  done.abort();
+  await customers;
+  for (const answer of await waited)
+    expect(answer).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
+
+  for (const { status, headers, body } of refused) {
+    expect([500, 503]).toContain(status);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(body).toMatchObject({
+      success: false,
+      error: { code: expect.stringMatching(/^[A-Z_]+$/), message: expect.any(String), requestId: expect.any(String) },
+    });
+  }
+  expect(await findViolations({ product, caller, api, withinMs: 120_000 })).toEqual([]);
+  const { rows } = await product.database.pool.query('select count(*)::int as count from idempotency');
+  expect(rows[0].count).toBe(acceptedKeys.length);
+  expect(await Promise.race([ended.then(() => 'ended'), 'alive'])).toBe('alive');
+}, 240_000);
