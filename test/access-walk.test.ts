@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { keyScopes } from '../src/tenancy/core/scopes.ts';
+import { createKey, revokeKey } from '../src/tenancy/keys.ts';
+import { type Answer, type ApiClient, apiClient } from './api-client.ts';
+import { openProduct, type Product, type Tenant } from './product.ts';
+import { until } from './until.ts';
+import { documentedOperations, type Operation, pathOf, type Things } from './walk/routes.ts';
+
+let product: Product;
+let api: string;
+let owner: Tenant;
+let stranger: Tenant;
+let operations: Operation[];
+let things: Things;
+
+beforeAll(async () => {
+  product = await openProduct();
+  api = (await product.start(['api', 'runs'])).api;
+  owner = await product.createTenant({ plan: 'enterprise' });
+  stranger = await product.createTenant({ plan: 'enterprise' });
+  operations = (await documentedOperations(api)).filter(({ needsKey }) => needsKey);
+  things = await createThings(apiClient(api, owner.testKey));
+});
+afterAll(() => product.close());
+
+async function createThings(client: ApiClient): Promise<Things> {
+  const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
+  const workflow = (await client.post('/api/v1/workflows', { name: 'Mine', steps })).body.data.id;
+  const run = (await client.post(`/api/v1/workflows/${workflow}/execute`, { input: 'x' })).body.data.runId;
+  return [
+    { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
+    { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
+  ];
+}
+
+const call = (client: ApiClient, operation: Operation, of = things) =>
+  client.request(operation.method, pathOf(operation, of), operation.hasBody ? {} : undefined);
+
+/** What no route may look at before it knows who asks. */
+const brokenBody = ({ method }: Operation) => (method === 'GET' ? undefined : '{not json');
+
+/** Everything the owner can see, to be the same after every attempt. */
+async function ownersView(): Promise<unknown> {
+  const client = apiClient(api, owner.testKey);
+  const seen = [];
+  for (const operation of operations.filter(
+    ({ method, template }) => method === 'GET' && template.startsWith('/api'),
+  )) {
+    const { status, body } = await call(client, operation);
+    seen.push({ template: operation.template, status, body });
+  }
+  return seen;
+}
+
+const name = ({ method, template }: Operation) => `${method} ${template}`;
+
+/** A body without what is different in every answer. */
+const comparable = ({ status, body }: Answer, ids: string[]) => ({
+  status,
+  body: ids
+    .reduce((text, id) => text.replaceAll(id, '<id>'), JSON.stringify(body))
+    .replace(/"requestId":"[^"]+"/, '"requestId":"<request>"'),
+});
+
+describe('every route that needs a key', () => {
+  test('is there to be walked', () => {
+    expect(operations.length).toBeGreaterThanOrEqual(16);
+    expect(operations.map((operation) => pathOf(operation, things)).filter((path) => path.includes('{'))).toEqual([]);
+  });
+
+  test('refuses no key, a bad one, an expired and a revoked one, before it looks at anything else', async () => {
+    const { database } = product;
+    const { organizationId } = owner;
+    const expiring = await createKey(database, {
+      organizationId,
+      environment: 'test',
+      expires: new Date(Date.now() + 1_500).toISOString(),
+    });
+    const revoked = await createKey(database, { organizationId, environment: 'test' });
+    await revokeKey(database, revoked.id);
+    await until('the key expires', async () => Date.parse(expiring.expiresAt!) < Date.now());
+    const keys: [string | undefined, string][] = [
+      [undefined, 'missing_api_key'],
+      ['sk_test_nonsense', 'invalid_api_key'],
+      [expiring.key, 'expired_api_key'],
+      [revoked.key, 'invalid_api_key'],
+    ];
+    const before = await ownersView();
+    // An address may fail 100 times a minute: each process is asked about a part of the routes.
+    for (const [key, reason] of keys) {
+      const fresh = await product.start(['api']);
+      for (const operation of operations.slice(0, 100)) {
+        const path = pathOf(operation, things);
+        const { status, body } = await apiClient(fresh.api, key).request(operation.method, path, brokenBody(operation));
+        expect({ of: name(operation), status, error: body.error }).toMatchObject({
+          of: name(operation),
+          status: 401,
+          error: { code: 'unauthorized', details: { reason } },
+        });
+      }
+      await fresh.stop();
+    }
+    expect(await ownersView()).toEqual(before);
+  });
+
+  test('asks for the scope that it says it needs', async () => {
+    const { database } = product;
+    const clients = new Map<string, ApiClient>();
+    for (const without of keyScopes) {
+      const scopes = keyScopes.filter((scope) => scope !== without);
+      const { key } = await createKey(database, {
+        ...{ organizationId: owner.organizationId, environment: 'test' },
+        scopes,
+      });
+      clients.set(without, apiClient(api, key));
+    }
+    const before = await ownersView();
+    const needed = new Map<string, string[]>();
+    for (const operation of operations.filter(({ method }) => method !== 'DELETE')) {
+      const refusedWithout: string[] = [];
+      for (const [without, client] of clients) {
+        const { status, body } = await client.request(
+          operation.method,
+          pathOf(operation, things),
+          brokenBody(operation),
+        );
+        if (status === 403) {
+          expect(body.error.details).toEqual({ required: without });
+          refusedWithout.push(without);
+        }
+      }
+      needed.set(name(operation), refusedWithout);
+    }
+    expect(await ownersView()).toEqual(before);
+    const anyKey = /\/v1\/(health|credits|usage)$|\/performance\/vitals$/;
+    for (const [of, scopes] of needed)
+      expect({ of, count: scopes.length }).toEqual({ of, count: anyKey.test(of) ? 0 : 1 });
+  });
+
+  test.each(['another organization', 'the other environment'])('shows nothing of its things to %s', async (who) => {
+    const key = who === 'another organization' ? stranger.testKey : owner.liveKey;
+    const client = apiClient(api, key);
+    const before = await ownersView();
+    for (const operation of operations.filter(({ template }) => template.includes('{'))) {
+      const random = things.map((thing) => ({ ...thing, id: randomUUID() }));
+      const [foreign, unknown] = [await call(client, operation), await call(client, operation, random)];
+      const ids = [...things, ...random].map(({ id }) => id);
+      expect({ of: name(operation), status: foreign.status }).toEqual({ of: name(operation), status: 404 });
+      expect(comparable(foreign, ids)).toEqual(comparable(unknown, ids));
+    }
+    expect(await ownersView()).toEqual(before);
+  });
+});

@@ -1,0 +1,42 @@
+import { apiClient } from '../api-client.ts';
+
+/** One operation of the served document. */
+export interface Operation {
+  method: string;
+  /** As documented, with parameters in braces. */
+  template: string;
+  needsKey: boolean;
+  hasBody: boolean;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is JSON; the conformance check holds its shape
+type Document = any;
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Every operation that the product says it has. */
+export async function documentedOperations(api: string): Promise<Operation[]> {
+  const document: Document = (await apiClient(api).get('/openapi.json')).body;
+  return Object.entries<Document>(document.paths).flatMap(([template, item]) =>
+    methods
+      .filter((method) => item[method])
+      .map((method) => ({
+        method: method.toUpperCase(),
+        template,
+        needsKey: item[method].security?.some((one: object) => 'bearer' in one) ?? false,
+        hasBody: item[method].requestBody !== undefined,
+      })),
+  );
+}
+
+/** Ids of a tenant's things, for the parameters of paths. A path whose thing is missing here fails the walk. */
+export type Things = { prefix: RegExp; parameter: string; id: string }[];
+
+/** The operation's path with a tenant's own ids in it. */
+export function pathOf({ template }: Operation, things: Things): string {
+  return template.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    const thing = things.find((one) => one.prefix.test(template) && one.parameter === parameter);
+    if (!thing) throw new Error(`The walk has no thing for {${parameter}} of ${template}: add one to the things.`);
+    return thing.id;
+  });
+}
