@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { startProduct } from '../product.ts';
+import { mutated, valid } from './schema-arbitrary.ts';
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let client: ApiClient;
+// biome-ignore lint/suspicious/noExplicitAny: the document is JSON
+let document: any;
+let workflowId: string;
+
+beforeAll(async () => {
+  product = await startProduct();
+  const { id } = await createOrganization(product.database, {
+    name: 'Fuzz',
+    plan: 'enterprise',
+    rateMinute: 1_000_000,
+  });
+  client = apiClient(
+    product.process.api,
+    (await createKey(product.database, { organizationId: id, environment: 'test' })).key,
+  );
+  document = (await client.get('/openapi.json')).body;
+  workflowId = (await client.post('/api/v1/workflows', { name: 'Target' })).body.data.id;
+});
+afterAll(() => product.close());
+
+// The seed is in the report of a failure, with the path to the smallest counterexample: fast-check prints both.
+const seed = Date.now() % 2 ** 31;
+const runs = { numRuns: 40, seed, endOnFailure: false } as const;
+const resolve = (ref: string) =>
+  ref
+    .replace('#/', '')
+    .split('/')
+    .reduce((at, name) => at[name], document);
+
+const operations = () =>
+  // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
+  Object.entries<any>(document.paths)
+    .filter(([template]) => template.startsWith('/api/v1/'))
+    .flatMap(([template, item]) =>
+      ['post', 'put', 'patch']
+        .filter((method) => item[method]?.requestBody?.content['application/json'])
+        .map((method) => ({
+          method: method.toUpperCase(),
+          path: template.replaceAll(/\{\w+\}/g, () => workflowId),
+          schema: item[method].requestBody.content['application/json'].schema,
+        })),
+    );
+
+// Every answer is also held against the document by the client itself.
+test('bodies that the document allows break nothing', async () => {
+  for (const { method, path, schema } of operations()) {
+    await fc.assert(
+      fc.asyncProperty(valid(schema, resolve), async (body) => {
+        const { status } = await client.request(method, path, body);
+        expect({ method, path, status }).not.toMatchObject({ status: 500 });
+        expect(status).toBeLessThan(504);
+      }),
+      runs,
+    );
+  }
+});
+
+test('bodies with one thing wrong are taken or refused in words, and break nothing', async () => {
+  for (const { method, path, schema } of operations()) {
+    await fc.assert(
+      fc.asyncProperty(valid(schema, resolve).chain(mutated), async (body) => {
+        const { status, body: answer } = await client.request(method, path, body);
+        if (status === 400) expect(answer.error).toMatchObject({ message: expect.any(String) });
+        expect({ method, path, status }).not.toMatchObject({ status: 500 });
+      }),
+      runs,
+    );
+  }
+});
+
+test('any text at all as a body, an id or a query is answered and breaks nothing', async () => {
+  const junk = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.json());
+  const paths = ['/api/v1/workflows/', '/v1/runs/', '/api/v1/workflows?limit=', '/api/v1/workflows?status=', '/v1/'];
+  await fc.assert(
+    fc.asyncProperty(junk, fc.constantFrom(...paths), async (text, path) => {
+      const asPath = await client.get(`${path}${encodeURIComponent(text.toWellFormed())}`);
+      expect(asPath.status).toBeLessThan(500);
+      const asBody = await client.post('/api/v1/workflows', text.toWellFormed() === '' ? '{}' : text.toWellFormed());
+      expect(asBody.status).toBeLessThan(500);
+    }),
+    { ...runs, numRuns: 150 },
+  );
+});
