@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+
+let scene: Scene;
+let apis: ProductProcess[];
+let workers: ProductProcess[];
+beforeAll(async () => {
+  scene = await openScene();
+  const start = (role: 'api' | 'runs') => scene.product.start([role]);
+  [apis, workers] = await Promise.all([
+    Promise.all([start('api'), start('api')]),
+    Promise.all([start('runs'), start('runs')]),
+  ]);
+});
+afterAll(() => scene.product.close());
+
+/** Half of the interval at which a waiting request looks for itself: an answer that comes sooner was announced. */
+const announcedMs = 1_000;
+
+test('a caller at either API is told of the end by whichever process made it', async () => {
+  const { product, caller } = scene;
+  const workflowId = await caller.createWorkflow(apis[0]!.api, ['sandbox:slow=0.1 One', 'Two {{input}}']);
+  const calledBy = ({ log }: ProductProcess) => log.filter(({ msg }) => msg === 'model called').length;
+  const took: number[] = [];
+
+  // One after the other at each API, until both workers have had some of it.
+  await until('both workers work', async () => {
+    for (const { api } of apis) {
+      const before = performance.now();
+      const answer = await caller.execute(api, workflowId, { input: took.length, wait: true });
+      took.push(performance.now() - before);
+      expect(answer).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
+      expect(answer.body.data.output.result).toContain(`Two ${took.length - 1}`);
+    }
+    return took.length >= 6 && workers.every((worker) => calledBy(worker) > 0);
+  });
+  expect(took.sort((a, b) => a - b)[Math.floor(took.length / 2)]).toBeLessThan(announcedMs);
+  expect(apis.map(calledBy)).toEqual([0, 0]);
+  expect(await findViolations({ product, caller, api: apis[1]!.api })).toEqual([]);
+});
+
+test('the same Idempotency-Key at both APIs at once makes one run', async () => {
+  const { product, caller } = scene;
+  const workflowId = await caller.createWorkflow(apis[0]!.api, ['sandbox:slow=0.3 One {{input}}']);
+  const asked = [...apis, ...apis, ...apis].map(({ api }) =>
+    caller.execute(api, workflowId, { wait: true, idempotencyKey: 'both-sides' }),
+  );
+  const answers = await Promise.all(asked);
+  for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 200, body: answers[0]!.body });
+  expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(5);
+  expect(await findViolations({ product, caller, api: apis[0]!.api })).toEqual([]);
+});
+
+test('one of each may go: the others carry on', async () => {
+  const { product, caller } = scene;
+  const [lost, left] = apis as [ProductProcess, ProductProcess];
+  const workflowId = await caller.createWorkflow(left.api, ['sandbox:slow=1 One', 'Two {{input}}']);
+  const before = modelCalls(product).length;
+  const waiting = Array.from({ length: 10 }, (_, input) => caller.execute(left.api, workflowId, { input, wait: true }));
+  await until('the runs are under way', async () => modelCalls(product).length === before + 10);
+  await Promise.all([lost.kill(), workers[0]!.kill()]);
+  for (const { status, body } of await Promise.all(waiting)) {
+    expect({ status, body }).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
+  }
+  expect(await findViolations({ product, caller, api: left.api })).toEqual([]);
+});
