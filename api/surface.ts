@@ -61,12 +61,16 @@ export interface SurfaceOptions {
   dialects: boolean;
 }
 
+/** A body of 1 MiB can be wrong in a hundred thousand places; nobody reads the answer to that. */
+const mostErrorsTold = 100;
+
 /** A part of the API whose every failure, its middleware's and validators' included, comes in one envelope. */
 export function surface({ envelope, dialects }: SurfaceOptions): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {
       if (result.success) return;
-      throw invalid(result.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
+      const issues = result.error.issues.slice(0, mostErrorsTold);
+      throw invalid(issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
     },
   });
   app.onError((error, c) => renderError(c, error, envelope, dialects));
