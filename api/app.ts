@@ -8,8 +8,10 @@ import { type Envelope, e1, e2 } from './envelopes.ts';
 import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
 import { requestIds } from './middleware/request-ids.ts';
 import { openApiDocument } from './openapi.ts';
+import { creditRoutes } from './routes/v1/credits.ts';
 import { healthRoutes } from './routes/v1/health.ts';
 import { runRoutes } from './routes/v1/runs.ts';
+import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
 import { type ApiEnv, renderError, surface, v1Surface } from './surface.ts';
 
@@ -51,6 +53,8 @@ export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHon
   v1.route('/', workflowRoutes(services));
   v1.route('/', runRoutes(services));
   v1.route('/', healthRoutes(services));
+  v1.route('/', creditRoutes(services));
+  v1.route('/', usageRoutes(services));
   app.route('/api/v1', v1);
   app.route('/v1', v1);
 

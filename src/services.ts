@@ -3,6 +3,7 @@ import { Automation, Definition, Run, RunStep } from './automation/entities.ts';
 import { launchPurge } from './automation/purge.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { launchOwedRun } from './automation/start-run.ts';
+import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
 import { Background } from './platform/background.ts';
 import { type Database, openDatabase } from './platform/database.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
@@ -15,15 +16,29 @@ import { TemporalClient } from './temporal/client.ts';
 import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
 import { AddressLimiter } from './tenancy/address-limiter.ts';
 import { Authenticator } from './tenancy/authenticate.ts';
-import { ApiKey, Organization } from './tenancy/entities.ts';
+import { ApiKey, Organization, UsageMonth } from './tenancy/entities.ts';
 import { KeyCache } from './tenancy/key-cache.ts';
 import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
 import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
+import { RequestCounter } from './tenancy/usage.ts';
 
 const failedAuthenticationsPerMinute = 100;
 
 /** Every table of the product. */
-export const entities = [Organization, ApiKey, Automation, Definition, Run, RunStep, OutboxEntry, IdempotencyRecord];
+export const entities = [
+  Organization,
+  ApiKey,
+  UsageMonth,
+  CreditAccount,
+  CreditEntry,
+  CreditHold,
+  Automation,
+  Definition,
+  Run,
+  RunStep,
+  OutboxEntry,
+  IdempotencyRecord,
+];
 
 /** The product's database, for programs that need nothing else. */
 export const openProductDatabase = (url: string, poolSize: number): Promise<Database> =>
@@ -39,6 +54,7 @@ export interface Services {
   limiter: RateLimiter;
   /** Of addresses whose keys were refused. */
   refusals: AddressLimiter;
+  requests: RequestCounter;
   /** Whether what several processes share for limits answers; true where nothing is shared. */
   isCacheUp(): Promise<boolean>;
   providers: ProviderRegistry;
@@ -77,6 +93,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   notifications.on(waiters.channel, (runId) => waiters.settle(runId));
 
   const keyCache = new KeyCache(notifications);
+  const requests = new RequestCounter(database, log);
   const redis = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
   const providers = options.providers ?? providerRegistry();
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
@@ -92,6 +109,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     authenticator: new Authenticator(database, keyCache, background),
     limiter: redis ?? new MemoryRateLimiter(),
     refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),
+    requests,
     isCacheUp: async () => redis === undefined || redis.isUp(),
     providers,
     waiters,
@@ -102,9 +120,11 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     async start() {
       redis?.start();
       await notifications.start();
+      requests.start();
     },
     async close() {
       await background.settled();
+      await requests.stop();
       redis?.stop();
       await notifications.stop();
       await database.close();

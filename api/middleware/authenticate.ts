@@ -9,7 +9,7 @@ import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
 
-export type Access = Pick<Services, 'database' | 'authenticator' | 'limiter' | 'refusals'>;
+export type Access = Pick<Services, 'database' | 'authenticator' | 'limiter' | 'refusals' | 'requests'>;
 
 const bearer = /^bearer +(\S+)$/i;
 
@@ -60,6 +60,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     c.header('X-RateLimit-Reset', String(decision.resetAt));
     c.header('Cache-Control', 'no-store');
     if (!decision.allowed) throw rateLimited(decision);
+    access.requests.count({ organizationId, environment });
     checkScope(caller, required);
     checkVariantHeader(signs.header);
     c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId')));

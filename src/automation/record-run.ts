@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { countTokens } from '../tenancy/usage.ts';
 import type { RunError, RunStatus } from './core/run-status.ts';
 import type { Provider, Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
@@ -105,6 +106,7 @@ const endStatement = statement<{ id: string }>(
               else round(extract(epoch from $15::timestamptz - coalesce(started_at, $14::timestamptz)) * 1000) end
       where id in (select run_id from step) and status in ('queued', 'running')
      returning id, status),
+   counted as (${countTokens('$13::int', 'moved')}),
    owed as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running'))
    select id, case when $20::text is not null and status <> 'running' then pg_notify($20::text, id::text) end from moved`,

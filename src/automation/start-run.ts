@@ -9,6 +9,7 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { ExecuteRunArgs, RunPolicy } from '../temporal/contracts.ts';
 import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import { countRuns } from '../tenancy/usage.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { modelOf, type Provider, type Step } from './core/steps.ts';
 
@@ -70,7 +71,8 @@ const insertRun = statement<{ id: string }>(
      select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, 0, $8::int, $9::text,
             clock_timestamp()
        from numbered
-     returning id)
+     returning id),
+   counted as (${countRuns('inserted')})
    insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
    select $10::uuid, $1::uuid, $2::text, 'run.start', id, $9::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $11)
      from inserted

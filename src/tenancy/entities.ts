@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
 
 export const Organization = defineEntity({
   name: 'Organization',
@@ -39,3 +40,19 @@ export const ApiKey = defineEntity({
   indexes: [{ properties: ['organizationId', 'environment', 'id'] }],
 });
 export type ApiKey = InferEntity<typeof ApiKey>;
+
+/** What a tenant used in a UTC month, named by its first day. Written by statements alone. */
+export const UsageMonth = defineEntity({
+  name: 'UsageMonth',
+  tableName: 'usage_month',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    month: p.date().primary(),
+    requests: p.bigint().default(0),
+    runs: p.bigint().default(0),
+    tokens: p.bigint().default(0),
+  },
+});
+export type UsageMonth = InferEntity<typeof UsageMonth>;

@@ -123,7 +123,7 @@ test('two tenants who do anything in any order see what they did, and nothing of
   await fc.assert(
     fc.asyncProperty(commands, async (chosen) => {
       const real: Real = [await newTenant(), await newTenant()];
-      await fc.asyncModelRun(() => ({ model: [[], []], real }), chosen);
+      await fc.asyncModelRun(() => ({ model: [[], []] as Model, real }), chosen);
     }),
     { numRuns: 12, seed: Date.now() % 2 ** 31 },
   );

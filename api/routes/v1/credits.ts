@@ -1,0 +1,27 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { creditBalance } from '../../../src/credits/balance.ts';
+import type { Services } from '../../../src/services.ts';
+import { success } from '../../envelopes.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { answer, failures } from '../../schemas/answers.ts';
+import { creditBalanceSchema } from '../../schemas/credits.ts';
+import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+
+export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const get = createRoute({
+    method: 'get',
+    path: '/credits',
+    tags: ['Operations'],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    summary: "Read the organization's credits",
+    description: "Of the key's environment: test credits and live credits are apart.",
+    middleware: [requireKey(services)] as const,
+    responses: { 200: answer('The credits.', creditBalanceSchema), ...failures() },
+  });
+  const routes = surface(v1Surface);
+  routes.openapi(get, async (c) => {
+    const { nextGrantAt, ...balance } = await creditBalance(c.get('scope'));
+    return c.json(success({ ...balance, nextGrantAt: nextGrantAt?.toISOString() ?? null }), 200);
+  });
+  return routes;
+}

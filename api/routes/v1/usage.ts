@@ -1,0 +1,43 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Services } from '../../../src/services.ts';
+import { readUsage } from '../../../src/tenancy/usage.ts';
+import { success } from '../../envelopes.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { answer, failures } from '../../schemas/answers.ts';
+import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+
+const usage = z
+  .object({
+    period: z.object({ start: z.iso.date(), end: z.iso.date() }),
+    requests: z.int(),
+    runs: z.int(),
+    tokens: z.int(),
+    credits: z.int(),
+  })
+  .openapi('Usage', {
+    example: {
+      period: { start: '2026-11-01', end: '2026-12-01' },
+      requests: 412,
+      runs: 90,
+      tokens: 18_311,
+      credits: 0,
+    },
+  });
+
+export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const read = createRoute({
+    method: 'get',
+    path: '/usage',
+    tags: ['Operations'],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    summary: 'What was used in the current UTC month',
+    middleware: [requireKey(services)] as const,
+    responses: { 200: answer('The usage.', usage), ...failures() },
+  });
+  const routes = surface(v1Surface);
+  routes.openapi(read, async (c) => {
+    const used = await readUsage(c.get('scope'));
+    return c.json(success({ ...used, credits: 0 }), 200);
+  });
+  return routes;
+}

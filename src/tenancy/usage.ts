@@ -1,0 +1,107 @@
+import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Environment, Scope, Tenant } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+
+/** The UTC month of this moment, as SQL; a month is named by its first day. */
+export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";
+
+/** A CTE that counts one run of the tenant $1, $2 for each row of `from`. */
+export const countRuns = (from: string) =>
+  `insert into usage_month (organization_id, environment, month, runs)
+   select $1::uuid, $2::text, ${thisMonth}, 1 from ${from}
+   on conflict (organization_id, environment, month) do update set runs = usage_month.runs + 1`;
+
+/** A CTE that counts the tokens of the parameter for the tenant $1, $2, once for each row of `from`. */
+export const countTokens = (parameter: string, from: string) =>
+  `insert into usage_month (organization_id, environment, month, tokens)
+   select $1::uuid, $2::text, ${thisMonth}, ${parameter} from ${from} where ${parameter} > 0
+   on conflict (organization_id, environment, month) do update set tokens = usage_month.tokens + excluded.tokens`;
+
+const addRequests = statement(
+  'usage.requests',
+  `insert into usage_month (organization_id, environment, month, requests)
+   select organization_id, environment, ${thisMonth}, requests
+     from unnest($1::uuid[], $2::text[], $3::bigint[]) as counted (organization_id, environment, requests)
+    order by organization_id, environment
+   on conflict (organization_id, environment, month) do update set requests = usage_month.requests + excluded.requests`,
+);
+
+const flushEveryMs = 5_000;
+
+/** Counts requests in memory and writes them down together: a process that is killed forgets those of its last seconds. */
+export class RequestCounter {
+  readonly #database: Database;
+  readonly #log: Log;
+  #counts = new Map<string, { tenant: Tenant; requests: number }>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, log: Log) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  count(tenant: Tenant): void {
+    const name = `${tenant.organizationId}:${tenant.environment}`;
+    const counted = this.#counts.get(name);
+    if (counted) counted.requests++;
+    else this.#counts.set(name, { tenant, requests: 1 });
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.flush(), flushEveryMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const counted = [...this.#counts.values()];
+    if (counted.length === 0) return;
+    this.#counts = new Map();
+    try {
+      await sqlOn(this.#database.pool).rows(addRequests, [
+        counted.map(({ tenant }) => tenant.organizationId),
+        counted.map(({ tenant }) => tenant.environment),
+        counted.map(({ requests }) => requests),
+      ]);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'requests are counted again with the next ones');
+      for (const { tenant, requests } of counted) {
+        for (let again = 0; again < requests; again++) this.count(tenant);
+      }
+    }
+  }
+}
+
+export interface Usage {
+  /** The current UTC month: from its first day to the first day of the next one, `YYYY-MM-DD`. */
+  period: { start: string; end: string };
+  requests: number;
+  runs: number;
+  tokens: number;
+}
+
+interface UsageRow {
+  start: string;
+  end: string;
+  environment: Environment;
+  requests: string;
+  runs: string;
+  tokens: string;
+}
+
+const findUsage = statement<UsageRow>(
+  'usage.find',
+  `select ${thisMonth}::text as start, (${thisMonth} + interval '1 month')::date::text as end,
+          coalesce(sum(requests), 0) as requests, coalesce(sum(runs), 0) as runs, coalesce(sum(tokens), 0) as tokens
+     from usage_month where organization_id = $1 and environment = $2 and month = ${thisMonth}`,
+);
+
+/** What the tenant used this month. Requests lag by some seconds. */
+export async function readUsage(scope: Scope): Promise<Usage> {
+  const { start, end, requests, runs, tokens } = (await scope.one(findUsage))!;
+  return { period: { start, end }, requests: Number(requests), runs: Number(runs), tokens: Number(tokens) };
+}
