@@ -50,9 +50,9 @@ export const UsageMonth = defineEntity({
     organizationId: p.uuid().primary(),
     environment: p.string().length(4).primary(),
     month: p.date().primary(),
-    requests: p.bigint().default(0),
-    runs: p.bigint().default(0),
-    tokens: p.bigint().default(0),
+    requests: p.bigint().defaultRaw('0'),
+    runs: p.bigint().defaultRaw('0'),
+    tokens: p.bigint().defaultRaw('0'),
   },
 });
 export type UsageMonth = InferEntity<typeof UsageMonth>;
