@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { EnvError } from '../src/platform/env.ts';
 import { fileSize } from './log-file.ts';
 
 /** Absolute paths of everything the local stack keeps. Removing the folder resets it. */
@@ -28,7 +29,7 @@ export interface DataFolder {
 
 const LOG_LIMIT_BYTES = 20 * 1024 * 1024;
 
-/** Makes the folder, readable by its owner alone, and answers its layout. */
+/** Makes the folder, readable by its owner alone, and answers its layout. @throws EnvError when it cannot be made */
 export function openDataFolder(path: string): DataFolder {
   const at = (...names: string[]) => join(path, ...names);
   const folder: DataFolder = {
@@ -44,7 +45,11 @@ export function openDataFolder(path: string): DataFolder {
     holding: at('holding.json'),
     lock: at('lock'),
   };
-  for (const made of [path, folder.bundles, at('logs')]) mkdirSync(made, { recursive: true, mode: 0o700 });
+  try {
+    for (const made of [path, folder.bundles, at('logs')]) mkdirSync(made, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new EnvError(`ATELIER_DATA: ${path} cannot be used as a folder (${(error as Error).message}).`);
+  }
   return folder;
 }
 

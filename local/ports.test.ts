@@ -28,6 +28,13 @@ describe('ports', () => {
     );
   });
 
+  test('that two variables name are refused', async () => {
+    const port = await findFreePort();
+    await expect(choosePorts(settings({ port, temporalUiPort: port }))).rejects.toThrow(
+      `TEMPORAL_UI_PORT ${port} is that of PORT too: set TEMPORAL_UI_PORT to another one.`,
+    );
+  });
+
   test('of servers that are not ours do not matter', async () => {
     const port = await takenPort();
     const chosen = await choosePorts(settings({ postgresPort: port, databaseUrl: 'postgresql://elsewhere/atelier' }));

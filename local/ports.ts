@@ -6,7 +6,8 @@ export type Ports = Record<'PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'POST
 
 /**
  * The ports the stack is to take; 0 means any free one.
- * Throws an error that names the variable of each port that is taken; servers that are not ours to start take none.
+ * Throws an error that names the variable of each port that is taken or wanted twice; servers that are not ours to start
+ * take none.
  */
 export async function choosePorts(settings: LocalSettings): Promise<Ports> {
   const { port, temporalPort, temporalUiPort, postgresPort, temporalAddress, databaseUrl } = settings;
@@ -20,13 +21,14 @@ export async function choosePorts(settings: LocalSettings): Promise<Ports> {
     ...(temporalAddress === undefined ? [] : ['TEMPORAL_PORT', 'TEMPORAL_UI_PORT']),
     ...(databaseUrl === undefined ? [] : ['POSTGRES_PORT']),
   ];
-  const chosen = await Promise.all(
-    Object.entries(wanted).map(async ([variable, wish]) => {
-      const number = wish === 0 ? await findFreePort() : wish;
-      const problem = foreign.includes(variable) ? undefined : await portProblem(number);
-      return { variable, number, problem };
-    }),
-  );
+  const chosen: { variable: string; number: number; problem?: string | undefined }[] = [];
+  // One after the other: two that want the same port must not meet each other's trial.
+  for (const [variable, wish] of Object.entries(wanted)) {
+    const number = wish === 0 ? await findFreePort() : wish;
+    const rival = chosen.find((other) => other.number === number && !foreign.includes(other.variable))?.variable;
+    const problem = (await portProblem(number)) ?? (rival && `is that of ${rival} too`);
+    chosen.push({ variable, number, problem: foreign.includes(variable) ? undefined : problem });
+  }
   const problems = chosen
     .filter(({ problem }) => problem !== undefined)
     .map(({ variable, number, problem }) => `${variable} ${number} ${problem}: set ${variable} to another one.`);

@@ -62,7 +62,10 @@ export async function runStack({ settings, product, json }: RunOptions): Promise
     say('Stopped.');
     return code;
   } catch (error) {
-    if (giveUp.signal.aborted && !(error instanceof AggregateError)) return asked.promise;
+    if (giveUp.signal.aborted && !(error instanceof AggregateError)) {
+      say('Stopped.');
+      return asked.promise;
+    }
     complain(error instanceof Error ? error.message : String(error));
     return 1;
   } finally {

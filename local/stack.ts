@@ -86,6 +86,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     rotateLogs(folder);
     const secrets = keepSecrets(folder.secrets);
     const ports = await choosePorts(settings);
+    log(`Starting Atelier and its servers; state and logs are in ${folder.path}`);
     return { ...(await bringUp({ ...options, folder, secrets, ports, shutdown, record: hold.record })), stop };
   } catch (error) {
     await stop({ hasty: signal.aborted });

@@ -136,6 +136,14 @@ describe('the first npm start', () => {
     await executed();
   });
 
+  test('names the variable of a data folder that cannot be one', async () => {
+    const file = folder.file('secrets.json');
+    const start = folder.start({ env: { ATELIER_DATA: file } });
+    expect(await start.ended).toBe(1);
+    expect(start.stdout).toBe('');
+    expect(start.stderr).toMatch(/^ATELIER_DATA: .*secrets\.json cannot be used as a folder \(EEXIST.*\)\.\n$/);
+  });
+
   test('names the variable of each port that is taken, and leaves nothing behind', async () => {
     const server = createServer().listen({ port: 0, host: '127.0.0.1' });
     await once(server, 'listening');
