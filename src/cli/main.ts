@@ -6,6 +6,7 @@ import { AppError } from '../platform/errors.ts';
 import { openProductDatabase } from '../services.ts';
 import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../tenancy/organizations.ts';
+import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
 
 interface Output {
@@ -102,6 +103,8 @@ key
   .command('revoke <id>')
   .option(...json)
   .action((id, options) => withDatabase((database) => revokeKey(database, id), options));
+
+addCreditCommands(program, withDatabase);
 
 program
   .command('migrate')

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { creditBalance } from '../credits/balance.ts';
+import { grantCredits, operatorScope } from '../credits/grants.ts';
+import type { Database } from '../platform/database.ts';
+import { prefixed } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+
+/** Opens the database, does the work and prints what comes of it. */
+type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+
+const view = async (scope: Scope) => ({
+  organizationId: prefixed('organization', scope.tenant.organizationId),
+  environment: scope.tenant.environment,
+  ...(await creditBalance(scope)),
+});
+
+/** `credits grant` and `credits show`. */
+export function addCreditCommands(program: Command, withDatabase: WithDatabase): void {
+  const credits = program.command('credits').description("organizations' credits");
+  credits
+    .command('grant')
+    .description('give credits that stay until they are spent')
+    .requiredOption('--org <id>')
+    .requiredOption('--amount <credits>', 'whole credits', (text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN))
+    .option('--env <environment>', 'test or live', 'live')
+    .option('--reason <text>')
+    .option('--json', 'print one JSON document')
+    .action(({ org, env, amount, reason, json }) =>
+      withDatabase(
+        async (database) =>
+          view(await grantCredits(database, { organizationId: org, environment: env, amount, reason })),
+        { json },
+      ),
+    );
+  credits
+    .command('show')
+    .requiredOption('--org <id>')
+    .option('--env <environment>', 'test or live', 'live')
+    .option('--json', 'print one JSON document')
+    .action(({ org, env, json }) =>
+      withDatabase(async (database) => view(await operatorScope(database, org, env)), { json }),
+    );
+}

@@ -1,0 +1,193 @@
+import type { Database } from '../platform/database.ts';
+import { type FieldError, invalid } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { type Environment, Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { findOrganization } from '../tenancy/organizations.ts';
+import { currentGrant, isGrantDue, type Standing } from './core/grants.ts';
+
+/** What an organization's accounts hold, and what its plan owes them. */
+export interface AccountState {
+  standing: Standing;
+  /** Absent until the tenant's first credits are given. */
+  given: { period: string; periodGrant: number } | undefined;
+  available: number;
+  reserved: number;
+}
+
+interface AccountRow {
+  plan: PlanName;
+  ownGrant: number | null;
+  period: string | null;
+  periodGrant: number;
+  available: number;
+  reserved: number;
+}
+
+const readAccount = statement<AccountRow>(
+  'credit.account',
+  `select o.plan, a.own_grant as "ownGrant", a.period, a.period_grant as "periodGrant",
+          coalesce(a.monthly + a.lasting, 0)::float8 as available, coalesce(a.held, 0)::float8 as reserved
+     from organization o left join credit_account a on a.organization_id = $1 and a.environment = $2
+    where o.id = $1`,
+);
+
+const openAccount = statement(
+  'credit.open_account',
+  `insert into credit_account (organization_id, environment, period, period_grant, monthly, lasting, held, spent, lapsed, issued)
+   values ($1, $2, '', 0, 0, 0, 0, 0, 0, 0)
+   on conflict do nothing`,
+);
+
+// What is left of an earlier period lapses, and the present one's grant is given, or the rest of it: one statement, and
+// only for whoever finds it due once it has the account's lock.
+const giveGrant = statement(
+  'credit.give_grant',
+  `with account as materialized (
+     select period, period_grant, monthly from credit_account
+      where organization_id = $1 and environment = $2
+        and (period < $3::text or (period = $3 and period_grant < $4::int))
+        for no key update),
+   lapse as (
+     insert into credit_entry (organization_id, environment, key, phase, step,
+                               monthly, lasting, held, spent, lapsed, issued, created_at)
+     select $1::uuid, $2::text, 'lapse ' || period, 0, 'lapsed', -monthly, 0, 0, 0, monthly, 0, $6::timestamptz
+       from account where period < $3 and monthly > 0
+     returning monthly, lapsed),
+   due as (
+     select case when period < $3 then 'grant ' || $3 else 'grant ' || $3 || ' up to ' || $4 end as key,
+            case when period < $3 then $4 else $4 - period_grant end as amount
+       from account),
+   given as (
+     insert into credit_entry (organization_id, environment, key, phase, step,
+                               monthly, lasting, held, spent, lapsed, issued, created_at)
+     select $1::uuid, $2::text, key, 0, 'granted',
+            case when $5::boolean then 0 else amount end, case when $5 then amount else 0 end, 0, 0, 0, -amount, $6
+       from due where amount > 0
+     returning monthly, lasting, issued)
+   update credit_account a
+      set period = $3, period_grant = $4,
+          monthly = a.monthly + coalesce(lapse.monthly, 0) + coalesce(given.monthly, 0),
+          lasting = a.lasting + coalesce(given.lasting, 0),
+          lapsed = a.lapsed + coalesce(lapse.lapsed, 0),
+          issued = a.issued + coalesce(given.issued, 0)
+     from account left join lapse on true left join given on true
+    where a.organization_id = $1 and a.environment = $2`,
+);
+
+/** @returns undefined when there is no such organization */
+export async function readAccountState(scope: Scope): Promise<AccountState | undefined> {
+  const row = await scope.one(readAccount);
+  if (!row) return undefined;
+  const { plan, ownGrant, period, periodGrant, available, reserved } = row;
+  return {
+    standing: { environment: scope.tenant.environment, plan, ownGrant },
+    given: period === null ? undefined : { period, periodGrant },
+    available,
+    reserved,
+  };
+}
+
+/**
+ * Gives a tenant what its plan owes it by now and has not given: the test grant, this month's, or the rest of it after a
+ * change of plan. Each is given once, however many do this at once, so that no clock has to strike for anybody.
+ * @returns whether anything was due
+ */
+export async function giveDueGrants(scope: Scope, now: Date): Promise<boolean> {
+  const state = await readAccountState(scope);
+  if (!state) throw new Error(`There is no organization ${scope.tenant.organizationId}.`);
+  const grant = currentGrant(state.standing, now);
+  if (!isGrantDue(state.given, grant)) return false;
+  if (!state.given) await scope.rows(openAccount);
+  await scope.rows(giveGrant, grant.period, grant.amount, grant.lasts, now);
+  return true;
+}
+
+const addGrant = statement(
+  'credit.add_grant',
+  `with entry as (
+     insert into credit_entry (organization_id, environment, key, phase, step,
+                               monthly, lasting, held, spent, lapsed, issued, reason, created_at)
+     values ($1, $2, $3, 0, 'granted', 0, $4::int, 0, 0, 0, -$4, $5, $6)
+     on conflict do nothing
+     returning lasting)
+   update credit_account a set lasting = a.lasting + entry.lasting, issued = a.issued - entry.lasting
+     from entry where a.organization_id = $1 and a.environment = $2`,
+);
+
+export interface OperatorGrant {
+  /** `org_…` or uuid. */
+  organizationId: string;
+  environment: string;
+  /** Whole credits, at least 1. */
+  amount: number;
+  reason?: string | undefined;
+  /** The same key again grants nothing more. A new one unless given. */
+  key?: string;
+}
+
+const largestGrant = 1_000_000_000;
+
+function check({ environment, amount, reason }: OperatorGrant): void {
+  const errors: FieldError[] = [];
+  if (environment !== 'live' && environment !== 'test') {
+    errors.push({ path: 'environment', message: 'Expected live or test.' });
+  }
+  if (!(Number.isInteger(amount) && amount >= 1 && amount <= largestGrant)) {
+    errors.push({ path: 'amount', message: 'Expected a whole number from 1 to 1,000,000,000.' });
+  }
+  if (reason !== undefined && (reason.trim() === '' || reason.length > 200)) {
+    errors.push({ path: 'reason', message: 'Expected 1 to 200 characters.' });
+  }
+  if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
+}
+
+/**
+ * Grants credits that stay until they are spent: an operator's doing.
+ * @returns the tenant's scope, to read on with
+ * @throws AppError validation_error, not_found (no such organization)
+ */
+export async function grantCredits(database: Database, grant: OperatorGrant, now = new Date()): Promise<Scope> {
+  check(grant);
+  const scope = await operatorScope(database, grant.organizationId, grant.environment as Environment);
+  await scope.rows(openAccount);
+  await scope.rows(addGrant, grant.key ?? newId(), grant.amount, grant.reason ?? null, now);
+  return scope;
+}
+
+/** A tenant as an operator names it. @throws AppError validation_error, not_found */
+export async function operatorScope(database: Database, organizationId: string, environment: string): Promise<Scope> {
+  if (environment !== 'live' && environment !== 'test') {
+    throw invalid([{ path: 'environment', message: 'Expected live or test.' }], 'environment: Expected live or test.');
+  }
+  const { id } = await findOrganization(database, organizationId);
+  return new Scope(database, { organizationId: id, environment }, newId());
+}
+
+const setOwnGrant = statement(
+  'credit.set_own_grant',
+  'update credit_account set own_grant = $3 where organization_id = $1 and environment = $2',
+);
+
+/**
+ * Gives an Enterprise organization a number of monthly credits of its own; null is the plan's again. More takes effect
+ * at once, less with the next month.
+ * @throws AppError validation_error, not_found
+ */
+export async function setMonthlyGrant(
+  database: Database,
+  organizationId: string,
+  monthlyCredits: number | null,
+): Promise<void> {
+  if (
+    monthlyCredits !== null &&
+    !(Number.isInteger(monthlyCredits) && monthlyCredits >= 0 && monthlyCredits <= largestGrant)
+  ) {
+    const message = 'Expected a whole number from 0 to 1,000,000,000.';
+    throw invalid([{ path: 'monthlyCredits', message }], `monthlyCredits: ${message}`);
+  }
+  const scope = await operatorScope(database, organizationId, 'live');
+  await scope.rows(openAccount);
+  await scope.rows(setOwnGrant, monthlyCredits);
+}
