@@ -1,0 +1,95 @@
+/**
+ * Records the histories that `workflows/replay.test.ts` replays:
+ *
+ *     node_modules/.bin/node test/histories/record.ts
+ *
+ * Run by hand when workflow code gains a path that no history shows yet. Histories that are there already stay as they
+ * are, because they stand for runs that began before a change: to record one again, delete it first.
+ */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { parseId } from '../../src/platform/ids.ts';
+import { purgeWorkflowId, runWorkflowId } from '../../src/temporal/contracts.ts';
+import setUp from '../global-setup.ts';
+import tearDown from '../global-teardown.ts';
+import { startProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+
+/** What tells of the machine or of a moment's source files is left out; replay does not look at it. */
+const worker = /^\d+@[\w.]+/;
+
+function anonymize(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(worker, 'recorder');
+  if (Array.isArray(value)) return value.map(anonymize);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, of]) => [name, name === 'stackTrace' ? '' : anonymize(of)]),
+  );
+}
+
+const fileOf = (name: string) => fileURLToPath(new URL(`${name}.json`, import.meta.url));
+
+async function record(): Promise<void> {
+  const { api, process: product, ...rest } = await startProduct();
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const { workflow } = new Client({ connection });
+
+  /** Waits until it is closed. */
+  const keep = async (name: string, workflowId: string) => {
+    const handle = workflow.getHandle(workflowId);
+    const isClosed = async () => (await handle.describe()).status.name !== 'RUNNING';
+    // It may not have been started yet.
+    await until(`${name} ends`, () => isClosed().catch(() => false));
+    const history = historyToJSON(await handle.fetchHistory());
+    mkdirSync(dirname(fileOf(name)), { recursive: true });
+    if (existsSync(fileOf(name))) return;
+    writeFileSync(fileOf(name), `${JSON.stringify(anonymize(JSON.parse(history)), null, 1)}\n`);
+    console.log(`recorded ${name}`);
+  };
+  const create = async (...prompts: string[]): Promise<string> => {
+    const steps = prompts.map((prompt, index) => ({ id: `step${index + 1}`, type: 'prompt', prompt }));
+    return (await api.post('/api/v1/workflows', { name: 'Recorded', steps })).body.data.id;
+  };
+  const execute = async (id: string): Promise<string> => {
+    const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: true });
+    return parseId('run', body.data.runId)!;
+  };
+  const called = (runId: string) =>
+    until('the model is called', async () =>
+      product.log.some((line) => line.msg === 'model called' && line.runId === runId),
+    );
+
+  await keep('executeRun/three-instant-steps', runWorkflowId(await execute(await create('One', 'Two', 'Three'))));
+  await keep('executeRun/no-steps', runWorkflowId(await execute(await create())));
+  await keep(
+    'executeRun/slow-step',
+    runWorkflowId(await execute(await create('One', 'sandbox:slow=0.2 Two', 'Three'))),
+  );
+  await keep('executeRun/retried-step', runWorkflowId(await execute(await create('sandbox:overloaded'))));
+  await keep('executeRun/failed-step', runWorkflowId(await execute(await create('One', 'sandbox:fail', 'Three'))));
+
+  const deleted = await create('sandbox:slow=600 One');
+  const inFlight = await execute(deleted);
+  await called(inFlight);
+  await api.delete(`/api/v1/workflows/${deleted}`);
+  await keep('executeRun/deleted-in-flight', runWorkflowId(inFlight));
+  await keep('purgeAutomation/with-a-run-in-flight', purgeWorkflowId(deleted));
+
+  const unused = await create('One');
+  await api.delete(`/api/v1/workflows/${unused}`);
+  await keep('purgeAutomation/without-runs', purgeWorkflowId(unused));
+
+  await connection.close();
+  await rest.close();
+}
+
+await setUp();
+try {
+  await record();
+} finally {
+  await tearDown();
+}
