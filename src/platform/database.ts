@@ -44,14 +44,18 @@ export const tenantFilter = {
   },
 };
 
-/** How a pool connects. Bounds guard against statements and transactions that nobody waits for any more. */
-const connectionOptions = (role: string | undefined) => ({
+/**
+ * How the product connects. Whoever waits for longer than this gets an error that says so: for a free connection, for a
+ * lock, for PostgreSQL to end a statement, and for an answer at all, which a server that stands still never gives.
+ */
+const inRole = (role: string) => ({
   application_name: 'atelier',
-  connectionTimeoutMillis: 5_000,
-  statement_timeout: 15_000,
+  connectionTimeoutMillis: 2_000,
   lock_timeout: 5_000,
+  statement_timeout: 10_000,
+  query_timeout: 12_000,
   idle_in_transaction_session_timeout: 15_000,
-  ...(role !== undefined && { options: `-c role=${role}` }),
+  options: `-c role=${role}`,
 });
 
 export function ormConfig({ url, poolSize, entities }: DatabaseSettings, role?: string) {
@@ -63,7 +67,8 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings, role?: 
     ensureDatabase: false,
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: Math.max(2, Math.ceil(poolSize / 4)) },
-    driverOptions: connectionOptions(role),
+    // Migrations, which no role is named for, take the time they need.
+    driverOptions: role === undefined ? { application_name: 'atelier migrations' } : inRole(role),
     // A tenant's entity manager works in transactions that begin with its role and its settings.
     sessionContext: 'transaction',
     migrations: {
@@ -87,7 +92,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     max: settings.poolSize,
     // Lets the tenant's settings and a statement travel together, in one round trip.
     pipeline: true,
-    ...connectionOptions(databaseRoles.tenant),
+    ...inRole(databaseRoles.tenant),
   } as pg.PoolConfig);
   // A connection that the server dropped is replaced; without listeners it would end the process: the pool hears of
   // idle connections, and only the connection itself of one that is in use.
