@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
+import { refuseBytes, refuseRequest } from './unreadable-request.ts';
 
 /** A request whose headers or body do not arrive in this time is cut. */
 const arrivalMs = 30_000;
@@ -29,8 +30,9 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: 5_000,
     },
-    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: refuseRequest }),
   );
+  server.on('clientError', refuseBytes);
   server.listen(env.PORT, env.HOST);
   await once(server, 'listening');
   const address = server.address();

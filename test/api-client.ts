@@ -40,7 +40,11 @@ export function apiClient(base: string, key?: string): ApiClient {
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text ? JSON.parse(text) : text,
+    };
     conformance.check({ method, path: url.pathname, ...answer });
     return answer;
   }

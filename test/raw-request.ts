@@ -35,7 +35,7 @@ export async function rawRequest(base: string, { method, path, headers = {}, bod
         const text = Buffer.concat(parts).toString();
         const received = new Headers(Object.entries(response.headers) as [string, string][]);
         const isJson = received.get('content-type')?.startsWith('application/json');
-        resolve({ status: response.statusCode!, headers: received, body: isJson ? JSON.parse(text) : text });
+        resolve({ status: response.statusCode!, headers: received, body: isJson && text ? JSON.parse(text) : text });
       });
     });
     // A server that has heard enough may hang up on the rest; its answer is what counts.

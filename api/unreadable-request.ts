@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { RequestError } from '@hono/node-server';
+import type { ErrorCode } from '../src/platform/errors.ts';
+import { errorStatus } from './error-status.ts';
+
+const notHttp = 'The request is not valid HTTP.';
+
+/** What is wrong with a request that is not HTTP as this server reads it, by the code of Node's error. */
+const meanings: Record<string, [status: number, message: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+};
+
+/** Such a request reaches no route, so its answer has the envelope and the ids that every answer has, and no dialect. */
+function answerTo(code: ErrorCode, message: string): { headers: Record<string, string>; body: string } {
+  const requestId = randomUUID();
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'x-request-id': requestId,
+      'x-correlation-id': randomUUID(),
+      connection: 'close',
+    },
+    body: JSON.stringify({ success: false, error: { code, message, requestId } }),
+  };
+}
+
+/** Answers a request whose head made no sense, as a wrong Host; anything else here is a failure of ours. */
+export function refuseRequest(error: unknown): Response {
+  const code = error instanceof RequestError ? 'validation_error' : 'internal_error';
+  const message = error instanceof RequestError ? notHttp : 'Something went wrong on our side.';
+  const { headers, body } = answerTo(code, message);
+  return new Response(body, { status: errorStatus[code], headers });
+}
+
+/** Answers what the HTTP parser gave up on, and hangs up. */
+export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = meanings[error.code ?? ''] ?? [400, notHttp];
+  const { headers, body } = answerTo('validation_error', message);
+  const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body) }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
