@@ -10,6 +10,7 @@ export class Migration20261121010000_credits extends Migration {
     this.addSql(`create table credit_account (
       organization_id uuid not null,
       environment varchar(4) not null,
+      plan varchar(20) not null,
       period varchar(7) not null,
       period_grant int not null,
       own_grant int null,

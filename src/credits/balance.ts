@@ -20,7 +20,7 @@ export interface CreditBalance {
 /** A tenant's credits, with everything given that is due. @throws AppError not_found (no such organization) */
 export async function creditBalance(scope: Scope, now = new Date()): Promise<CreditBalance> {
   let state = await mustRead(scope);
-  if (isGrantDue(state.given, currentGrant(state.standing, now))) {
+  if (isGrantDue(state.given, state.standing, currentGrant(state.standing, now))) {
     await giveDueGrants(scope, now);
     state = await mustRead(scope);
   }

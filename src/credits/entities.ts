@@ -13,6 +13,8 @@ export const CreditAccount = defineEntity({
   filters: { tenant: tenantFilter },
   properties: {
     ...tenant,
+    /** The plan that was last looked at for grants. */
+    plan: p.string().length(20),
     /** What the latest plan grant is for: `2026-11`, or `once` in the test environment. Never goes back. */
     period: p.string().length(7),
     /** The whole plan grant of that period so far; a larger plan in the same period adds the difference. */

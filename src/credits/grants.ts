@@ -5,13 +5,13 @@ import { type Environment, Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
-import { currentGrant, isGrantDue, type Standing } from './core/grants.ts';
+import { currentGrant, type GivenGrant, isGrantDue, type Standing } from './core/grants.ts';
 
 /** What an organization's accounts hold, and what its plan owes them. */
 export interface AccountState {
   standing: Standing;
   /** Absent until the tenant's first credits are given. */
-  given: { period: string; periodGrant: number } | undefined;
+  given: GivenGrant | undefined;
   available: number;
   reserved: number;
 }
@@ -19,6 +19,7 @@ export interface AccountState {
 interface AccountRow {
   plan: PlanName;
   ownGrant: number | null;
+  givenPlan: PlanName;
   period: string | null;
   periodGrant: number;
   available: number;
@@ -27,7 +28,8 @@ interface AccountRow {
 
 const readAccount = statement<AccountRow>(
   'credit.account',
-  `select o.plan, a.own_grant as "ownGrant", a.period, a.period_grant as "periodGrant",
+  `select o.plan, a.own_grant as "ownGrant", a.plan as "givenPlan", a.period,
+          a.period_grant as "periodGrant",
           coalesce(a.monthly + a.lasting, 0)::float8 as available, coalesce(a.held, 0)::float8 as reserved
      from organization o left join credit_account a on a.organization_id = $1 and a.environment = $2
     where o.id = $1`,
@@ -35,8 +37,9 @@ const readAccount = statement<AccountRow>(
 
 const openAccount = statement(
   'credit.open_account',
-  `insert into credit_account (organization_id, environment, period, period_grant, monthly, lasting, held, spent, lapsed, issued)
-   values ($1, $2, '', 0, 0, 0, 0, 0, 0, 0)
+  `insert into credit_account (organization_id, environment, plan, period, period_grant,
+                               monthly, lasting, held, spent, lapsed, issued)
+   values ($1, $2, '', '', 0, 0, 0, 0, 0, 0, 0)
    on conflict do nothing`,
 );
 
@@ -47,7 +50,7 @@ const giveGrant = statement(
   `with account as materialized (
      select period, period_grant, monthly from credit_account
       where organization_id = $1 and environment = $2
-        and (period < $3::text or (period = $3 and period_grant < $4::int))
+        and (period < $3::text or (period = $3 and (period_grant < $4::int or plan <> $7::text)))
         for no key update),
    lapse as (
      insert into credit_entry (organization_id, environment, key, phase, step,
@@ -67,7 +70,8 @@ const giveGrant = statement(
        from due where amount > 0
      returning monthly, lasting, issued)
    update credit_account a
-      set period = $3, period_grant = $4,
+      set plan = $7, period = $3,
+          period_grant = case when a.period < $3 then $4 else greatest(a.period_grant, $4) end,
           monthly = a.monthly + coalesce(lapse.monthly, 0) + coalesce(given.monthly, 0),
           lasting = a.lasting + coalesce(given.lasting, 0),
           lapsed = a.lapsed + coalesce(lapse.lapsed, 0),
@@ -80,10 +84,10 @@ const giveGrant = statement(
 export async function readAccountState(scope: Scope): Promise<AccountState | undefined> {
   const row = await scope.one(readAccount);
   if (!row) return undefined;
-  const { plan, ownGrant, period, periodGrant, available, reserved } = row;
+  const { plan, ownGrant, givenPlan, period, periodGrant, available, reserved } = row;
   return {
     standing: { environment: scope.tenant.environment, plan, ownGrant },
-    given: period === null ? undefined : { period, periodGrant },
+    given: period === null ? undefined : { plan: givenPlan, period, periodGrant },
     available,
     reserved,
   };
@@ -98,9 +102,9 @@ export async function giveDueGrants(scope: Scope, now: Date): Promise<boolean> {
   const state = await readAccountState(scope);
   if (!state) throw new Error(`There is no organization ${scope.tenant.organizationId}.`);
   const grant = currentGrant(state.standing, now);
-  if (!isGrantDue(state.given, grant)) return false;
+  if (!isGrantDue(state.given, state.standing, grant)) return false;
   if (!state.given) await scope.rows(openAccount);
-  await scope.rows(giveGrant, grant.period, grant.amount, grant.lasts, now);
+  await scope.rows(giveGrant, grant.period, grant.amount, grant.lasts, now, state.standing.plan);
   return true;
 }
 
@@ -179,6 +183,7 @@ export async function setMonthlyGrant(
   database: Database,
   organizationId: string,
   monthlyCredits: number | null,
+  now = new Date(),
 ): Promise<void> {
   if (
     monthlyCredits !== null &&
@@ -190,4 +195,5 @@ export async function setMonthlyGrant(
   const scope = await operatorScope(database, organizationId, 'live');
   await scope.rows(openAccount);
   await scope.rows(setOwnGrant, monthlyCredits);
+  await giveDueGrants(scope, now);
 }

@@ -37,14 +37,15 @@ export interface NewReservation {
 const reserve = statement<{ current: boolean; available: number; reserved: boolean }>(
   'credit.reserve',
   `with account as materialized (
-     select period, monthly, lasting from credit_account
-      where organization_id = $1 and environment = $2 for no key update),
+     select period, monthly, lasting,
+            period > $8::text or (period = $8 and plan = (select plan from organization where id = $1)) as current
+       from credit_account where organization_id = $1 and environment = $2 for no key update),
    entry as (
      insert into credit_entry (organization_id, environment, key, phase, step, operation,
                                monthly, lasting, held, spent, lapsed, issued, created_at)
      select $1::uuid, $2::text, $3::text, 1, 'held', $4::text,
             -least(monthly, $5::int), least(monthly, $5) - $5, $5, 0, 0, 0, $6::timestamptz
-       from account where period >= $8::text and monthly + lasting >= $5
+       from account where current and monthly + lasting >= $5
      on conflict do nothing
      returning monthly, lasting, held),
    hold as (
@@ -55,7 +56,7 @@ const reserve = statement<{ current: boolean; available: number; reserved: boole
      update credit_account a
         set monthly = a.monthly + entry.monthly, lasting = a.lasting + entry.lasting, held = a.held + entry.held
        from entry where a.organization_id = $1 and a.environment = $2)
-   select account.period >= $8 as current, (account.monthly + account.lasting)::float8 as available,
+   select account.current, (account.monthly + account.lasting)::float8 as available,
           entry.held is not null as reserved
      from account left join entry on true`,
 );

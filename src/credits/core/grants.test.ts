@@ -43,8 +43,8 @@ describe('grants', () => {
     const grant = currentGrant(testEnvironment, at('2026-11-02T00:00:00.000Z'));
     expect(grant).toEqual({ period: 'once', amount: 10_000, lasts: true });
     expect(nextGrantAt('test', at('2026-11-02T00:00:00.000Z'))).toBeNull();
-    expect(isGrantDue(undefined, grant)).toBe(true);
-    expect(isGrantDue({ period: 'once', periodGrant: 10_000 }, grant)).toBe(false);
+    expect(isGrantDue(undefined, testEnvironment, grant)).toBe(true);
+    expect(isGrantDue({ plan: 'pro', period: 'once', periodGrant: 10_000 }, testEnvironment, grant)).toBe(false);
   });
 
   const times = fc.date({
@@ -63,24 +63,32 @@ describe('grants', () => {
       fc.property(standings, times, times, (standing, one, other) => {
         const [earlier, later] = one < other ? [one, other] : [other, one];
         const { period, amount } = currentGrant(standing, later);
-        const given = { period, periodGrant: amount };
-        expect(isGrantDue(given, currentGrant(standing, later))).toBe(false);
-        expect(isGrantDue(given, currentGrant(standing, earlier))).toBe(false);
+        const given = { plan: standing.plan, period, periodGrant: amount };
+        expect(isGrantDue(given, standing, currentGrant(standing, later))).toBe(false);
+        expect(isGrantDue(given, standing, currentGrant(standing, earlier))).toBe(false);
       }),
     );
   });
 
-  test('a grant is due from its month on, and a larger plan is due the rest at once', () => {
+  test('a grant is due from its month on, and an account is looked at again when the plan changes', () => {
     fc.assert(
       fc.property(times, fc.constantFrom(...planNames), fc.constantFrom(...planNames), (now, before, after) => {
         const { period, amount } = currentGrant(live(before), now);
-        const given = { period, periodGrant: amount };
+        const given = { plan: before, period, periodGrant: amount };
         const next = nextGrantAt('live', now)!;
-        expect(isGrantDue(given, currentGrant(live(before), next))).toBe(true);
-        expect(isGrantDue(given, currentGrant(live(before), new Date(next.getTime() - 1)))).toBe(false);
-        const isLarger = monthlyGrant(live(after)) > monthlyGrant(live(before));
-        expect(isGrantDue(given, currentGrant(live(after), now))).toBe(isLarger);
+        const isDueAt = (time: Date) => isGrantDue(given, live(before), currentGrant(live(before), time));
+        expect(isDueAt(next)).toBe(true);
+        expect(isDueAt(new Date(next.getTime() - 1))).toBe(false);
+        expect(isGrantDue(given, live(after), currentGrant(live(after), now))).toBe(before !== after);
       }),
     );
+  });
+
+  test('a larger number of its own is due at once, a smaller one is not', () => {
+    const now = at('2026-11-15T00:00:00.000Z');
+    const given = { plan: 'enterprise', period: '2026-11', periodGrant: 10_000 } as const;
+    const isDue = (own: number) =>
+      isGrantDue(given, live('enterprise', own), currentGrant(live('enterprise', own), now));
+    expect([9_999, 10_000, 10_001].map(isDue)).toEqual([false, false, true]);
   });
 });

@@ -41,11 +41,18 @@ export const periodAt = (environment: 'live' | 'test', now: Date): string =>
 export const nextGrantAt = (environment: 'live' | 'test', now: Date): Date | null =>
   environment === 'test' ? null : new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
+/** The latest grant that an account was given. */
+export interface GivenGrant {
+  plan: PlanName;
+  period: string;
+  periodGrant: number;
+}
+
 /**
- * Whether a grant, or the rest of one, has not been given yet. A plan that grew within its month adds the difference,
- * one that shrank takes nothing back, and a clock that is behind starts no month again.
+ * Whether an account has to be brought up to date before credits are spent from it. A plan that grew within its month
+ * adds the difference, one that shrank takes nothing back, and a clock that is behind starts no month again.
  */
-export const isGrantDue = (given: { period: string; periodGrant: number } | undefined, grant: Grant): boolean =>
-  given === undefined ||
-  given.period < grant.period ||
-  (given.period === grant.period && given.periodGrant < grant.amount);
+export function isGrantDue(given: GivenGrant | undefined, { plan }: Standing, grant: Grant): boolean {
+  if (given === undefined || given.period < grant.period) return true;
+  return given.period === grant.period && (given.plan !== plan || given.periodGrant < grant.amount);
+}
