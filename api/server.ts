@@ -6,8 +6,8 @@ import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
 import { refuseBytes, refuseRequest } from './unreadable-request.ts';
 
-/** A request whose headers or body do not arrive in this time is cut. */
-const arrivalMs = 30_000;
+/** How often connections are checked for requests that do not arrive. */
+const checkArrivalsEveryMs = 5_000;
 /** Longer than clients and proxies keep a connection, so that it is never closed under a request. */
 const keepAliveMs = 75_000;
 /** While draining, how soon a connection is closed after its last answer. */
@@ -23,12 +23,13 @@ export interface ApiServer {
 export async function startApiServer(services: Services): Promise<ApiServer> {
   const { env, draining } = services;
   const app = buildApp(services, { version: packageJson.version });
+  const arrivalMs = env.REQUEST_ARRIVAL_SECONDS * 1000;
   const server = createServer(
     {
       requestTimeout: arrivalMs,
       headersTimeout: arrivalMs,
       keepAliveTimeout: keepAliveMs,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, arrivalMs),
     },
     getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: refuseRequest }),
   );

@@ -49,6 +49,7 @@ export const envSchema = z.object({
   SEALING_KEYS: sealingKeys.optional(),
   URL_SIGNING_KEY: secret.optional(),
   CRON_SECRET: secret.optional(),
+  REQUEST_ARRIVAL_SECONDS: z.coerce.number().min(0.1).max(300).default(30),
   SYNC_WAIT_SECONDS: z.coerce.number().min(0).max(3600).default(300),
   REDIS_URL: url.optional(),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'),
