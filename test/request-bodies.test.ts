@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from './api-client.ts';
@@ -159,8 +161,8 @@ describe('of a size', () => {
   });
 
   test('much larger is refused before it has all arrived', async () => {
-    const piece = 'x'.repeat(mebibyte);
-    expectFailure(await send([piece, piece, piece, piece]), 413, 'payload_too_large');
+    const pieces = Array.from({ length: 8 }, () => 'x'.repeat(mebibyte));
+    for (let round = 0; round < 10; round++) expectFailure(await send(pieces), 413, 'payload_too_large');
     expectFailure(await send([], { 'content-length': String(2 ** 40) }), 413, 'payload_too_large');
   });
 
@@ -173,6 +175,19 @@ describe('of a size', () => {
     });
     expectFailure(answer, 401, 'unauthorized');
   });
+});
+
+test('a body that its sender cuts off is no failure of ours', async () => {
+  const { hostname, port } = new URL(product.process.api);
+  const socket = connect(Number(port), hostname);
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${product.tenant.testKey}`;
+  socket.write(`${head}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"name":`);
+  // Answered after the other has been taken up, and so is this one by then.
+  expect(await send('{"name":"x"}')).toMatchObject({ status: 201 });
+  socket.destroy();
+  await once(socket, 'close');
+  expect(await send('{"name":"x"}')).toMatchObject({ status: 201 });
+  expect(product.process.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });
 
 test('what is refused leaves the connection and the process in order', async () => {

@@ -15,10 +15,17 @@ async function readBytes(c: ApiContext): Promise<Buffer> {
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of c.req.raw.body ?? []) {
-    size += chunk.byteLength;
+  // Not `for await`: leaving that early would close the connection under the answer.
+  const reader = c.req.raw.body?.getReader();
+  while (reader) {
+    const { value } = await reader.read().catch(() => {
+      // The sender hung up; nobody reads this answer.
+      throw invalid([{ path: '', message: 'The body did not arrive whole.' }]);
+    });
+    if (!value) break;
+    size += value.byteLength;
     if (size > maxBytes) throw tooLarge();
-    chunks.push(chunk);
+    chunks.push(value);
   }
   return Buffer.concat(chunks);
 }
