@@ -5,7 +5,7 @@ import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, invalid } from '../src/platform/errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Scope } from '../src/platform/scope.ts';
-import type { Caller } from '../src/tenancy/authenticate.ts';
+import type { Caller } from '../src/tenancy/caller.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { type Envelope, e1, statusOf } from './envelopes.ts';

@@ -1,14 +1,8 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { startApiServer } from '../api/server.ts';
 import type { Services } from '../src/services.ts';
+import type { RunningRole } from './running-role.ts';
 import { startRunsWorker } from './runs.ts';
-
-/** A part of a process that runs until it is told to stop. */
-export interface RunningRole {
-  /** Settles when the role ends by itself, which it should not. */
-  failed?: Promise<void>;
-  stop(): Promise<void>;
-}
 
 /** What one process may be: the API, or the worker of a queue. Several may share a process. */
 export const roleNames = ['api', 'runs'] as const;

@@ -5,7 +5,7 @@ import type { Services } from '../src/services.ts';
 import { taskQueueName } from '../src/temporal/client.ts';
 import { type Bundle, earlierBundles, prepareBundle, removeBundle } from './bundle.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
-import type { RunningRole } from './roles.ts';
+import type { RunningRole } from './running-role.ts';
 
 /** At least the starts that arrive together plus the pollers: an eager start that finds no slot is overtaken. */
 const workflowTaskSlots = 100;

@@ -1,6 +1,6 @@
 import { invalid } from '../../src/platform/errors.ts';
 import { hasPrefix } from '../../src/platform/ids.ts';
-import type { Variant } from '../../src/tenancy/keys.ts';
+import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Dialect } from './dialect.ts';
 import { variantA } from './variant-a.ts';
 import { variantB } from './variant-b.ts';

@@ -2,7 +2,7 @@ import type { AutomationDetail, AutomationSummary, Page } from '../../src/automa
 import { type RunStatus, runStatuses } from '../../src/automation/core/run-status.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
 import type { AppError, Facts } from '../../src/platform/errors.ts';
-import type { Variant } from '../../src/tenancy/keys.ts';
+import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Envelope } from '../envelopes.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, RunDetailAnswer, RunListAnswer } from '../schemas/run.ts';
 import type {

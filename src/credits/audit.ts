@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database.ts';
-import type { Tenant } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
 
 /** A tenant whose accounts are not what its ledger says. */
 export interface LedgerFault extends Tenant {

@@ -1,7 +1,8 @@
 import type { Database } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
-import { Scope, type Tenant } from '../platform/scope.ts';
+import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import { expireCredits } from './reservations.ts';
 
 const findExpired = statement<Tenant & { key: string }>(

@@ -1,8 +1,9 @@
 import type { Database } from '../platform/database.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { type Environment, Scope } from '../platform/scope.ts';
+import { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
 import { currentGrant, type GivenGrant, isGrantDue, type Standing } from './core/grants.ts';

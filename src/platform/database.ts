@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import pg, { type Pool } from 'pg';
-import type { Tenant } from './scope.ts';
+import type { Tenant } from './tenant.ts';
 
 /**
  * The roles that the product works in; the login role owns the tables and is used by migrations alone. Row-level

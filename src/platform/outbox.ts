@@ -1,8 +1,9 @@
 import type { Database } from './database.ts';
 import type { OutboxEntry } from './entities.ts';
 import { newId } from './ids.ts';
-import { Scope, type Tenant } from './scope.ts';
+import { Scope } from './scope.ts';
 import { sqlOn, statement } from './sql.ts';
+import type { Tenant } from './tenant.ts';
 
 /** What an entry can owe. `subjectId` is what it is owed for. */
 export type OutboxKind = 'run.start' | 'automation.purge';

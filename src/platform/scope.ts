@@ -2,14 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, PoolClient, QueryResultRow } from 'pg';
 import { type Database, tenantSettings } from './database.ts';
 import { type Sql, type Statement, sqlOn, transactionOn } from './sql.ts';
-
-export type Environment = 'live' | 'test';
-
-/** Whose data: an organization's live or test half. The two never meet. */
-export interface Tenant {
-  organizationId: string;
-  environment: Environment;
-}
+import type { Tenant } from './tenant.ts';
 
 /**
  * The only way to tenant-scoped rows, with two walls. Statements get the tenant bound as $1 (organization) and $2

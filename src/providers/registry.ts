@@ -1,5 +1,5 @@
 import { AppError } from '../platform/errors.ts';
-import type { Environment } from '../platform/scope.ts';
+import type { Environment } from '../platform/tenant.ts';
 import type { TextModel } from './ports.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 

@@ -1,26 +1,11 @@
 import type { Background } from '../platform/background.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Environment } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-import { type PlanName, plans } from './core/plans.ts';
-import type { RateLimits } from './core/rate-windows.ts';
-import type { KeyScope } from './core/scopes.ts';
+import type { Caller } from './caller.ts';
+import { plans } from './core/plans.ts';
 import type { CachedKey, KeyCache } from './key-cache.ts';
 import { hashKey, keyEnvironment } from './key-format.ts';
-import type { Variant } from './keys.ts';
-
-/** Who calls: an organization's key, and what it may do. */
-export interface Caller {
-  keyId: string;
-  organizationId: string;
-  organizationName: string;
-  plan: PlanName;
-  environment: Environment;
-  scopes: KeyScope[];
-  variant: Variant;
-  limits: RateLimits;
-}
 
 export type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from '../platform/database.ts';
 import type { Notifications } from '../platform/notifications.ts';
-import type { Caller } from './authenticate.ts';
+import type { Caller } from './caller.ts';
 
 const changedChannel = 'atelier_keys_changed';
 const heardChannel = 'atelier_keys_changed_heard';

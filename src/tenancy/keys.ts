@@ -1,14 +1,12 @@
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId, parseId, prefixed } from '../platform/ids.ts';
-import type { Environment } from '../platform/scope.ts';
+import type { Environment } from '../platform/tenant.ts';
 import { type KeyScope, keyScopes } from './core/scopes.ts';
 import { ApiKey } from './entities.ts';
 import { announceKeyChange } from './key-cache.ts';
 import { generateKey, hashKey } from './key-format.ts';
 import { findOrganization } from './organizations.ts';
-
-export type Variant = 'A' | 'B';
 
 export interface NewKey {
   /** `org_…` or uuid. */

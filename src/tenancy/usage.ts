@@ -1,7 +1,8 @@
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { Environment, Scope, Tenant } from '../platform/scope.ts';
+import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 
 /** The UTC month of this moment, as SQL; a month is named by its first day. */
 export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";

@@ -55,15 +55,15 @@ export function readSources(): SourceFile[] {
     });
 }
 
-/** A path of files that import each other in a circle, if there is one. */
+/** A path of files that import each other in a circle, types included, if there is one. */
 export function findCycle(files: SourceFile[]): string[] | undefined {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
   const visit = (path: string, trail: string[]): string[] | undefined => {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
     if (done.has(path)) return undefined;
-    for (const { target, value } of byPath.get(path)?.imports ?? []) {
-      const cycle = value && byPath.has(target) ? visit(target, [...trail, path]) : undefined;
+    for (const { target } of byPath.get(path)?.imports ?? []) {
+      const cycle = byPath.has(target) ? visit(target, [...trail, path]) : undefined;
       if (cycle) return cycle;
     }
     done.add(path);
