@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import type { Services } from '../src/services.ts';
 import { taskQueueName } from '../src/temporal/client.ts';
-import { type Bundle, earlierBundles, prepareBundle, removeBundle } from './bundle.ts';
+import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
+import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
 import type { RunningRole } from './running-role.ts';
 
 /** At least the starts that arrive together plus the pollers: an eager start that finds no slot is overtaken. */
 const workflowTaskSlots = 100;
 const cachedWorkflows = 500;
 const drainEveryMs = 2_000;
-const lookForOpenRunsEveryMs = 30_000;
 
 /** Runs steps of runs, drains the outbox, and finishes what earlier versions of the workflow code began. */
 export async function startRunsWorker(services: Services, connection: NativeConnection): Promise<RunningRole> {
@@ -23,9 +23,9 @@ export async function startRunsWorker(services: Services, connection: NativeConn
     buildId,
   });
   const activities = createActivities(services);
-  const startWorker = async (of: Bundle) => {
+  const startWorker = async (of: Bundle, on: NativeConnection): Promise<StartedWorker> => {
     const worker = await Worker.create({
-      connection,
+      connection: on,
       namespace: env.TEMPORAL_NAMESPACE,
       taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, 'runs'),
       workflowBundle: { codePath: of.path },
@@ -41,25 +41,26 @@ export async function startRunsWorker(services: Services, connection: NativeConn
         defaultVersioningBehavior: 'PINNED',
       },
     });
-    return { worker, done: worker.run() };
+    return {
+      done: worker.run(),
+      shutdown() {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+      },
+    };
   };
 
-  const current = await startWorker(bundle);
-  const pollers = [current];
+  const current = await startWorker(bundle, connection);
 
-  /** Runs are pinned to the code they began with, so a version with open runs keeps a worker until they are over. */
-  const serveEarlierVersion = async (earlier: Bundle) => {
-    if ((await countOpen(temporal.client, version(earlier))) > 0) {
-      log.info({ version: earlier.version }, 'finishing runs of an earlier version');
-      const old = await startWorker(earlier);
-      pollers.push(old);
-      while ((await countOpen(temporal.client, version(earlier))) > 0) {
-        await sleep(lookForOpenRunsEveryMs, undefined, { signal: stopping.signal });
-      }
-      old.worker.shutdown();
-      await old.done;
+  /** On a connection of its own: an eager start takes any worker of its connection, whatever that worker's version. */
+  const startEarlierWorker = async (of: Bundle): Promise<StartedWorker> => {
+    const apart = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+    try {
+      const { done, shutdown } = await startWorker(of, apart);
+      return { shutdown, done: done.finally(() => apart.close()) };
+    } catch (error) {
+      await apart.close();
+      throw error;
     }
-    await removeBundle(earlier);
   };
 
   const drainRepeatedly = async () => {
@@ -80,9 +81,11 @@ export async function startRunsWorker(services: Services, connection: NativeConn
   const background = [
     drainRepeatedly(),
     ...earlier.map((one) =>
-      serveEarlierVersion(one).catch((error) => {
-        if (!stopping.signal.aborted)
-          log.error({ err: error, version: one.version }, 'an earlier version is not served');
+      serveEarlierVersion(one, {
+        countOpen: () => countOpen(temporal.client, version(one)),
+        startWorker: () => startEarlierWorker(one),
+        log,
+        stopping: stopping.signal,
       }),
     ),
   ];
@@ -91,8 +94,8 @@ export async function startRunsWorker(services: Services, connection: NativeConn
     failed: current.done,
     async stop() {
       stopping.abort();
-      for (const { worker } of pollers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([...pollers.map(({ done }) => done), ...background]);
+      current.shutdown();
+      await Promise.all([current.done, ...background]);
     },
   };
 }

@@ -1,0 +1,92 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { until } from '../until.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+import { ownTemporal } from './own-servers.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The sources as they were before a change after which old histories cannot be continued by the new code. */
+function copyOfEarlierSources(folder: string): string {
+  for (const part of ['src', 'api', 'workflows', 'activities', 'workers', 'migrations', 'package.json']) {
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const file = join(folder, 'workflows/execute-run.ts');
+  const source = readFileSync(file, 'utf8')
+    .replace('  proxyLocalActivities,\n', '  proxyLocalActivities,\n  sleep,\n')
+    .replace(/(export async function executeRun\(.*\{\n)/, '$1  await sleep(1);\n');
+  if (!source.includes('sleep,') || !source.includes('await sleep(1)'))
+    throw new Error('The sources were not changed.');
+  writeFileSync(file, source);
+  return join(folder, 'workers/main.ts');
+}
+
+let temporal: Awaited<ReturnType<typeof ownTemporal>>;
+let scene: Scene;
+let folder: string;
+beforeAll(async () => {
+  temporal = await ownTemporal();
+  folder = mkdtempSync(join(tmpdir(), 'atelier-earlier-'));
+  const env = { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: join(folder, 'bundles') };
+  scene = await openScene({ env });
+});
+afterAll(async () => {
+  await scene.product.close();
+  await temporal.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const bundles = () => readdirSync(join(folder, 'bundles')).sort();
+
+/** Build id of the worker version that each run belongs to. */
+async function versionsOf(runIds: Iterable<string>): Promise<Record<string, string | null | undefined>> {
+  const connection = await Connection.connect({ address: temporal.address });
+  const { workflow } = new Client({ connection });
+  const versions: Record<string, string | null | undefined> = {};
+  for (const runId of runIds) {
+    const { raw } = await workflow.getHandle(runWorkflowId(runId)).describe();
+    versions[runId] = raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
+  }
+  await connection.close();
+  return versions;
+}
+
+test('runs that were in flight end with the code they began with, new ones use the new code', async () => {
+  const { product, caller } = scene;
+  const earlier = await product.start(['api', 'runs'], {}, copyOfEarlierSources(folder));
+  const oldBundle = bundles();
+  expect(oldBundle).toHaveLength(1);
+  const oldVersion = oldBundle[0]!.slice(0, 16);
+  const parked = await caller.createWorkflow(earlier.api, ['sandbox:slow=4 One', 'Two', 'Three']);
+  const quick = await caller.createWorkflow(earlier.api, ['One', 'Two']);
+  expect(await caller.execute(earlier.api, quick, { wait: true })).toMatchObject({ status: 200 });
+  await Promise.all([...Array(3)].map(() => caller.execute(earlier.api, parked)));
+  await until('the runs are parked', async () => modelCalls(product).length === 2 + 3);
+  const before = [...caller.acknowledged];
+  // At once and together, so that visibility has the least time to hear of these runs.
+  await Promise.all([earlier.kill(), temporal.kill()]);
+  await temporal.start();
+
+  const { api, log } = await product.start(['api', 'runs']);
+  await until('the earlier version is served', async () =>
+    log.some(({ msg, version }) => msg === 'finishing runs of an earlier version' && version === oldVersion),
+  );
+  for (let index = 0; index < 20; index++) {
+    expect(await caller.execute(api, quick, { wait: true })).toMatchObject({ status: 200 });
+  }
+  expect(bundles()).toHaveLength(2);
+  const newVersion = bundles()
+    .find((name) => name !== oldBundle[0])!
+    .slice(0, 16);
+  expect(await findViolations({ product, caller, api, temporalAddress: temporal.address })).toEqual([]);
+  const expected = [...caller.acknowledged].map((runId) => [runId, before.includes(runId) ? oldVersion : newVersion]);
+  expect(await versionsOf(caller.acknowledged)).toEqual(Object.fromEntries(expected));
+  await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
+  expect(bundles()).toEqual([`${newVersion}.js`]);
+}, 180_000);
