@@ -1,0 +1,280 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { apiClient } from './api-client.ts';
+import { openProduct, type Product } from './product.ts';
+import type { ProductProcess } from './product-process.ts';
+import { runningServers } from './servers.ts';
+
+const project = fileURLToPath(new URL('..', import.meta.url));
+const program = join(project, 'src/cli/main.ts');
+
+let product: Product;
+let api: ProductProcess;
+beforeAll(async () => {
+  product = await openProduct();
+  api = await product.start(['api']);
+});
+afterAll(() => product.close());
+
+interface Outcome {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+function run(file: string, args: string[], env: Record<string, string>, cwd = project): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(file, args, { env, cwd }, (error, stdout, stderr) =>
+      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+const cli = (args: string[], env: Record<string, string> = { DATABASE_URL: product.databaseUrl }, cwd?: string) =>
+  run(process.execPath, [program, ...args], env, cwd);
+
+/** Runs a command that must succeed, and reads its one document. */
+async function json(...args: string[]) {
+  const { exitCode, stdout, stderr } = await cli([...args, '--json']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const createOrganization = (plan = 'pro') => json('org', 'create', '--name', 'Acme', '--plan', plan);
+
+/** The failure of a command: exit code 1, nothing on standard output, one document on standard error. */
+async function failure(args: string[], env?: Record<string, string>, cwd?: string) {
+  const { exitCode, stdout, stderr } = await cli(args, env, cwd);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  const document = JSON.parse(stderr);
+  expect(document).toEqual({ error: { code: expect.any(String), message: expect.stringMatching(/\w/) } });
+  return document.error as { code: string; message: string };
+}
+
+describe('org', () => {
+  test('create makes an organization and prints exactly what it is', async () => {
+    const made = await json(
+      'org',
+      'create',
+      '--name',
+      'Ümläut & Söhne 🦊',
+      '--plan',
+      'enterprise',
+      '--email',
+      'a@b.example',
+    );
+    expect(made).toEqual({
+      id: expect.stringMatching(/^org_[0-9a-f]{32}$/),
+      name: 'Ümläut & Söhne 🦊',
+      plan: 'enterprise',
+    });
+    const { rows } = await product.database.pool.query("select email from organization where email = 'a@b.example'");
+    expect(rows).toHaveLength(1);
+  });
+
+  test('update changes what is given, which holds for requests at once', async () => {
+    const { id } = await createOrganization();
+    const { key } = await json('key', 'create', '--org', id, '--env', 'live');
+    const health = async () => (await apiClient(api.api, key).get('/v1/health')).body;
+    expect(await health()).toEqual({ status: 'healthy', organization: 'Acme', plan: 'pro' });
+    expect(await json('org', 'update', id, '--plan', 'team')).toEqual({ id, name: 'Acme', plan: 'team' });
+    expect(await health()).toMatchObject({ plan: 'team' });
+    expect(await json('org', 'update', id, '--email', 'new@acme.example')).toMatchObject({ plan: 'team' });
+  });
+
+  test.each([
+    [['org', 'create', '--name', 'x', '--plan', 'gold'], 'validation_error'],
+    [['org', 'create', '--name', ' ', '--plan', 'pro'], 'validation_error'],
+    [['org', 'create', '--name', 'x'.repeat(201), '--plan', 'pro'], 'validation_error'],
+    [['org', 'create', '--name', 'x', '--plan', 'pro', '--email', 'nobody'], 'validation_error'],
+    [['org', 'create', '--name', 'x', '--plan', 'pro', '--email', `${'x'.repeat(400)}@y`], 'validation_error'],
+    [['org', 'create', '--name', 'x'], 'validation_error'],
+    [['org', 'create'], 'validation_error'],
+    [['org', 'create', '--name', 'x', '--plan', 'pro', '--colour', 'red'], 'validation_error'],
+    [['org', 'update', 'org_00000000000000000000000000000000', '--plan', 'pro'], 'not_found'],
+    [['org', 'update', 'nonsense', '--plan', 'pro'], 'not_found'],
+    [['org', 'update'], 'validation_error'],
+  ])('%j fails', async (args, code) => {
+    expect(await failure([...args, '--json'])).toMatchObject({ code });
+  });
+});
+
+describe('key', () => {
+  test('create prints the key once, and the key opens the door it is for', async () => {
+    const { id: org } = await createOrganization();
+    for (const environment of ['test', 'live']) {
+      const made = await json('key', 'create', '--org', org, '--env', environment, '--name', 'CI');
+      expect(made).toEqual({
+        id: expect.stringMatching(/^key_[0-9a-f]{32}$/),
+        key: expect.stringMatching(new RegExp(`^sk_${environment}_[0-9A-Za-z]{42}$`)),
+        prefix: `sk_${environment}_`,
+        environment,
+        expiresAt: null,
+      });
+      expect(await apiClient(api.api, made.key).get('/v1/health')).toMatchObject({ status: 200 });
+    }
+  });
+
+  test('create takes a dialect and an expiration date', async () => {
+    const { id: org } = await createOrganization();
+    const expires = '2099-12-31T23:00:00+02:00';
+    const made = await json('key', 'create', '--org', org, '--env', 'test', '--variant', 'B', '--expires', expires);
+    expect(made.expiresAt).toBe('2099-12-31T21:00:00.000Z');
+    const { body } = await apiClient(api.api, made.key).get('/v1/workflows');
+    expect(body.data).toEqual({ workflows: [], total: 0, limit: 20, offset: 0 });
+  });
+
+  test('list shows every key without its secret, newest first', async () => {
+    const { id: org } = await createOrganization();
+    const first = await json('key', 'create', '--org', org, '--env', 'test', '--name', 'first');
+    const second = await json('key', 'create', '--org', org, '--env', 'live', '--expires', '2099-01-01T00:00:00Z');
+    await json('key', 'revoke', first.id);
+    const { stdout } = await cli(['key', 'list', '--org', org, '--json']);
+    for (const { key } of [first, second]) expect(stdout).not.toContain(key.slice(8, 40));
+    const scopes = expect.arrayContaining(['workflows:read', 'workflows:write', 'runs:read', 'runs:execute']);
+    const createdAt = expect.stringMatching(/^\d{4}-.*Z$/);
+    expect(JSON.parse(stdout)).toEqual({
+      keys: [
+        {
+          id: second.id,
+          name: 'live key',
+          prefix: 'sk_live_',
+          lastFour: second.key.slice(-4),
+          environment: 'live',
+          scopes,
+          status: 'active',
+          createdAt,
+          lastUsedAt: null,
+          expiresAt: '2099-01-01T00:00:00.000Z',
+        },
+        {
+          id: first.id,
+          name: 'first',
+          prefix: 'sk_test_',
+          lastFour: first.key.slice(-4),
+          environment: 'test',
+          scopes,
+          status: 'revoked',
+          createdAt,
+          lastUsedAt: null,
+          expiresAt: null,
+        },
+      ],
+    });
+    const other = await createOrganization();
+    expect(await json('key', 'list', '--org', other.id)).toEqual({ keys: [] });
+  });
+
+  test('revoke closes the door by the next request, and may be repeated', async () => {
+    const { id: org } = await createOrganization();
+    const { id, key } = await json('key', 'create', '--org', org, '--env', 'test');
+    const client = apiClient(api.api, key);
+    expect(await client.get('/v1/health')).toMatchObject({ status: 200 });
+    expect(await json('key', 'revoke', id)).toEqual({ id, status: 'revoked' });
+    expect(await client.get('/v1/health')).toMatchObject({ status: 401 });
+    expect(await json('key', 'revoke', id)).toEqual({ id, status: 'revoked' });
+  });
+
+  test.each([
+    [['--env', 'prod'], 'validation_error'],
+    [['--env', 'test', '--variant', 'C'], 'validation_error'],
+    [['--env', 'test', '--expires', 'tomorrow'], 'validation_error'],
+    [['--env', 'test', '--expires', '2001-01-01T00:00:00Z'], 'validation_error'],
+    [['--env', 'test', '--name', ''], 'validation_error'],
+    [[], 'validation_error'],
+  ])('create %j fails', async (args, code) => {
+    const { id } = await createOrganization();
+    expect(await failure(['key', 'create', '--org', id, ...args, '--json'])).toMatchObject({ code });
+    expect(await json('key', 'list', '--org', id)).toEqual({ keys: [] });
+  });
+
+  test('create, list and revoke of what does not exist fail', async () => {
+    const nobody = 'org_00000000000000000000000000000000';
+    for (const args of [
+      ['create', '--org', nobody, '--env', 'test'],
+      ['list', '--org', nobody],
+      ['revoke', 'key_00000000000000000000000000000000'],
+      ['revoke', 'nonsense'],
+    ]) {
+      expect(await failure(['key', ...args, '--json'])).toMatchObject({ code: 'not_found' });
+    }
+  });
+});
+
+test('migrate brings an empty database up to date, once', async () => {
+  const name = `cli_${process.pid}`;
+  const admin = new pg.Client({ connectionString: runningServers().adminUrl });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  const url = new URL(runningServers().adminUrl);
+  url.pathname = `/${name}`;
+  try {
+    const migrate = async () => JSON.parse((await cli(['migrate', '--json'], { DATABASE_URL: url.href })).stdout);
+    const [one, other] = await Promise.all([migrate(), migrate()]);
+    const run: string[] = [...one.migrated, ...other.migrated];
+    expect(run[0]).toMatch(/^Migration\d+_initial$/);
+    expect(new Set(run).size).toBe(run.length);
+    expect(await migrate()).toEqual({ migrated: [] });
+  } finally {
+    await admin.query(`drop database ${name} with (force)`);
+    await admin.end();
+  }
+});
+
+describe('in any case', () => {
+  test('without --json people read lines, and failures are still documents', async () => {
+    const { stdout } = await cli(['org', 'create', '--name', 'Lines', '--plan', 'pro']);
+    expect(stdout).toMatch(/^id: org_[0-9a-f]{32}\nname: Lines\nplan: pro\n$/);
+    expect(await failure(['org', 'create'])).toMatchObject({ code: 'validation_error' });
+  });
+
+  test('no command and an unknown one fail; --help does not', async () => {
+    for (const args of [[], ['org'], ['nonsense'], ['key', 'nonsense']]) await failure(args);
+    const { exitCode, stdout } = await cli(['--help']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('migrate') });
+  });
+
+  test('a database that cannot be used is told of in one document', async () => {
+    const args = ['org', 'create', '--name', 'x', '--plan', 'pro', '--json'];
+    const secret = 'hunter2';
+    for (const url of ['nonsense', `postgresql://x:${secret}@127.0.0.1:1/x`]) {
+      const { message } = await failure(args, { DATABASE_URL: url });
+      expect(message).not.toContain(secret);
+    }
+  });
+
+  test('without DATABASE_URL it is the local stack’s that runs in this folder', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'atelier-cli-'));
+    try {
+      const args = ['org', 'create', '--name', 'Local', '--plan', 'pro', '--json'];
+      const env = { ATELIER_DATA: folder };
+      expect(await failure(args, env)).toMatchObject({ code: 'environment' });
+      writeFileSync(
+        join(folder, 'connection.json'),
+        JSON.stringify({ environment: { DATABASE_URL: product.databaseUrl } }),
+      );
+      const { exitCode, stdout } = await cli(args, env, tmpdir());
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ name: 'Local' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('"npm run --silent cli --" prints the document and nothing else, and passes the exit code on', async () => {
+    const env = { ...(process.env as Record<string, string>), DATABASE_URL: product.databaseUrl };
+    const npm = (...args: string[]) => run('npm', ['run', '--silent', 'cli', '--', ...args], env);
+    const made = await npm('org', 'create', '--name', 'Through npm', '--plan', 'pro', '--json');
+    expect(made.exitCode).toBe(0);
+    expect(JSON.parse(made.stdout)).toMatchObject({ name: 'Through npm', plan: 'pro' });
+    const failed = await npm('org', 'create', '--json');
+    expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
+    const document = failed.stderr.trim().split('\n').at(-1);
+    expect(JSON.parse(document!)).toMatchObject({ error: { code: 'validation_error' } });
+  });
+});

@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { notYetBuilt, publishedEndpoints } from '../api/published-endpoints.ts';
+import { apiClient } from './api-client.ts';
+import { Conformance } from './openapi-conformance.ts';
+import { startProduct } from './product.ts';
+
+interface Operation {
+  summary?: string;
+  operationId?: string;
+  security?: object[];
+  parameters?: { name: string; in: string; required?: boolean }[];
+  requestBody?: object;
+  responses: Record<string, { headers?: object; content?: Record<string, { schema: object }> }>;
+}
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let paths: Record<string, Record<string, Operation>>;
+let document: { openapi: string; info: object; servers: { url: string }[]; components: object };
+let operations: [endpoint: string, operation: Operation][];
+
+beforeAll(async () => {
+  product = await startProduct({ PUBLIC_URL: 'https://api.example.com' });
+  const answer = await apiClient(product.process.api).get('/openapi.json');
+  expect(answer.status).toBe(200);
+  document = answer.body;
+  ({ paths } = answer.body);
+  operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  );
+});
+afterAll(() => product.close());
+
+/** An endpoint below `/api/v1` is served below `/v1` too. */
+const mounts = (endpoint: string) =>
+  endpoint.includes(' /api/v1/') ? [endpoint, endpoint.replace('/api/v1', '/v1')] : [endpoint];
+const built = publishedEndpoints.filter((endpoint) => !notYetBuilt.includes(endpoint));
+
+/** Whether the process has a route there: without one the answer is 404 `not_found`, or 405 for another method. */
+async function hasRoute(endpoint: string): Promise<boolean> {
+  const [method, template] = endpoint.split(' ') as [string, string];
+  const path = template.replaceAll(/\{\w+\}/g, '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000');
+  const { status, body } = await product.api.request(method, path, undefined, { 'x-api-variant': 'A' });
+  const code = typeof body.error === 'string' ? 'not_found' : body.error?.code;
+  return status !== 405 && !(status === 404 && code === 'not_found');
+}
+
+describe('the document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+    expect(document.openapi).toMatch(/^3\.1\./);
+  });
+
+  test('needs no key, names the public address, and is JSON', async () => {
+    expect(document.servers).toEqual([{ url: 'https://api.example.com' }]);
+    expect(document.info).toMatchObject({ title: 'Atelier', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  });
+
+  test('refers to nothing that it does not have', () => {
+    const text = JSON.stringify(document);
+    const names = [...text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)].map(([, kind, name]) => [kind, name]);
+    expect(names.length).toBeGreaterThan(0);
+    for (const [kind, name] of names) expect(document.components).toHaveProperty([kind!, name!]);
+  });
+
+  test('says of every operation what it does, what it needs, and how it fails', () => {
+    for (const [endpoint, { summary, security, responses, parameters = [] }] of operations) {
+      expect([endpoint, summary]).toEqual([endpoint, expect.stringMatching(/\w/)]);
+      expect([endpoint, security]).toEqual([endpoint, expect.arrayContaining([{ bearer: [] }, { apiKey: [] }])]);
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '500']));
+      const inPath = [...endpoint.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(inPath);
+      for (const response of Object.values(responses)) {
+        expect(response.content).toHaveProperty(['application/json', 'schema']);
+        expect(Object.keys(response.headers ?? {})).toEqual(expect.arrayContaining(['X-Request-ID']));
+      }
+    }
+  });
+
+  test('has the same under both prefixes', () => {
+    for (const [path, methods] of Object.entries(paths)) {
+      if (path.startsWith('/api/v1/')) expect(paths[path.replace('/api/v1', '/v1')]).toEqual(methods);
+    }
+  });
+
+  test('is printed without any server, and is the same but for the address', async () => {
+    const program = fileURLToPath(new URL('../api/print-openapi.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [program], { env: {}, maxBuffer: 16 * 1024 * 1024 });
+    expect({ ...JSON.parse(stdout), servers: document.servers }).toEqual(document);
+  });
+});
+
+describe('the published endpoints', () => {
+  test('are each named once', () => {
+    expect(new Set(publishedEndpoints).size).toBe(publishedEndpoints.length);
+    for (const endpoint of notYetBuilt) expect(publishedEndpoints).toContain(endpoint);
+  });
+
+  test('are all documented once they are built, and not before', () => {
+    const documented = operations.map(([endpoint]) => endpoint);
+    for (const endpoint of built.flatMap(mounts)) expect(documented).toContain(endpoint);
+    for (const endpoint of notYetBuilt.flatMap(mounts)) expect(documented).not.toContain(endpoint);
+  });
+
+  test('have a route once they are built', async () => {
+    const missing = [];
+    for (const endpoint of built.flatMap(mounts)) if (!(await hasRoute(endpoint))) missing.push(endpoint);
+    expect(missing).toEqual([]);
+  });
+
+  test('have none before: then they leave the list of what is not built', async () => {
+    const early = [];
+    for (const endpoint of notYetBuilt.flatMap(mounts)) if (await hasRoute(endpoint)) early.push(endpoint);
+    expect(early).toEqual([]);
+  });
+});
+
+test('every documented operation has a route', async () => {
+  const missing = [];
+  for (const [endpoint] of operations) if (!(await hasRoute(endpoint))) missing.push(endpoint);
+  expect(missing).toEqual([]);
+});
+
+describe('the check of answers against the document', () => {
+  const answer = (status: number, body: object) => ({
+    method: 'GET',
+    path: '/v1/health',
+    status,
+    headers: new Headers({ 'x-request-id': 'x', 'x-correlation-id': 'x' }),
+    body,
+  });
+  const health = { status: 'healthy', organization: 'O', plan: 'pro' };
+
+  test('passes what is documented, and paths that are not', () => {
+    const conformance = new Conformance(document);
+    conformance.check(answer(200, health));
+    conformance.check({ ...answer(418, {}), path: '/v1/elsewhere' });
+  });
+
+  test.each([
+    ['a member too many', 200, { ...health, secret: 1 }],
+    ['a member too few', 200, { status: 'healthy', organization: 'O' }],
+    ['a value of another type', 200, { ...health, organization: 5 }],
+    ['a status that is not documented', 418, health],
+    ['an error without request id', 401, { success: false, error: { code: 'x', message: 'y' } }],
+  ])('finds %s', (_, status, body) => {
+    expect(() => new Conformance(document).check(answer(status, body))).toThrow(/answered/);
+  });
+});
