@@ -11,7 +11,7 @@ import { writePrivateJson } from './private-file.ts';
 import { keepSecrets, type Secrets } from './secrets.ts';
 import { settleAll } from './settle-all.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
-import { prepareNamespaceAt } from './temporal-namespace.ts';
+import { NoTemporalServer, prepareNamespaceAt } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 import { startTemporal } from './temporal-server.ts';
 
@@ -148,21 +148,31 @@ async function startDatabase(
   { settings, product, folder, secrets, ports, shutdown, record, log }: Start,
   watch: Watch,
 ) {
-  let url = settings.databaseUrl;
-  if (url === undefined) {
-    const postgres = await startPostgres({
-      dataDirectory: folder.postgres,
-      port: ports.POSTGRES_PORT,
-      password: secrets.POSTGRES_PASSWORD,
-      logFile: folder.logs.postgres,
-      log,
+  const foreign = settings.databaseUrl;
+  if (foreign !== undefined) {
+    const credentials = await product.prepareDatabase(foreign, folder.credentials).catch((error: unknown) => {
+      throw new Error(`DATABASE_URL: the database cannot be prepared (${reasonOf(error)})`, { cause: error });
     });
-    shutdown.add('postgres', postgres);
-    record('postgres', postgres.pid);
-    watch('postgres', postgres);
-    url = postgres.url('atelier');
+    return { url: foreign, credentials };
   }
+  const postgres = await startPostgres({
+    dataDirectory: folder.postgres,
+    port: ports.POSTGRES_PORT,
+    password: secrets.POSTGRES_PASSWORD,
+    logFile: folder.logs.postgres,
+    log,
+  });
+  shutdown.add('postgres', postgres);
+  record('postgres', postgres.pid);
+  watch('postgres', postgres);
+  const url = postgres.url('atelier');
   return { url, credentials: await product.prepareDatabase(url, folder.credentials) };
+}
+
+/** A host with several addresses answers several errors at once, and they come in one that says nothing itself. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function startWorkflowServer({ settings, folder, ports, shutdown, record, log, signal }: Start, watch: Watch) {
@@ -170,9 +180,10 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   const address = settings.temporalAddress;
   if (address !== undefined) {
     // A managed server may not let us: then its operator has prepared it, or the app will say what is missing.
-    await prepareNamespaceAt(address, namespace).catch((error: Error) =>
-      log(`Temporal at ${address}: namespace ${namespace} could not be prepared (${error.message})`),
-    );
+    await prepareNamespaceAt(address, namespace).catch((error: Error) => {
+      if (error instanceof NoTemporalServer) throw new Error(`TEMPORAL_ADDRESS: ${error.message}`, { cause: error });
+      log(`Temporal at ${address}: namespace ${namespace} could not be prepared (${error.message})`);
+    });
     return { address, uiUrl: undefined };
   }
   const program = await findTemporalProgram({ settings, log, signal });
