@@ -45,11 +45,11 @@ const openAccount = statement(
 );
 
 // What is left of an earlier period lapses, and the present one's grant is given, or the rest of it: one statement, and
-// only for whoever finds it due once it has the account's lock.
+// only for whoever finds it due once it has the account's lock. The new row is made of what the lock saw, as in reserve.
 const giveGrant = statement(
   'credit.give_grant',
   `with account as materialized (
-     select period, period_grant, monthly from credit_account
+     select period, period_grant, monthly, lasting, held, spent, lapsed, issued from credit_account
       where organization_id = $1 and environment = $2
         and (period < $3::text or (period = $3 and (period_grant < $4::int or plan <> $7::text)))
         for no key update),
@@ -72,11 +72,12 @@ const giveGrant = statement(
      returning monthly, lasting, issued)
    update credit_account a
       set plan = $7, period = $3,
-          period_grant = case when a.period < $3 then $4 else greatest(a.period_grant, $4) end,
-          monthly = a.monthly + coalesce(lapse.monthly, 0) + coalesce(given.monthly, 0),
-          lasting = a.lasting + coalesce(given.lasting, 0),
-          lapsed = a.lapsed + coalesce(lapse.lapsed, 0),
-          issued = a.issued + coalesce(given.issued, 0)
+          period_grant = case when account.period < $3 then $4 else greatest(account.period_grant, $4) end,
+          monthly = account.monthly + coalesce(lapse.monthly, 0) + coalesce(given.monthly, 0),
+          lasting = account.lasting + coalesce(given.lasting, 0),
+          lapsed = account.lapsed + coalesce(lapse.lapsed, 0),
+          issued = account.issued + coalesce(given.issued, 0),
+          held = account.held, spent = account.spent
      from account left join lapse on true left join given on true
     where a.organization_id = $1 and a.environment = $2`,
 );

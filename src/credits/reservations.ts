@@ -33,11 +33,12 @@ export interface NewReservation {
 
 // The one statement that every priced request waits for. It locks the account first, so that the credits it sees are the
 // credits there are; the entry's key decides which of two equal requests does it. The plan's grant, which lapses, is
-// taken before credits that stay.
+// taken before credits that stay. PostgreSQL checks a row's constraints before it notices that another transaction has
+// changed the row, and then again: so the new row is made of what the lock saw, and of nothing that may be outdated.
 const reserve = statement<{ current: boolean; available: number; reserved: boolean }>(
   'credit.reserve',
   `with account as materialized (
-     select period, monthly, lasting,
+     select period, monthly, lasting, held, spent, lapsed, issued,
             period > $8::text or (period = $8 and plan = (select plan from organization where id = $1)) as current
        from credit_account where organization_id = $1 and environment = $2 for no key update),
    entry as (
@@ -54,8 +55,9 @@ const reserve = statement<{ current: boolean; available: number; reserved: boole
        from entry, account),
    moved as (
      update credit_account a
-        set monthly = a.monthly + entry.monthly, lasting = a.lasting + entry.lasting, held = a.held + entry.held
-       from entry where a.organization_id = $1 and a.environment = $2)
+        set monthly = account.monthly + entry.monthly, lasting = account.lasting + entry.lasting,
+            held = account.held + entry.held, spent = account.spent, lapsed = account.lapsed, issued = account.issued
+       from account, entry where a.organization_id = $1 and a.environment = $2)
    select account.current, (account.monthly + account.lasting)::float8 as available,
           entry.held is not null as reserved
      from account left join entry on true`,
