@@ -203,6 +203,7 @@ describe('the correlation id', () => {
     const { memo } = await new Client({ connection }).workflow.getHandle(runWorkflowId(runId)).describe();
     await connection.close();
     expect(memo).toMatchObject({ correlationId: 'follow.me:1' });
+    expect(product.process.log).toContainEqual(expect.objectContaining({ runId, correlationId: 'follow.me:1' }));
   });
 });
 

@@ -114,7 +114,8 @@ export async function performStep(
   const model = services.providers.textModel(scope.tenant.environment, facts.provider);
   if (!call && !model.isInstant(request)) return 'not_instant';
 
-  services.log.info({ runId: ref.runId, stepId: step.id, attempt, ...scope.tenant }, 'model called');
+  const { tenant, correlationId } = scope;
+  services.log.info({ runId: ref.runId, stepId: step.id, attempt, correlationId, ...tenant }, 'model called');
   let answer: TextAnswer;
   try {
     answer = await model.generate(request, { attempt, signal: call?.signal ?? new AbortController().signal });
