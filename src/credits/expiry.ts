@@ -23,8 +23,7 @@ export async function expireReservations(database: Database, limit: number, now 
   const correlationId = newId();
   let ended = 0;
   for (const { key, ...tenant } of expired) {
-    const reservation = await expireCredits(new Scope(database, tenant, correlationId), key, now);
-    if (reservation?.status === 'expired') ended++;
+    if (await expireCredits(new Scope(database, tenant, correlationId), key, now)) ended++;
   }
   return ended;
 }

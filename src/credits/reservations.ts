@@ -152,7 +152,7 @@ async function endReservation(
   scope: Scope,
   key: string,
   amount: number,
-  status: Exclude<Reservation['status'], 'held'>,
+  status: 'settled' | 'voided',
   now: Date,
 ): Promise<Reservation | undefined> {
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -195,6 +195,6 @@ export const voidCredits = (
   now = new Date(),
 ): Promise<Reservation | undefined> => endReservation(scope, key, 0, 'voided', now);
 
-/** Gives everything back because its time is over. Only the sweeper does this. */
-export const expireCredits = (scope: Scope, key: string, now: Date): Promise<Reservation | undefined> =>
-  endReservation(scope, key, 0, 'expired', now);
+/** Gives everything back because its time is over: the sweeper's. @returns false when it had ended by then */
+export const expireCredits = async (scope: Scope, key: string, now: Date): Promise<boolean> =>
+  (await scope.one(end, key, 0, 'expired', now)) !== undefined;
