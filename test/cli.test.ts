@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
+import { readLocalSettings } from '../src/platform/env.ts';
 import { apiClient } from './api-client.ts';
 import { openProduct, type Product } from './product.ts';
 import type { ProductProcess } from './product-process.ts';
@@ -30,7 +31,7 @@ interface Outcome {
   stderr: string;
 }
 
-function run(file: string, args: string[], env: Record<string, string>, cwd = project): Promise<Outcome> {
+function run(file: string, args: string[], env: NodeJS.ProcessEnv, cwd = project): Promise<Outcome> {
   return new Promise((resolve) => {
     execFile(file, args, { env, cwd }, (error, stdout, stderr) =>
       resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
@@ -266,7 +267,7 @@ describe('in any case', () => {
   });
 
   test('"npm run --silent cli --" prints the document and nothing else, and passes the exit code on', async () => {
-    const env = { ...(process.env as Record<string, string>), DATABASE_URL: product.databaseUrl };
+    const env = { ...readLocalSettings().parentEnvironment, DATABASE_URL: product.databaseUrl };
     const npm = (...args: string[]) => run('npm', ['run', '--silent', 'cli', '--', ...args], env);
     const made = await npm('org', 'create', '--name', 'Through npm', '--plan', 'pro', '--json');
     expect(made.exitCode).toBe(0);
