@@ -12,7 +12,10 @@ COPY . .
 RUN node workers/prepare-bundle.ts /app/bundles
 
 FROM node:24-bookworm-slim
+# What /api/version says: docker build --build-arg COMMIT_SHA=$(git rev-parse HEAD) .
+ARG COMMIT_SHA=
 ENV NODE_ENV=production \
+    COMMIT_SHA=$COMMIT_SHA \
     HOST=0.0.0.0 \
     WORKFLOW_BUNDLE_DIR=/app/bundles \
     NODE_COMPILE_CACHE=/tmp/compile-cache

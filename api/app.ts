@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Build } from '../src/operations/inspect.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
@@ -8,11 +9,13 @@ import { type Envelope, e1, e2 } from './envelopes.ts';
 import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
 import { requestIds } from './middleware/request-ids.ts';
 import { openApiDocument } from './openapi.ts';
+import { operationRoutes } from './routes/operations.ts';
 import { creditRoutes } from './routes/v1/credits.ts';
 import { healthRoutes } from './routes/v1/health.ts';
 import { runRoutes } from './routes/v1/runs.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
+import { vitalRoutes } from './routes/vitals.ts';
 import { type ApiEnv, renderError, surface, v1Surface } from './surface.ts';
 
 const e2Prefixes = ['/api/chat', '/api/agents', '/api/voice'];
@@ -21,13 +24,8 @@ const isVersioned = (path: string) => isBelow(path, '/api/v1') || isBelow(path, 
 
 const envelopeOf = (path: string): Envelope => (e2Prefixes.some((prefix) => isBelow(path, prefix)) ? e2 : e1);
 
-/** The version as package.json says it, and the commit where the build named one. */
-export interface BuildInfo {
-  version: string;
-}
-
 /** The whole API, built and not listening: one line per prefix, and what answers where no route does. */
-export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHono<ApiEnv> {
+export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>();
   const { env } = services;
   app.use(requestIds(services.log));
@@ -57,6 +55,8 @@ export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHon
   v1.route('/', usageRoutes(services));
   app.route('/api/v1', v1);
   app.route('/v1', v1);
+  app.route('/api', operationRoutes(services, build));
+  app.route('/api', vitalRoutes(services));
 
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerComponent('securitySchemes', 'apiKey', {
@@ -64,7 +64,12 @@ export function buildApp(services: Services, { version }: BuildInfo): OpenAPIHon
     in: 'header',
     name: 'X-API-Key',
   });
-  const document = openApiDocument(app, { version, publicUrl: services.env.PUBLIC_URL });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'cronSecret', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'CRON_SECRET of the installation; for its operator alone.',
+  });
+  const document = openApiDocument(app, { version: build.version, publicUrl: services.env.PUBLIC_URL });
   app.get('/openapi.json', (c) => c.json(document));
   return app;
 }

@@ -11,6 +11,6 @@ const services = await openServices(env, openLog('silent', 'openapi'), {
   connection: Connection.lazy(),
   eagerStart: false,
 });
-const response = await buildApp(services, { version: packageJson.version }).request('/openapi.json');
+const response = await buildApp(services, { version: packageJson.version, commit: 'none' }).request('/openapi.json');
 console.log(JSON.stringify(await response.json(), null, 2));
 await services.close();

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
+import { commitOfCheckout } from '../src/operations/commit.ts';
 import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
 import { refuseBytes, refuseRequest } from './unreadable-request.ts';
@@ -15,14 +17,17 @@ const closeIdleEveryMs = 50;
 
 export interface ApiServer {
   port: number;
-  /** Stops accepting, answers what is in flight, and resolves when the last connection is gone. */
+  /** Says so at `/api/ready`, stops accepting when that had time to be noticed, answers what is in flight, and resolves when the last connection is gone. */
   stop(): Promise<void>;
 }
 
 /** Serves the API on HOST and PORT; port 0 takes any free one. */
 export async function startApiServer(services: Services): Promise<ApiServer> {
   const { env, draining } = services;
-  const app = buildApp(services, { version: packageJson.version });
+  const app = buildApp(services, {
+    version: packageJson.version,
+    commit: env.COMMIT_SHA ?? (await commitOfCheckout()),
+  });
   const arrivalMs = env.REQUEST_ARRIVAL_SECONDS * 1000;
   const server = createServer(
     {
@@ -42,6 +47,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
     port: address.port,
     async stop() {
       draining.abort();
+      await sleep(env.DRAIN_NOTICE_SECONDS * 1000);
       const closed = once(server, 'close');
       server.close();
       // A connection that was busy a moment ago is kept alive after its answer, and nobody else would close it.

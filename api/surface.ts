@@ -1,4 +1,4 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
+import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { databaseFailure } from '../src/platform/database-errors.ts';
@@ -64,13 +64,19 @@ export interface SurfaceOptions {
 /** A body of 1 MiB can be wrong in a hundred thousand places; nobody reads the answer to that. */
 const mostErrorsTold = 100;
 
+/** What a schema found wrong with a request. */
+export function invalidRequest({ issues }: z.ZodError): AppError {
+  return invalid(
+    issues.slice(0, mostErrorsTold).map(({ path, message }) => ({ path: path.map(String).join('.'), message })),
+  );
+}
+
 /** A part of the API whose every failure, its middleware's and validators' included, comes in one envelope. */
 export function surface({ envelope, dialects }: SurfaceOptions): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {
       if (result.success) return;
-      const issues = result.error.issues.slice(0, mostErrorsTold);
-      throw invalid(issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
+      throw invalidRequest(result.error);
     },
   });
   app.onError((error, c) => renderError(c, error, envelope, dialects));

@@ -4,6 +4,9 @@ import { launchPurge } from './automation/purge.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { launchOwedRun } from './automation/start-run.ts';
 import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
+import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
+import { type Operations, openOperations } from './operations/operations.ts';
+import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
 import { type Database, openDatabase } from './platform/database.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
@@ -38,6 +41,10 @@ export const entities = [
   RunStep,
   OutboxEntry,
   IdempotencyRecord,
+  AuditEntry,
+  Vital,
+  Notice,
+  DeprecatedUse,
 ];
 
 /** The product's database, for programs that need nothing else. */
@@ -55,8 +62,7 @@ export interface Services {
   /** Of addresses whose keys were refused. */
   refusals: AddressLimiter;
   requests: RequestCounter;
-  /** Whether what several processes share for limits answers; true where nothing is shared. */
-  isCacheUp(): Promise<boolean>;
+  operations: Operations;
   providers: ProviderRegistry;
   waiters: RunWaiters;
   runPolicy: RunPolicy;
@@ -101,6 +107,9 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
   };
+  // True where processes share nothing.
+  const isCacheUp = async () => redis === undefined || redis.isUp();
+  const operations = openOperations({ env, log, database, temporal, isCacheUp });
   return {
     env,
     log,
@@ -110,7 +119,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     limiter: redis ?? new MemoryRateLimiter(),
     refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),
     requests,
-    isCacheUp: async () => redis === undefined || redis.isUp(),
+    operations,
     providers,
     waiters,
     runPolicy,
@@ -125,6 +134,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     async close() {
       await background.settled();
       await requests.stop();
+      await operations.close();
       redis?.stop();
       await notifications.stop();
       await database.close();

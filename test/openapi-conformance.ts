@@ -61,6 +61,10 @@ export class Conformance {
     for (const [header, { required }] of Object.entries<Json>(documented.headers ?? {})) {
       if (required && !headers.has(header)) throw new Error(`${what} without the header ${header}`);
     }
+    if (!documented.content) {
+      if (body !== '') throw new Error(`${what} with ${JSON.stringify(body)}, where the document has no body`);
+      return;
+    }
     const place = pointer(
       'paths',
       template,

@@ -41,10 +41,13 @@ async function stop(reason: string, exitCode: number): Promise<void> {
   if (stopping) return;
   stopping = true;
   log.info({ reason }, 'draining');
-  setTimeout(() => {
-    log.error('draining took too long');
-    process.exit(1);
-  }, drainLimitMs).unref();
+  setTimeout(
+    () => {
+      log.error('draining took too long');
+      process.exit(1);
+    },
+    drainLimitMs + env.DRAIN_NOTICE_SECONDS * 1000,
+  ).unref();
   await roles.stop();
   await services.close();
   await connection.close();

@@ -4,15 +4,18 @@ import { chooseDialect } from '../dialects/choose-dialect.ts';
 import { scanJson } from '../json-scan.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
 
-const maxBytes = 1024 * 1024;
+const usualMaxBytes = 1024 * 1024;
 const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
+/** What a browser calls the body of a beacon. */
+const textType = /^text\/plain(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 
 const unsupported = (message: string) => new AppError('unsupported_media_type', message);
-const tooLarge = () => new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes });
+const tooLarge = (maxBytes: number) =>
+  new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes });
 
 /** Reads at most `maxBytes`, whatever Content-Length says. @throws AppError payload_too_large */
-async function readBytes(c: ApiContext): Promise<Buffer> {
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Not `for await`: leaving that early would close the connection under the answer.
@@ -24,7 +27,7 @@ async function readBytes(c: ApiContext): Promise<Buffer> {
     });
     if (!value) break;
     size += value.byteLength;
-    if (size > maxBytes) throw tooLarge();
+    if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(value);
   }
   return Buffer.concat(chunks);
@@ -53,15 +56,21 @@ export interface JsonBodyOptions {
   optional?: boolean;
   /** On `execute` the body has a say in the dialect. */
   choosesDialect?: boolean;
+  /** 1 MiB unless given. */
+  maxBytes?: number;
+  /** JSON that calls itself text/plain is read too. */
+  asText?: boolean;
 }
 
 /** Reads, limits and checks a JSON body before any schema sees it. */
-export const jsonBody = ({ optional = false, choosesDialect = false }: JsonBodyOptions = {}) =>
-  createMiddleware<ApiEnv>(async (c, next) => {
+export const jsonBody = (options: JsonBodyOptions = {}) => {
+  const { optional = false, choosesDialect = false, maxBytes = usualMaxBytes, asText = false } = options;
+  const isAccepted = (type: string) => jsonType.test(type) || (asText && textType.test(type));
+  return createMiddleware<ApiEnv>(async (c, next) => {
     if (c.req.header('content-encoding')) throw unsupported('Content-Encoding is not accepted.');
     const type = c.req.header('content-type');
-    if (type !== undefined && !jsonType.test(type)) throw unsupported('Send the body as application/json.');
-    const bytes = await readBytes(c);
+    if (type !== undefined && !isAccepted(type)) throw unsupported('Send the body as application/json.');
+    const bytes = await readBytes(c, maxBytes);
     if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
     const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
     const body = parse(text);
@@ -75,3 +84,4 @@ export const jsonBody = ({ optional = false, choosesDialect = false }: JsonBodyO
     }
     await next();
   });
+};

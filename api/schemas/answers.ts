@@ -62,6 +62,9 @@ export const plainAnswer = <Schema extends z.ZodType>(description: string, schem
   content: json(schema),
 });
 
+/** A success that has nothing to say. */
+export const emptyAnswer = (description: string) => ({ description, headers: answerHeaders });
+
 /** What every route behind a key can answer. */
 const always = [400, 401, 403, 429, 500, 503] as const;
 const inEitherEnvelope: readonly ErrorStatus[] = [401, 403, 429];
@@ -74,6 +77,20 @@ export function failures<Status extends ErrorStatus>(...statuses: Status[]) {
     content: json(inEitherEnvelope.includes(status) ? z.union([E1, E3]) : E1),
   });
   const all = [...statuses, ...always];
+  return Object.fromEntries(all.map((status) => [status, entry(status)])) as Record<
+    (typeof all)[number],
+    ReturnType<typeof entry>
+  >;
+}
+
+/** The failures of a route that has no key to refuse. */
+export function openFailures<Status extends ErrorStatus>(...statuses: Status[]) {
+  const entry = (status: ErrorStatus) => ({
+    description: descriptions[status],
+    headers: answerHeaders,
+    content: json(E1),
+  });
+  const all = [...statuses, 429, 500] as const;
   return Object.fromEntries(all.map((status) => [status, entry(status)])) as Record<
     (typeof all)[number],
     ReturnType<typeof entry>

@@ -79,7 +79,10 @@ export const Run = defineEntity({
     finishedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['automationId', 'number'] }],
-  indexes: [{ properties: ['automationId', 'status', 'number'] }],
+  indexes: [
+    { properties: ['automationId', 'status', 'number'] },
+    { name: 'run_open_index', properties: ['status', 'createdAt'], where: "status in ('queued', 'running')" },
+  ],
 });
 export type Run = InferEntity<typeof Run>;
 

@@ -51,6 +51,19 @@ export const envSchema = z.object({
   CRON_SECRET: secret.optional(),
   REQUEST_ARRIVAL_SECONDS: z.coerce.number().min(0.1).max(300).default(30),
   SYNC_WAIT_SECONDS: z.coerce.number().min(0).max(3600).default(300),
+  DRAIN_NOTICE_SECONDS: z.coerce.number().min(0).max(60).default(0),
+  COMMIT_SHA: z
+    .string()
+    .regex(/^[0-9a-f]{7,64}$/, 'expected a commit id in hexadecimal')
+    .optional(),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  METRICS_PORT: z.union([z.literal('off'), port]).default(9464),
+  SMTP_URL: z
+    .string()
+    .refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'expected smtp:// or smtps://')
+    .optional(),
+  MAIL_FROM: z.string().min(3).default('Atelier <atelier@localhost>'),
+  MAIL_FOLDER: z.string().min(1).default('.atelier/mail'),
   REDIS_URL: url.optional(),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'),
   BROAD_RATE_MAX: z.coerce.number().int().min(1).optional(),
@@ -81,7 +94,8 @@ export const localSchema = z.object({
   XDG_CACHE_HOME: z.string().min(1).optional(),
 });
 
-const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
+/** What production does not start without, and a strict look at health asks for anywhere. */
+export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
 const refusedInProduction = ['FAIL_POINT'] as const;
 
 /** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */

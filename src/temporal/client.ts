@@ -47,6 +47,14 @@ export class TemporalClient {
     this.client = new Client({ connection: settings.connection, namespace: settings.namespace });
   }
 
+  /** Which version answers. @throws Error when none does in time */
+  async serverVersion(withinMs: number): Promise<string> {
+    const { connection } = this.#settings;
+    const asked = () => connection.workflowService.getSystemInfo({});
+    const { serverVersion } = await connection.withDeadline(Date.now() + withinMs, asked);
+    return serverVersion ?? 'unknown';
+  }
+
   startRun(args: ExecuteRunArgs, automationId: string, fairness: Fairness): Promise<void> {
     return this.#start('executeRun', runWorkflowId(args.runId), args, automationId, fairness);
   }

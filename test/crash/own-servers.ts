@@ -11,6 +11,7 @@ import { openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 /** A server that one test file has for itself, so that it may kill it. */
 export interface OwnServer {
+  pid(): number;
   /** SIGKILL, and gone. */
   kill(): Promise<void>;
   /** Again, on the same port and the same data. */
@@ -28,6 +29,7 @@ interface Running {
 async function own<Server extends Running>(folder: string, startServer: () => Promise<Server>) {
   let server = await startServer();
   const lifecycle: OwnServer = {
+    pid: () => server.pid,
     async kill() {
       process.kill(server.pid, 'SIGKILL');
       await server.ended;

@@ -1,0 +1,118 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { type Findings, healthStatus, isReady } from '../../src/operations/core/health.ts';
+import { drainAll } from '../../src/operations/drain-all.ts';
+import { type Build, inspectService } from '../../src/operations/inspect.ts';
+import type { Services } from '../../src/services.ts';
+import { e1 } from '../envelopes.ts';
+import { requireCronSecret } from '../middleware/cron-secret.ts';
+import { openFailures, plainAnswer } from '../schemas/answers.ts';
+import {
+  adminHealthSchema,
+  drainedSchema,
+  healthSchema,
+  readySchema,
+  strictQuery,
+  versionSchema,
+} from '../schemas/operations.ts';
+import { type ApiContext, type ApiEnv, surface } from '../surface.ts';
+
+const tags = ['Operations'];
+const security = [{ cronSecret: [] }];
+
+const outcomes = (findings: Findings) =>
+  Object.fromEntries(
+    Object.entries(findings).map(([name, { ok }]) => [name, ok ? ('ok' as const) : ('failed' as const)]),
+  );
+
+/** What is true now is no use to a cache. */
+const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
+
+/** How the service is, for load balancers and its operator. */
+export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
+  const { operations, draining } = services;
+  const routes = surface({ envelope: e1, dialects: false });
+
+  const version = createRoute({
+    method: 'get',
+    path: '/version',
+    tags,
+    security: [],
+    summary: 'What is deployed',
+    responses: { 200: plainAnswer('Version and commit.', versionSchema), ...openFailures() },
+  });
+  routes.openapi(version, (c) => c.json({ version: build.version, commit: build.commit }, 200));
+
+  const health = createRoute({
+    method: 'get',
+    path: '/health',
+    tags,
+    security: [],
+    summary: 'Whether the process lives',
+    description: 'Degraded means that something it depends on is not well; restarting the process would not help.',
+    request: { query: strictQuery },
+    responses: {
+      200: plainAnswer('It lives.', healthSchema),
+      ...openFailures(400),
+      503: plainAnswer('With `strict`: the database or the configuration is not there.', healthSchema),
+    },
+  });
+  routes.openapi(health, async (c) => {
+    fresh(c);
+    const { strict } = c.req.valid('query');
+    const findings = await operations.health.look();
+    const status = healthStatus(findings, { strict: strict === '1' || strict === 'true' });
+    return c.json({ status, checks: outcomes(findings) }, status === 'unhealthy' ? 503 : 200);
+  });
+
+  const ready = createRoute({
+    method: 'get',
+    path: '/ready',
+    tags,
+    security: [],
+    summary: 'Whether requests should be sent here',
+    responses: {
+      200: plainAnswer('They should.', readySchema),
+      ...openFailures(),
+      503: plainAnswer('They should not: the process drains, or something it depends on does not answer.', readySchema),
+    },
+  });
+  routes.openapi(ready, async (c) => {
+    fresh(c);
+    const findings = await operations.health.look();
+    const isOpen = isReady(findings) && !draining.signal.aborted;
+    return c.json({ ready: isOpen, checks: outcomes(findings) }, isOpen ? 200 : 503);
+  });
+
+  for (const method of ['get', 'post'] as const) {
+    const middleware = [requireCronSecret(services)];
+    const admin = createRoute({
+      method,
+      path: '/admin/health',
+      tags,
+      security,
+      summary: 'How the service is, in detail',
+      middleware,
+      responses: { 200: plainAnswer('What was found.', adminHealthSchema), ...openFailures(401) },
+    });
+    routes.openapi(admin, async (c) => {
+      fresh(c);
+      return c.json(await inspectService(services, build), 200);
+    });
+
+    const gateway = createRoute({
+      method,
+      path: '/cron/webhook-gateway',
+      tags,
+      security,
+      summary: 'Drain the outbox',
+      description: 'Does what committed changes still owe. Safe to call at any time, any number of times at once.',
+      middleware,
+      responses: { 200: plainAnswer('How much was done.', drainedSchema), ...openFailures(401, 503) },
+    });
+    routes.openapi(gateway, async (c) => {
+      fresh(c);
+      return c.json({ drained: await drainAll(services.drain, services.log) }, 200);
+    });
+  }
+  return routes;
+}

@@ -1,0 +1,88 @@
+import type { Database } from '../platform/database.ts';
+import { prefixed } from '../platform/ids.ts';
+import type { Mailer } from '../platform/mail.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
+
+/** A route that will go. */
+export interface DeprecatedRoute {
+  /** `GET /api/v1/things/{id}` */
+  route: string;
+  /** `YYYY-MM-DD` */
+  sunset: string;
+}
+
+const rememberedMs = 3_600_000;
+/** Past it some uses are written twice, which is harmless. */
+const maxRemembered = 10_000;
+
+const recordUse = statement(
+  'deprecation.use',
+  `insert into deprecated_use (organization_id, route, sunset, last_used_at) values ($1, $2, $3, clock_timestamp())
+   on conflict (organization_id, route) do update set sunset = excluded.sunset, last_used_at = excluded.last_used_at`,
+);
+
+/** Writes down who uses routes that will go, at most once an hour for each organization and route. */
+export class DeprecatedUses {
+  readonly #database: Database;
+  readonly #seen = new Map<string, number>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async record(organizationId: string, { route, sunset }: DeprecatedRoute, now: number): Promise<void> {
+    const key = `${organizationId} ${route} ${sunset}`;
+    if ((this.#seen.get(key) ?? 0) > now - rememberedMs) return;
+    if (this.#seen.size >= maxRemembered) this.#seen.clear();
+    this.#seen.set(key, now);
+    try {
+      await sqlOn(this.#database.pool).rows(recordUse, [organizationId, route, sunset]);
+    } catch (error) {
+      this.#seen.delete(key);
+      throw error;
+    }
+  }
+}
+
+interface Use extends DeprecatedRoute {
+  organizationId: string;
+  organization: string;
+  email: string | null;
+}
+
+const findUses = statement<Use>(
+  'deprecation.find',
+  `select o.id as "organizationId", o.name as organization, o.email, u.route, u.sunset::text as sunset
+     from deprecated_use u join organization o on o.id = u.organization_id
+    where not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
+                         and n.about = 'deprecation ' || u.route || ' ' || u.sunset::text)
+    order by o.id, u.route`,
+);
+
+const noticeOf = ({ organizationId, organization, email, route, sunset }: Use & { email: string }): Notice => ({
+  organizationId,
+  about: `deprecation ${route} ${sunset}`,
+  to: email,
+  subject: `An API endpoint that ${organization} uses goes on ${sunset}`,
+  text: [
+    `${organization} uses ${route}, which is deprecated and goes on ${sunset}.`,
+    '',
+    'Its answers carry the header X-API-Deprecated with that date. The reference at /docs says what takes its place.',
+    '',
+  ].join('\n'),
+});
+
+export interface AnnouncementReport extends NoticeReport {
+  /** `org_…`: these used such a route and have no address. */
+  withoutAddress: string[];
+}
+
+/** Mails every organization whose keys used a deprecated route, once per route and date of its end. */
+export async function announceDeprecations(database: Database, mailer: Mailer): Promise<AnnouncementReport> {
+  const uses = await sqlOn(database.pool).rows(findUses);
+  const reachable = uses.filter((use): use is Use & { email: string } => use.email !== null);
+  const unreachable = new Set(uses.filter(({ email }) => email === null).map((use) => use.organizationId));
+  const report = await sendNotices(database, mailer, reachable.map(noticeOf));
+  return { ...report, withoutAddress: [...unreachable].map((id) => prefixed('organization', id)) };
+}

@@ -1,0 +1,80 @@
+import type { Database } from '../platform/database.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Probe } from '../platform/probe.ts';
+import { remembered } from '../platform/remembered.ts';
+import { statement } from '../platform/sql.ts';
+
+const rememberedMs = 5_000;
+const withinMs = 500;
+
+export interface OutboxState {
+  /** At most 10,000: enough to know that something is wrong. */
+  depth: number;
+  oldestSeconds: number;
+}
+
+// Ids begin with their time, so the oldest entry is the first one.
+const outboxState = statement<OutboxState>(
+  'gauges.outbox',
+  `select (select count(*) from (select from outbox limit 10000) as counted)::int as depth,
+          coalesce((select extract(epoch from clock_timestamp() - created_at) from outbox order by id limit 1), 0)::float8
+            as "oldestSeconds"`,
+);
+
+interface OpenRuns {
+  status: string;
+  count: number;
+  oldestSeconds: number;
+}
+
+// On the index of open runs: what it costs does not grow with the runs that are over.
+const openRuns = statement<OpenRuns>(
+  'gauges.open_runs',
+  `select wanted.status, count(run.status)::int as count,
+          coalesce(extract(epoch from clock_timestamp() - min(run.created_at)), 0)::float8 as "oldestSeconds"
+     from (values ('queued'), ('running')) as wanted (status)
+     left join run on run.status = wanted.status and run.status in ('queued', 'running')
+    group by wanted.status`,
+);
+
+export const readOutbox = async (probe: Probe): Promise<OutboxState> => (await probe.rows(outboxState, withinMs))[0]!;
+
+/** Gauges that are read from the database and its pools when somebody asks, and at most every five seconds. */
+export function addGauges(metrics: Metrics, database: Database, probe: Probe): void {
+  const outbox = remembered(rememberedMs, () => readOutbox(probe));
+  const runs = remembered(rememberedMs, () => probe.rows(openRuns, withinMs));
+  metrics.gauge({
+    name: 'atelier_outbox_entries',
+    help: 'Work that committed transactions owe; counted up to 10000.',
+    read: async () => [{ value: (await outbox()).depth }],
+  });
+  metrics.gauge({
+    name: 'atelier_outbox_oldest_seconds',
+    help: 'Age of the oldest entry of the outbox; 0 when it is empty.',
+    read: async () => [{ value: (await outbox()).oldestSeconds }],
+  });
+  metrics.gauge({
+    name: 'atelier_runs_open',
+    help: 'Runs that have not ended.',
+    labelNames: ['status'],
+    read: async () => (await runs()).map(({ status, count }) => ({ labels: { status }, value: count })),
+  });
+  metrics.gauge({
+    name: 'atelier_runs_open_oldest_seconds',
+    help: 'Age of the oldest run that has not ended; 0 when there is none.',
+    labelNames: ['status'],
+    read: async () => (await runs()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+  });
+  const pools = { system: database.pool, tenant: database.tenantPool };
+  metrics.gauge({
+    name: 'atelier_database_connections',
+    help: 'Connections of each pool, and requests that wait for one.',
+    labelNames: ['pool', 'state'],
+    read: () =>
+      Object.entries(pools).flatMap(([pool, { totalCount, idleCount, waitingCount }]) => [
+        { labels: { pool, state: 'in_use' }, value: totalCount - idleCount },
+        { labels: { pool, state: 'idle' }, value: idleCount },
+        { labels: { pool, state: 'waiting' }, value: waitingCount },
+      ]),
+  });
+}

@@ -1,0 +1,70 @@
+import type { Log } from '../platform/log.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { type HealthStatus, healthStatus, isReady } from './core/health.ts';
+import { type OutboxState, readOutbox } from './gauges.ts';
+import { checkTimeoutMs, type HealthReport } from './health.ts';
+import type { Operations } from './operations.ts';
+
+const databaseVersions = statement<{ postgres: string; migration: string | null }>(
+  'inspect.versions',
+  `select current_setting('server_version') as postgres,
+          (select name from mikro_orm_migrations order by id desc limit 1) as migration`,
+);
+
+export interface Inspected {
+  log: Log;
+  operations: Pick<Operations, 'observer' | 'health'>;
+  temporal: TemporalClient;
+  draining: AbortController;
+}
+
+/** What was deployed. */
+export interface Build {
+  /** Of package.json. */
+  version: string;
+  commit: string;
+}
+
+export interface Inspection {
+  status: HealthStatus;
+  ready: boolean;
+  draining: boolean;
+  checks: HealthReport;
+  /** Null when the database does not say. */
+  outbox: OutboxState | null;
+  versions: Build & { node: string; postgres: string | null; migration: string | null; temporal: string | null };
+  uptimeSeconds: number;
+}
+
+/** Everything an operator asks first. What does not answer is null, and never keeps the rest waiting. */
+export async function inspectService(service: Inspected, build: Build): Promise<Inspection> {
+  const { log, operations, temporal, draining } = service;
+  const { observer, health } = operations;
+  const orNull = <Found>(asked: Promise<Found>): Promise<Found | null> =>
+    asked.catch((error) => {
+      log.warn({ err: error }, 'an inspection had no answer');
+      return null;
+    });
+  const [checks, outbox, versions, temporalVersion] = await Promise.all([
+    health.look(),
+    orNull(readOutbox(observer)),
+    orNull(observer.rows(databaseVersions, checkTimeoutMs)),
+    orNull(temporal.serverVersion(checkTimeoutMs)),
+  ]);
+  return {
+    status: healthStatus(checks, { strict: true }),
+    ready: isReady(checks) && !draining.signal.aborted,
+    draining: draining.signal.aborted,
+    checks,
+    outbox,
+    versions: {
+      ...build,
+      node: process.version,
+      postgres: versions?.[0]?.postgres ?? null,
+      migration: versions?.[0]?.migration ?? null,
+      temporal: temporalVersion,
+    },
+    uptimeSeconds: Math.round(process.uptime()),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../platform/database.ts';
+import { prefixed } from '../platform/ids.ts';
+import type { Mailer } from '../platform/mail.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
+
+const noticeDays = 7;
+const batch = 100;
+
+interface ExpiringKey {
+  id: string;
+  name: string;
+  prefix: string;
+  lastFour: string;
+  expiresAt: Date;
+  organizationId: string;
+  organization: string;
+  email: string;
+}
+
+const findExpiring = statement<ExpiringKey>(
+  'key_expiry.find',
+  `select k.id, k.name, k.prefix, k.last_four as "lastFour", k.expires_at as "expiresAt",
+          o.id as "organizationId", o.name as organization, o.email
+     from api_key k join organization o on o.id = k.organization_id and o.email is not null
+    where k.revoked_at is null and k.expires_at > $1::timestamptz
+      and k.expires_at <= $1::timestamptz + make_interval(days => $2) and k.id > $3
+      and not exists (select from notice n where n.organization_id = o.id and n.about = 'key-expiry ' || k.id
+                         and n.sent_at is not null)
+    order by k.id limit $4`,
+);
+
+const noticeOf = (key: ExpiringKey): Notice => ({
+  organizationId: key.organizationId,
+  about: `key-expiry ${key.id}`,
+  to: key.email,
+  subject: `An API key of ${key.organization} expires soon`,
+  text: [
+    `The API key "${key.name}" (${key.prefix}…${key.lastFour}, ${prefixed('apiKey', key.id)}) of ${key.organization}`,
+    `expires on ${key.expiresAt.toISOString()}.`,
+    '',
+    'Requests with it are refused from then on. Create a new key, switch to it, and revoke the old one.',
+    '',
+  ].join('\n'),
+});
+
+/**
+ * Mails the contact of every organization that has a key which ends within seven days of `now`, once per key. A key
+ * whose organization has no address is left for the day it has one.
+ */
+export async function noticeExpiringKeys(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
+  const report: NoticeReport = { sent: 0, failed: [] };
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const keys = await sqlOn(database.pool).rows(findExpiring, [now, noticeDays, after, batch]);
+    const { sent, failed } = await sendNotices(database, mailer, keys.map(noticeOf));
+    report.sent += sent;
+    report.failed.push(...failed);
+    if (keys.length < batch) return report;
+    after = keys.at(-1)!.id;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Database } from '../platform/database.ts';
+import type { Mail, Mailer } from '../platform/mail.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+
+/** Longer than any mail takes. Whoever was killed while sending leaves the notice to others after this time. */
+const leaseMinutes = 5;
+
+const lease = statement<{ leased: boolean }>(
+  'notice.lease',
+  `insert into notice (organization_id, about, leased_until, sent_at)
+   values ($1, $2, clock_timestamp() + make_interval(mins => $3), null)
+   on conflict (organization_id, about) do update set leased_until = excluded.leased_until
+    where notice.sent_at is null and notice.leased_until < clock_timestamp()
+   returning true as leased`,
+);
+
+const markSent = statement(
+  'notice.sent',
+  'update notice set sent_at = clock_timestamp() where organization_id = $1 and about = $2',
+);
+
+const giveBack = statement(
+  'notice.give_back',
+  'update notice set leased_until = clock_timestamp() where organization_id = $1 and about = $2 and sent_at is null',
+);
+
+/** A mail to an organization that it gets once, whoever tries and however often. */
+export interface Notice extends Mail {
+  organizationId: string;
+}
+
+/** Notices that could not be sent; each is tried again the next time. */
+export interface NoticeReport {
+  sent: number;
+  failed: { about: string; error: unknown }[];
+}
+
+/**
+ * Sends those that were not sent before. Nothing is locked while a mail is under way. A crash between the mail and its
+ * record sends the mail again, with the same Message-ID.
+ */
+export async function sendNotices(database: Database, mailer: Mailer, notices: Notice[]): Promise<NoticeReport> {
+  const sql = sqlOn(database.pool);
+  const report: NoticeReport = { sent: 0, failed: [] };
+  for (const { organizationId, ...mail } of notices) {
+    if (!(await sql.one(lease, [organizationId, mail.about, leaseMinutes]))) continue;
+    try {
+      await mailer.send(mail);
+    } catch (error) {
+      report.failed.push({ about: mail.about, error });
+      await sql.rows(giveBack, [organizationId, mail.about]);
+      continue;
+    }
+    await sql.rows(markSent, [organizationId, mail.about]);
+    report.sent++;
+  }
+  return report;
+}

@@ -1,0 +1,87 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Log } from './log.ts';
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** One value of a gauge, and which of its kind it is. */
+export interface Reading {
+  labels?: Record<string, string>;
+  value: number;
+}
+
+export interface GaugeOptions {
+  name: string;
+  help: string;
+  labelNames?: string[];
+  /** Asked at each scrape. One that rejects leaves the gauge out of it. */
+  read: () => Promise<Reading[]> | Reading[];
+}
+
+export interface AnsweredRequest {
+  method: string;
+  /** As the document has it, with parameters in braces: never a path that somebody sent. */
+  route: string;
+  status: number;
+  seconds: number;
+}
+
+/** What this process counts, for Prometheus. No label holds an organization, an id or a text from outside. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests = new Histogram({
+    name: 'atelier_http_request_duration_seconds',
+    help: 'Requests answered, by route and status, until their answer began.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: secondsBuckets,
+    registers: [this.#registry],
+  });
+  readonly #runs = new Counter({
+    name: 'atelier_runs_ended_total',
+    help: 'Runs that this process saw end.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  });
+
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  requestAnswered({ method, route, status, seconds }: AnsweredRequest): void {
+    this.#requests.observe({ method, route, status }, seconds);
+  }
+
+  runEnded(status: 'completed' | 'failed' | 'cancelled'): void {
+    this.#runs.inc({ status });
+  }
+
+  gauge({ name, help, labelNames = [], read }: GaugeOptions): void {
+    const log = this.#log;
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      async collect() {
+        this.reset();
+        try {
+          for (const { labels = {}, value } of await read()) this.set(labels, value);
+        } catch (error) {
+          log.warn({ err: error, gauge: name }, 'a gauge could not be read');
+          this.remove();
+        }
+      },
+    });
+  }
+
+  /** Memory, CPU time, event-loop lag and garbage collection of the process; these cost a little all the time. */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** Everything in the text format of Prometheus. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
