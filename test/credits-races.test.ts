@@ -148,8 +148,6 @@ describe('PostgreSQL itself', () => {
     ['credits from nowhere', 'update credit_account set lasting = lasting + 1'],
     ['an entry that does not add up', entry({ lasting: 1 })],
     ['an entry that moves nothing', entry({})],
-    ['an entry that takes back what was spent', entry({ lasting: 1, spent: -1 })],
-    ['a step that is none', entry({ lasting: 1, issued: -1 }, 2, 'granted')],
   ])('refuses %s', async (_, sql) => {
     const scope = await withFiveCredits();
     await expect(owner.query(sql.replaceAll('ORG', `'${scope.tenant.organizationId}'`))).rejects.toThrow(
@@ -168,8 +166,8 @@ describe('PostgreSQL itself', () => {
 });
 
 /** A hand-written entry, wrong or right. */
-function entry(moves: Record<string, number>, phase = 0, step = 'granted'): string {
+function entry(moves: Record<string, number>): string {
   const accounts = ['monthly', 'lasting', 'held', 'spent', 'lapsed', 'issued'];
   return `insert into credit_entry (organization_id, environment, key, phase, step, ${accounts}, created_at)
-    values (ORG, 'live', 'by hand', ${phase}, '${step}', ${accounts.map((account) => moves[account] ?? 0)}, now())`;
+    values (ORG, 'live', 'by hand', 0, 'granted', ${accounts.map((account) => moves[account] ?? 0)}, now())`;
 }
