@@ -1,9 +1,9 @@
 import {
-  ActivityFailure,
   ApplicationFailure,
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { nextStep } from '../src/automation/core/steps.ts';
@@ -30,12 +30,15 @@ const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: Run
     },
   });
 
-/** An instant try that keeps failing goes the way of the calls that take time. */
+/**
+ * An instant try that keeps failing, with the database away for example, goes the way of the calls that take time. What
+ * a local activity throws is the failure itself or its time limit, without an ActivityFailure around it.
+ */
 async function orDecline<Outcome>(tried: Promise<Outcome>): Promise<Outcome | 'not_instant'> {
   try {
     return await tried;
   } catch (failure) {
-    if (isCancellation(failure) || !(failure instanceof ActivityFailure)) throw failure;
+    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
     return 'not_instant';
   }
 }

@@ -78,18 +78,41 @@ export async function findViolations(evidence: Evidence): Promise<string[]> {
 }
 
 /** Until every run has ended and the outbox is empty; says what is still open when that takes too long. */
-async function atRest({ product, withinMs = 60_000 }: Evidence): Promise<void> {
+async function atRest(evidence: Evidence): Promise<void> {
+  const { product, withinMs = 60_000 } = evidence;
   const open = async () => {
     const { rows } = await product.database.pool.query(`
-      select to_jsonb(run) as open from run where finished_at is null union all select to_jsonb(outbox) from outbox`);
-    return rows.map((row) => JSON.stringify(row.open));
+      select id, to_jsonb(run) as open from run where finished_at is null
+      union all select id, to_jsonb(outbox) from outbox`);
+    return rows;
   };
   await until('all runs end', async () => (await open()).length === 0, withinMs).catch(async (error: Error) => {
-    const logs = product.processes.flatMap(({ pid, log }) =>
-      log.slice(-20).map((line) => `${pid} ${JSON.stringify(line)}`),
-    );
-    throw new Error([error.message, ...(await open()), ...logs].join('\n'));
+    const stuck = await open();
+    const some = stuck.slice(0, 5);
+    const known = await withWorkflows(evidence, (workflow) =>
+      Promise.all(
+        some.map(async ({ id }) => {
+          const { status, raw } = await workflow.getHandle(runWorkflowId(id)).describe();
+          return { id, workflow: status.name, activities: raw.pendingActivities, task: raw.pendingWorkflowTask };
+        }),
+      ),
+    ).catch((reason) => [String(reason)]);
+    const logs = product.processes.flatMap(({ pid, log }) => log.slice(-10).map((line) => ({ pid, ...line })));
+    const found = [...some.map((row) => row.open), ...known, ...logs].map((line) => JSON.stringify(line));
+    throw new Error([`${error.message}; ${stuck.length} rows are left`, ...found].join('\n'));
   });
+}
+
+async function withWorkflows<Found>(
+  { temporalAddress }: Evidence,
+  look: (workflow: Client['workflow']) => Promise<Found>,
+): Promise<Found> {
+  const connection = await Connection.connect({ address: temporalAddress ?? runningServers().temporalAddress });
+  try {
+    return await look(new Client({ connection }).workflow);
+  } finally {
+    await connection.close();
+  }
 }
 
 /** Every run that an answer named is there, and over. */
@@ -178,12 +201,11 @@ async function findNeedlessCalls(product: Product): Promise<string[]> {
 const endedAs: Partial<Record<RunStatus, string>> = { completed: 'COMPLETED', failed: 'FAILED' };
 
 /** Temporal knows of each run's end too. Asked again for a while: its own end comes after the record. */
-async function findOpenWorkflows({ product, temporalAddress, withinMs = 60_000 }: Evidence): Promise<string[]> {
+async function findOpenWorkflows(evidence: Evidence): Promise<string[]> {
+  const { product, withinMs = 60_000 } = evidence;
   const { rows } = await product.database.pool.query<{ id: string; status: RunStatus }>('select id, status from run');
-  const connection = await Connection.connect({ address: temporalAddress ?? runningServers().temporalAddress });
-  const { workflow } = new Client({ connection });
-  const stateOf = async (runId: string) => (await workflow.getHandle(runWorkflowId(runId)).describe()).status.name;
-  try {
+  return withWorkflows(evidence, async (workflow) => {
+    const stateOf = async (runId: string) => (await workflow.getHandle(runWorkflowId(runId)).describe()).status.name;
     const found: string[] = [];
     const deadline = performance.now() + withinMs;
     for (const { id, status } of rows) {
@@ -193,7 +215,5 @@ async function findOpenWorkflows({ product, temporalAddress, withinMs = 60_000 }
       if (state !== endedAs[status]) found.push(`run ${id} is ${status} and its Temporal workflow ${state}`);
     }
     return found;
-  } finally {
-    await connection.close();
-  }
+  });
 }
