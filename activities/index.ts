@@ -1,10 +1,12 @@
 import type { Services } from '../src/services.ts';
+import { createHousekeepingActivities } from './housekeeping.ts';
 import { createPurgeActivities } from './purge.ts';
 import { createRunActivities } from './runs.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
 export const createActivities = (services: Services) => ({
   ...createRunActivities(services.database, services),
+  ...createHousekeepingActivities(services),
   ...createPurgeActivities(services.database, services.temporal),
 });
 

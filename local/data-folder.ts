@@ -15,6 +15,8 @@ export interface DataFolder {
   /** Node's cache of compiled code. */
   compileCache: string;
   logs: { postgres: string; temporal: string; app: string };
+  /** Mail that had nowhere else to go, a file each. */
+  mail: string;
   /** Mode 0600: `Secrets`. */
   secrets: string;
   /** Mode 0600: `Credentials`. */
@@ -39,6 +41,7 @@ export function openDataFolder(path: string): DataFolder {
     bundles: at('bundles'),
     compileCache: at('compile-cache'),
     logs: { postgres: at('logs', 'postgres.log'), temporal: at('logs', 'temporal.log'), app: at('logs', 'app.log') },
+    mail: at('mail'),
     secrets: at('secrets.json'),
     credentials: at('credentials.json'),
     connection: at('connection.json'),

@@ -122,6 +122,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
       ...environment,
       PORT: String(start.ports.PORT),
       WORKFLOW_BUNDLE_DIR: folder.bundles,
+      MAIL_FOLDER: start.settings.parentEnvironment.MAIL_FOLDER || folder.mail,
       NODE_COMPILE_CACHE: folder.compileCache,
     },
     logFile: folder.logs.app,

@@ -7,6 +7,7 @@ import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
 import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
 import type { RunningRole } from './running-role.ts';
+import { ensureSchedules } from './schedules.ts';
 
 /** At least the starts that arrive together plus the pollers: an eager start that finds no slot is overtaken. */
 const workflowTaskSlots = 100;
@@ -77,6 +78,7 @@ export async function startRunsWorker(services: Services, connection: NativeConn
   };
 
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version(bundle), log);
+  await ensureSchedules(temporal.client, env.TEMPORAL_TASK_QUEUE_PREFIX);
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
     drainRepeatedly(),

@@ -1,2 +1,3 @@
 export { executeRun } from './execute-run.ts';
+export { housekeeping } from './housekeeping.ts';
 export { purgeAutomation } from './purge-automation.ts';

@@ -8,6 +8,7 @@ import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../tenancy/organizations.ts';
 import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
+import { addDeprecationCommands } from './deprecations.ts';
 
 interface Output {
   json?: boolean;
@@ -105,6 +106,7 @@ key
   .action((id, options) => withDatabase((database) => revokeKey(database, id), options));
 
 addCreditCommands(program, withDatabase);
+addDeprecationCommands(program, withDatabase);
 
 program
   .command('migrate')

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import type { Env } from '../platform/env.ts';
+import { type Env, mailSettings } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
 import { Metrics } from '../platform/metrics.ts';
@@ -31,9 +31,6 @@ export interface OperationsParts {
   isCacheUp: Check;
 }
 
-export const mailerOf = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: Env): Mailer =>
-  openMailer({ from: MAIL_FROM, folder: MAIL_FOLDER, ...(SMTP_URL && { smtpUrl: SMTP_URL }) });
-
 /** Connects nothing. */
 export function openOperations({ env, log, database, temporal, isCacheUp }: OperationsParts): Operations {
   const probe = new Probe(env.DATABASE_URL);
@@ -41,7 +38,7 @@ export function openOperations({ env, log, database, temporal, isCacheUp }: Oper
   const observer = new Probe(env.DATABASE_URL);
   addGauges(metrics, database, observer);
   const vitals = new Vitals(database, log);
-  const mailer = mailerOf(env);
+  const mailer = openMailer(mailSettings(env));
   return {
     observer,
     health: new Health(dependencyChecks({ env, probe, temporal, isCacheUp })),

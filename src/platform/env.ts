@@ -192,3 +192,29 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
     connectionFile: join(resolve(ATELIER_DATA), 'connection.json'),
   };
 }
+
+/** How mail leaves. */
+export interface MailSettings {
+  /** smtp:// or smtps://; without it a mail becomes a file. */
+  smtpUrl?: string;
+  from: string;
+  /** Where `.eml` files go. */
+  folder: string;
+}
+
+export const mailSettings = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: Env): MailSettings => ({
+  from: MAIL_FROM,
+  folder: resolve(MAIL_FOLDER),
+  ...(SMTP_URL && { smtpUrl: SMTP_URL }),
+});
+
+/** For operators' commands: files go where those of the local stack are. @throws EnvError naming every bad variable */
+export function readMailSettings(variables: Variables = process.env): MailSettings {
+  const { ATELIER_DATA } = parse(localSchema.pick({ ATELIER_DATA: true }), variables);
+  const { SMTP_URL, MAIL_FROM } = parse(envSchema.pick({ SMTP_URL: true, MAIL_FROM: true }), variables);
+  return {
+    from: MAIL_FROM,
+    folder: resolve(variables.MAIL_FOLDER || join(ATELIER_DATA, 'mail')),
+    ...(SMTP_URL && { smtpUrl: SMTP_URL }),
+  };
+}

@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-
-export interface MailSettings {
-  /** smtp:// or smtps://; without it a mail becomes a file. */
-  smtpUrl?: string;
-  from: string;
-  /** Where `.eml` files go. */
-  folder: string;
-}
+import type { MailSettings } from './env.ts';
 
 export interface Mail {
   to: string;
@@ -47,7 +40,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         disableFileAccess: true,
         disableUrlAccess: true,
       });
-      if (!smtpUrl) await keepFile(resolve(folder), `${name}.eml`, sent.message as Buffer);
+      if (!smtpUrl) await keepFile(folder, `${name}.eml`, sent.message as Buffer);
     },
     close: () => transport.close(),
   };

@@ -5,6 +5,9 @@ export type Queue = keyof typeof queues;
 
 export const workflowTypes = { executeRun: 'executeRun', purgeAutomation: 'purgeAutomation' } as const;
 
+/** What schedules start; none takes an argument. */
+export const scheduledWorkflows = { housekeeping: 'housekeeping' } as const;
+
 /** One id per run: a second start of the same run is refused by Temporal, whoever makes it. */
 export const runWorkflowId = (runId: string) => `run-${runId}`;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { announceDeprecations } from '../operations/deprecations.ts';
+import type { Database } from '../platform/database.ts';
+import { readMailSettings } from '../platform/env.ts';
+import { openMailer } from '../platform/mail.ts';
+
+interface Output {
+  json?: boolean;
+}
+type WithDatabase = (work: (database: Database) => Promise<object>, output: Output) => Promise<void>;
+
+/** `deprecation announce`: fails when a mail could not be sent; the others are sent, and no mail twice. */
+export function addDeprecationCommands(program: Command, withDatabase: WithDatabase): void {
+  program
+    .command('deprecation')
+    .description('routes that will go')
+    .command('announce')
+    .description('mail every organization whose keys used such a route, once')
+    .option('--json', 'print one JSON document')
+    .action((options: Output) =>
+      withDatabase(async (database) => {
+        const mailer = openMailer(readMailSettings());
+        try {
+          const { sent, failed, withoutAddress } = await announceDeprecations(database, mailer);
+          if (failed.length > 0) {
+            throw new AggregateError(
+              failed,
+              `${sent} mails were sent, ${failed.length} were not: ${reason(failed[0]!.error)}`,
+            );
+          }
+          return { sent, withoutAddress };
+        } finally {
+          mailer.close();
+        }
+      }, options),
+    );
+}
+
+const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
