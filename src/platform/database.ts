@@ -115,6 +115,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     },
     async close() {
       await Promise.all([tenantPool.end(), orm.close(true)]);
+      // The entity manager leaves a pool open that it never used itself.
+      if (!pool.ending) await pool.end();
     },
   };
 }
