@@ -2,12 +2,15 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { until } from '../until.ts';
 import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 import { ownTemporal } from './own-servers.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -89,4 +92,4 @@ test('runs that were in flight end with the code they began with, new ones use t
   expect(await versionsOf(caller.acknowledged)).toEqual(Object.fromEntries(expected));
   await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
   expect(bundles()).toEqual([`${newVersion}.js`]);
-}, 180_000);
+});

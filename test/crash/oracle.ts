@@ -66,15 +66,14 @@ export interface Evidence {
 export async function findViolations(evidence: Evidence): Promise<string[]> {
   const { product } = evidence;
   await atRest(evidence);
-  const found = await Promise.all([
-    findLostRuns(evidence),
-    findSecondEnds(product.database),
-    findGaps(product.database),
-    findWrongSteps(product.database),
-    findNeedlessCalls(product),
-    findOpenWorkflows(evidence),
-  ]);
-  return found.flat();
+  return [
+    ...(await findLostRuns(evidence)),
+    ...(await findSecondEnds(product.database)),
+    ...(await findGaps(product.database)),
+    ...(await findWrongSteps(product.database)),
+    ...(await findNeedlessCalls(product)),
+    ...(await findOpenWorkflows(evidence)),
+  ];
 }
 
 /** Until every run has ended and the outbox is empty; says what is still open when that takes too long. */

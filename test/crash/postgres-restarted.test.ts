@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Answer } from '../api-client.ts';
 import type { LogLine } from '../product-process.ts';
 import { until } from '../until.ts';
 import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 import { ownPostgres } from './own-servers.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 let postgres: Awaited<ReturnType<typeof ownPostgres>>;
 let scene: Scene;
@@ -93,4 +96,4 @@ test('PostgreSQL killed under load: no acknowledged run is lost, and the API rec
   const { rows } = await product.database.pool.query('select count(*)::int as count from idempotency');
   expect(rows[0].count).toBe(acceptedKeys.length);
   expect(await Promise.race([ended.then(() => 'ended'), 'alive'])).toBe('alive');
-}, 240_000);
+});

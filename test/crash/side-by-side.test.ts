@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 let scene: Scene;
 let apis: ProductProcess[];

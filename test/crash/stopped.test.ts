@@ -1,6 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { until } from '../until.ts';
 import { findViolations, modelCalls, withScene } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 test.concurrent('the API stopped while 50 runs are queued: all of them end, none twice', () =>
   withScene(async ({ product, caller }) => {

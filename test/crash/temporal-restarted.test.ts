@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { until } from '../until.ts';
 import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 import { ownTemporal } from './own-servers.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 let temporal: Awaited<ReturnType<typeof ownTemporal>>;
 let scene: Scene;
@@ -42,4 +45,4 @@ test('Temporal killed with runs in flight, parked in slow steps and newly arrivi
   expect(caller.acknowledged.size).toBe(31);
   const { address: temporalAddress } = temporal;
   expect(await findViolations({ product, caller, api, temporalAddress, withinMs: 90_000 })).toEqual([]);
-}, 180_000);
+});

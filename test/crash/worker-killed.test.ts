@@ -1,8 +1,11 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type { FailPoint } from '../../src/platform/fail-points.ts';
 import { until } from '../until.ts';
 import type { Caller } from './caller.ts';
 import { findViolations, modelCalls, withScene } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
 
 // All at the same time, because most of it is waiting: Temporal misses a dead worker only after 10 s.
 

@@ -11,6 +11,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import pg from 'pg';
 import { parseId } from '../../src/platform/ids.ts';
 import { purgeWorkflowId, runWorkflowId } from '../../src/temporal/contracts.ts';
 import setUp from '../global-setup.ts';
@@ -71,6 +72,22 @@ async function record(): Promise<void> {
   );
   await keep('executeRun/retried-step', runWorkflowId(await execute(await create('sandbox:overloaded'))));
   await keep('executeRun/failed-step', runWorkflowId(await execute(await create('One', 'sandbox:fail', 'Three'))));
+
+  // The database fails all tries of an instant step, and comes back before the call that takes time gives up.
+  const afterFailure = await execute(await create('sandbox:slow=1 One', 'Two'));
+  await called(afterFailure);
+  const owner = new pg.Client({ connectionString: rest.databaseUrl });
+  await owner.connect();
+  await owner.query('alter table definition rename to definition_away');
+  await until('the tries are given up', async () =>
+    product.log.some(({ msg, temporal }) => {
+      const { isLocal, attempt } = (temporal ?? {}) as { isLocal?: boolean; attempt?: number };
+      return msg === 'Activity failed' && isLocal && attempt === 5;
+    }),
+  );
+  await owner.query('alter table definition_away rename to definition');
+  await owner.end();
+  await keep('executeRun/instant-step-fails', runWorkflowId(afterFailure));
 
   const deleted = await create('sandbox:slow=600 One');
   const inFlight = await execute(deleted);
