@@ -1,0 +1,206 @@
+import type { JsonSchema } from '../ports.ts';
+
+/** Deeper than this, only what a schema demands is made: recursive ones end. */
+const generousDepth = 4;
+const deepest = 32;
+/** What a hostile schema can make of the sandbox: this many values, texts this long. */
+const mostValues = 10_000;
+const longestText = 100_000;
+
+const formats: Record<string, string> = {
+  'date-time': '2026-01-01T00:00:00Z',
+  date: '2026-01-01',
+  time: '00:00:00Z',
+  duration: 'P1D',
+  email: 'sandbox@example.com',
+  'idn-email': 'sandbox@example.com',
+  hostname: 'example.com',
+  'idn-hostname': 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  'uri-reference': '/',
+  iri: 'https://example.com/',
+  uuid: '01930000-0000-7000-8000-000000000000',
+  'json-pointer': '/sandbox',
+  regex: '.*',
+};
+
+/** Tried against a `pattern`; short, because a hostile one takes long with long texts. */
+const simple = [
+  'a',
+  'A',
+  '0',
+  'a1',
+  'A1',
+  'ab',
+  'AB',
+  'abc',
+  'ABC',
+  '00',
+  '000',
+  '0000',
+  '00000',
+  'a-b',
+  'A-1',
+  'ABC-123',
+];
+
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+interface Making {
+  root: JsonSchema;
+  /** What strings say where the schema leaves it open. */
+  text: string;
+  depth: number;
+  /** Which of several equal items this is, so that they differ. */
+  index: number;
+  /** Of all of it, how many values may still be made. */
+  budget: { left: number };
+}
+
+function follow(ref: unknown, root: JsonSchema): unknown {
+  if (typeof ref !== 'string' || !ref.startsWith('#')) return {};
+  const path = ref.slice(1).split('/').slice(1);
+  return path.reduce<unknown>((at, part) => {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    return isSchema(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }, root);
+}
+
+/** One schema for both: what neither alone would know, such as properties here and what is required there. */
+function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
+  const properties = { ...(one.properties as JsonSchema), ...(other.properties as JsonSchema) };
+  const required = [...listOf(one.required), ...listOf(other.required)];
+  return {
+    ...one,
+    ...other,
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required: [...new Set(required)] }),
+  };
+}
+
+/** Without references, `allOf` and choices; of a choice the first, or deep down the one that says least. */
+function flattened(given: unknown, making: Making): JsonSchema {
+  let schema: JsonSchema = isSchema(given) ? given : {};
+  for (let step = 0; step < deepest; step++) {
+    const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
+    if ($ref !== undefined) {
+      const target = follow($ref, making.root);
+      schema = merged(isSchema(target) ? target : {}, { ...rest, ...(allOf !== undefined && { allOf }) });
+    } else if (allOf !== undefined) {
+      schema = listOf(allOf)
+        .filter(isSchema)
+        .reduce(merged, { ...rest, ...(anyOf !== undefined && { anyOf }) });
+    } else if (anyOf !== undefined || oneOf !== undefined) {
+      const choices = listOf(anyOf ?? oneOf).filter(isSchema);
+      const plain = choices.toSorted((a, b) => JSON.stringify(a).length - JSON.stringify(b).length);
+      schema = merged(rest, (making.depth < generousDepth ? choices : plain)[0] ?? {});
+    } else return schema;
+  }
+  return schema;
+}
+
+function typeOf(schema: JsonSchema): string {
+  const { type } = schema;
+  if (typeof type === 'string') return type;
+  const named = listOf(type).find((one) => one !== 'null') ?? listOf(type)[0];
+  if (typeof named === 'string') return named;
+  const has = (...names: string[]) => names.some((name) => schema[name] !== undefined);
+  if (has('properties', 'required', 'minProperties', 'additionalProperties')) return 'object';
+  if (has('items', 'prefixItems', 'minItems')) return 'array';
+  return has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf') ? 'number' : 'string';
+}
+
+function compile(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return undefined;
+  }
+}
+
+function makeString(schema: JsonSchema, { text, index }: Making): string {
+  const { pattern, format } = schema;
+  const [shortest, longest] = [numberOf(schema.minLength) ?? 0, numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY];
+  const fits = typeof pattern === 'string' ? compile(pattern) : undefined;
+  if (fits) {
+    return simple.find((one) => one.length >= shortest && one.length <= longest && fits.test(one)) ?? 'sandbox';
+  }
+  if (typeof format === 'string' && formats[format] !== undefined) return formats[format];
+  const characters = [...(index > 0 ? `${index + 1} ${text}` : text)].slice(0, Math.max(0, longest));
+  return characters.join('').padEnd(characters.length >= shortest ? 0 : Math.min(shortest, longestText), '.');
+}
+
+function makeNumber(schema: JsonSchema, { index }: Making, whole: boolean): number {
+  const step = numberOf(schema.multipleOf) ?? (whole ? 1 : undefined);
+  const small = step ?? 0.001;
+  const exclusive = numberOf(schema.exclusiveMinimum);
+  const lowest = Math.max(
+    numberOf(schema.minimum) ?? Number.NEGATIVE_INFINITY,
+    exclusive === undefined ? Number.NEGATIVE_INFINITY : exclusive + small,
+  );
+  const below = numberOf(schema.exclusiveMaximum);
+  const highest = Math.min(
+    numberOf(schema.maximum) ?? Number.POSITIVE_INFINITY,
+    below === undefined ? Number.POSITIVE_INFINITY : below - small,
+  );
+  const start = lowest > 0 ? lowest : highest < 0 ? highest : 0;
+  const onStep = step === undefined ? start : (highest < 0 ? Math.floor : Math.ceil)(start / step) * step;
+  const next = onStep + index * (step ?? 1);
+  return next <= highest ? next : onStep;
+}
+
+function makeObject(schema: JsonSchema, making: Making): JsonSchema {
+  const properties = isSchema(schema.properties) ? schema.properties : {};
+  const required = listOf(schema.required).filter((name) => typeof name === 'string');
+  const generous = making.depth < generousDepth;
+  const names = new Set([...(generous ? Object.keys(properties) : []), ...required]);
+  const wanted = Math.min(numberOf(schema.minProperties) ?? 0, making.budget.left);
+  for (let number = 1; names.size < wanted; number++) names.add(`property${number}`);
+  const result: JsonSchema = {};
+  for (const name of names) {
+    const value = make(Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties, {
+      ...making,
+      depth: making.depth + 1,
+      index: 0,
+    });
+    Object.defineProperty(result, name, { value, enumerable: true, writable: true, configurable: true });
+  }
+  return result;
+}
+
+function makeArray(schema: JsonSchema, making: Making): unknown[] {
+  const first = listOf(schema.prefixItems);
+  const wanted = Math.max(numberOf(schema.minItems) ?? 0, making.depth < generousDepth ? Math.max(1, first.length) : 0);
+  const count = Math.min(wanted, numberOf(schema.maxItems) ?? wanted, Math.max(0, making.budget.left));
+  return Array.from({ length: schema.items === false ? Math.min(count, first.length) : count }, (_, index) =>
+    make(first[index] ?? schema.items, { ...making, depth: making.depth + 1, index }),
+  );
+}
+
+function make(given: unknown, making: Making): unknown {
+  if (making.budget.left-- <= 0 || making.depth > deepest) return null;
+  const schema = flattened(given, making);
+  if (schema.const !== undefined) return schema.const;
+  const values = listOf(schema.enum);
+  if (values.length > 0) return values[making.index % values.length];
+  const examples = listOf(schema.examples);
+  if (examples.length > 0) return examples[making.index % examples.length];
+  const type = typeOf(schema);
+  if (type === 'object') return makeObject(schema, making);
+  if (type === 'array') return makeArray(schema, making);
+  if (type === 'integer' || type === 'number') return makeNumber(schema, making, type === 'integer');
+  if (type === 'boolean') return making.index % 2 === 0;
+  return type === 'null' ? null : makeString(schema, making);
+}
+
+/**
+ * A value that a JSON Schema accepts, the same for the same schema and text. Beyond simple ones it does not look for a
+ * text that a `pattern` accepts, and it does not know `not`, `if` and `dependent…`: give such schemas `examples`.
+ */
+export const instanceOf = (schema: JsonSchema, text: string): unknown =>
+  make(schema, { root: schema, text, depth: 0, index: 0, budget: { left: mostValues } });
