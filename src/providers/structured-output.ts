@@ -1,0 +1,152 @@
+import type { JsonSchema } from './ports.ts';
+
+/** A schema as every provider accepts it: objects are closed, and limits of values are told in descriptions. */
+export interface OutputForm {
+  schema: JsonSchema;
+  /** No object has an optional property, which OpenAI's strict mode demands. */
+  allRequired: boolean;
+}
+
+/** Providers do not hold models to these, or not to all of them: the model reads them as words, and the caller checks. */
+const told = [
+  ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  ...['multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
+];
+const known = new Set([
+  ...told,
+  ...['$defs', '$ref', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'items', 'properties', 'required'],
+  ...['additionalProperties', 'title', 'description'],
+  // Said to nobody.
+  ...['$schema', '$id', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
+]);
+
+/** Thrown inside this file for schemas that some provider has no form for. */
+class Inexpressible extends Error {}
+
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function schemaOf(value: unknown): JsonSchema {
+  if (!isSchema(value)) throw new Inexpressible();
+  return value;
+}
+
+function listOf(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw new Inexpressible();
+  return value;
+}
+
+/** Any name may be a property's, `__proto__` too, which only a definition can set. */
+function mapValues(values: JsonSchema, map: (value: unknown) => unknown): JsonSchema {
+  const result: JsonSchema = {};
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(result, name, { value: map(value), enumerable: true, writable: true, configurable: true });
+  }
+  return result;
+}
+
+function annotations(schema: JsonSchema): JsonSchema {
+  const limits = Object.fromEntries(told.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])));
+  const words = [schema.description, Object.keys(limits).length > 0 && JSON.stringify(limits)].filter(Boolean);
+  return {
+    ...(typeof schema.title === 'string' && { title: schema.title }),
+    ...(words.length > 0 && { description: words.join(' ') }),
+  };
+}
+
+const ownRef = /^#\/\$defs\/([^/~%]+)$/;
+
+function oneOfValues(values: unknown[], type: unknown): JsonSchema {
+  const kinds = new Set(values.map((value) => typeof value));
+  const [kind] = kinds;
+  const inferred = kinds.size === 1 && ['string', 'number', 'boolean'].includes(kind!) ? kind : undefined;
+  const known = typeof type === 'string' ? type : inferred;
+  return { ...(known && { type: known }), enum: values };
+}
+
+function closedObject({ properties, additionalProperties, required = [] }: JsonSchema): JsonSchema {
+  const described = schemaOf(properties);
+  const names = listOf(required);
+  const open = isSchema(additionalProperties) || Object.keys(described).length === 0;
+  // A property that is required and not described has no form.
+  if (open || !names.every((name) => Object.hasOwn(described, String(name)))) throw new Inexpressible();
+  return { type: 'object', properties: mapValues(described, rewrite), required: names, additionalProperties: false };
+}
+
+function rewrite(given: unknown): JsonSchema {
+  const schema = schemaOf(given);
+  if (Object.keys(schema).some((name) => !known.has(name))) throw new Inexpressible();
+  const { type, $ref, $defs } = schema;
+  if ($ref !== undefined) {
+    if (!ownRef.test(String($ref))) throw new Inexpressible();
+    return { $ref };
+  }
+  const result = { ...annotations(schema), ...($defs !== undefined && { $defs: mapValues(schemaOf($defs), rewrite) }) };
+  if (schema.const !== undefined) return { ...result, ...oneOfValues([schema.const], type) };
+  if (schema.enum !== undefined) return { ...result, ...oneOfValues(listOf(schema.enum), type) };
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) {
+    if (schema.properties !== undefined || schema.items !== undefined) throw new Inexpressible();
+    return { ...result, anyOf: listOf(choices).map(rewrite) };
+  }
+  if (Array.isArray(type)) {
+    const { title: _, description: __, ...bare } = schema;
+    return { ...result, anyOf: [...new Set(type)].map((one) => rewrite({ ...bare, type: one })) };
+  }
+  if (type === 'object') return { ...result, ...closedObject(schema) };
+  if (type === 'array') return { ...result, type, items: rewrite(schema.items) };
+  if (typeof type !== 'string') throw new Inexpressible();
+  return { ...result, type };
+}
+
+const parts = (value: unknown): unknown[] => (typeof value === 'object' && value !== null ? Object.values(value) : []);
+
+/** Everything within `schema` that looks like a schema, itself included. */
+function* all(schema: unknown): Generator<JsonSchema> {
+  if (isSchema(schema)) yield schema;
+  for (const part of parts(schema)) yield* all(part);
+}
+
+/** Whether a definition leads back to itself, which not every provider can follow. */
+function isRecursive(definitions: JsonSchema): boolean {
+  const names = Object.keys(definitions);
+  const usedBy = new Map<string, string[]>(names.map((name) => [name, []]));
+  const open = new Map<string, number>();
+  for (const name of names) {
+    const uses = new Set([...all(definitions[name])].flatMap(({ $ref }) => ownRef.exec(String($ref))?.[1] ?? []));
+    const known = [...uses].filter((used) => usedBy.has(used));
+    for (const used of known) usedBy.get(used)!.push(name);
+    open.set(name, known.length);
+  }
+  // Those that lead nowhere are taken away until none is left, or nothing but circles and what leads into them.
+  const ended = names.filter((name) => open.get(name) === 0);
+  for (let index = 0; index < ended.length; index++) {
+    for (const user of usedBy.get(ended[index]!)!) {
+      open.set(user, open.get(user)! - 1);
+      if (open.get(user) === 0) ended.push(user);
+    }
+  }
+  return ended.length < names.length;
+}
+
+/** @returns undefined for a schema that goes beyond what providers accept; then `askInWords` is what remains */
+export function outputForm(outputSchema: JsonSchema): OutputForm | undefined {
+  try {
+    const schema = rewrite(outputSchema);
+    if (schema.type !== 'object' || isRecursive(isSchema(schema.$defs) ? schema.$defs : {})) return undefined;
+    const allRequired = [...all(schema)].every(
+      ({ type, properties, required }) =>
+        type !== 'object' || Object.keys(properties as JsonSchema).length === (required as unknown[]).length,
+    );
+    return { schema, allRequired };
+  } catch (error) {
+    if (error instanceof Inexpressible) return undefined;
+    throw error;
+  }
+}
+
+/** A system prompt that asks for JSON by itself. */
+export function askInWords(outputSchema: JsonSchema, system: string | undefined): string {
+  const request = `Answer with one JSON value and nothing else, as this JSON Schema demands:\n${JSON.stringify(outputSchema)}`;
+  return system ? `${system}\n\n${request}` : request;
+}
