@@ -14,7 +14,8 @@ import type { Env } from './platform/env.ts';
 import type { Log } from './platform/log.ts';
 import { Notifications } from './platform/notifications.ts';
 import { type DrainReport, drainOutbox, type OutboxHandlers } from './platform/outbox.ts';
-import { type ProviderRegistry, providerRegistry } from './providers/registry.ts';
+import { openProviders } from './providers/live.ts';
+import type { ProviderRegistry } from './providers/registry.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
 import { AddressLimiter } from './tenancy/address-limiter.ts';
@@ -86,6 +87,7 @@ export interface ServiceOptions {
 
 /** Builds everything from the environment: the one place that does. Nothing is connected before `start`. */
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
+  const providers = options.providers ?? openProviders(env, log);
   const database = await openProductDatabase(env.DATABASE_URL, env.DATABASE_POOL_SIZE);
   const temporal = new TemporalClient({
     connection: options.connection,
@@ -101,7 +103,6 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const keyCache = new KeyCache(notifications);
   const requests = new RequestCounter(database, log);
   const redis = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
-  const providers = options.providers ?? providerRegistry();
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
   const handlers: OutboxHandlers = {
     'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),

@@ -12,6 +12,8 @@ const sealingKeys = z
   );
 
 const secret = z.string().min(32, 'expected at least 32 characters');
+/** Issued by others, sent in a header. */
+const foreignKey = z.string().regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces');
 const port = z.coerce.number().int().min(0).max(65535);
 const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
 
@@ -74,6 +76,14 @@ export const envSchema = z.object({
     .default('true')
     .transform((value) => value === 'true'),
   WORKFLOW_BUNDLE_DIR: z.string().min(1).default('.atelier/bundles'),
+  ANTHROPIC_API_KEY: foreignKey.optional(),
+  ANTHROPIC_BASE_URL: url.optional(),
+  OPENAI_API_KEY: foreignKey.optional(),
+  OPENAI_BASE_URL: url.optional(),
+  GOOGLE_API_KEY: foreignKey.optional(),
+  GOOGLE_BASE_URL: url.optional(),
+  MODEL_ALIASES: z.string().optional(),
+  MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   FAIL_POINT: z.string().optional(),
 });

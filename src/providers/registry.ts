@@ -1,20 +1,29 @@
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
+import { listedModels, type ModelList } from './models.ts';
 import type { TextModel } from './ports.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 
 /** Chooses implementations by the environment of the work, here and nowhere else. */
 export interface ProviderRegistry {
-  /** @throws AppError provider_not_configured, with facts `{provider}` */
-  textModel(environment: Environment, provider: string): TextModel;
+  /**
+   * Who answers for a model: the provider that the list of models names for it, and `provider` for any other name.
+   * @throws AppError provider_not_configured, with facts `{provider}`
+   */
+  textModel(environment: Environment, provider: string, model?: string): TextModel;
 }
 
 /** `live` has an entry for each provider that the operator gave credentials for. */
-export function providerRegistry(live: ReadonlyMap<string, TextModel> = new Map()): ProviderRegistry {
+export function providerRegistry(
+  live: ReadonlyMap<string, TextModel> = new Map(),
+  models: ModelList = listedModels,
+): ProviderRegistry {
   return {
-    textModel(environment, provider) {
-      const model = environment === 'test' ? sandboxTextModel : live.get(provider);
-      if (model) return model;
+    textModel(environment, asked, model) {
+      if (environment === 'test') return sandboxTextModel;
+      const provider = models.get(model ?? '')?.provider ?? asked;
+      const found = live.get(provider);
+      if (found) return found;
       throw new AppError('provider_not_configured', `The provider ${provider} is not configured.`, { provider });
     },
   };

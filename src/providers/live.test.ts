@@ -1,0 +1,71 @@
+import { expect, jest, test } from '@jest/globals';
+import { startFakeOpenai } from '../../test/fakes/openai.ts';
+import { readEnv } from '../platform/env.ts';
+import type { Log } from '../platform/log.ts';
+import { openProviders } from './live.ts';
+import { sandboxTextModel } from './sandbox/text-model.ts';
+
+const warn = jest.fn();
+const log = { warn } as unknown as Log;
+const base = { DATABASE_URL: 'postgres://x@127.0.0.1/x', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
+const open = (variables: Record<string, string>) => openProviders(readEnv({ ...base, ...variables }), log);
+const notConfigured = (provider: string) =>
+  expect.objectContaining({ code: 'provider_not_configured', facts: { provider } });
+
+test('test keys have the sandbox, whatever is configured', () => {
+  const providers = open({ OPENAI_API_KEY: 'sk-1' });
+  expect(providers.textModel('test', 'ANTHROPIC', 'claude-sonnet-4-20250514')).toBe(sandboxTextModel);
+  expect(providers.textModel('test', 'NOBODY')).toBe(sandboxTextModel);
+});
+
+test('a provider is there when its key is', () => {
+  const providers = open({ OPENAI_API_KEY: 'sk-1', ANTHROPIC_API_KEY: '', GOOGLE_BASE_URL: 'http://127.0.0.1:1' });
+  expect(providers.textModel('live', 'OPENAI').isInstant({ provider: 'OPENAI', model: 'x', prompt: '' })).toBe(false);
+  expect(() => providers.textModel('live', 'ANTHROPIC')).toThrow(notConfigured('ANTHROPIC'));
+  expect(() => providers.textModel('live', 'GOOGLE', 'gemini-2.0-flash')).toThrow(notConfigured('GOOGLE'));
+});
+
+test('a listed name is served by the provider that the list names', () => {
+  const aliases = { 'claude-sonnet-4-20250514': 'gpt-6-luna' };
+  const providers = open({ OPENAI_API_KEY: 'sk-1', MODEL_ALIASES: JSON.stringify(aliases) });
+  const openai = providers.textModel('live', 'OPENAI');
+  expect(providers.textModel('live', 'ANTHROPIC', 'gpt-4o')).toBe(openai);
+  expect(providers.textModel('live', 'ANTHROPIC', 'claude-sonnet-4-20250514')).toBe(openai);
+  expect(() => providers.textModel('live', 'ANTHROPIC', 'claude-of-tomorrow')).toThrow(notConfigured('ANTHROPIC'));
+});
+
+test('key, base URL, aliases and time limit come from the environment', async () => {
+  const fake = await startFakeOpenai('sk-env-0123456789');
+  const providers = open({
+    OPENAI_API_KEY: fake.apiKey,
+    OPENAI_BASE_URL: `${fake.baseUrl}/`,
+    MODEL_ALIASES: '{"house-model": "gpt-6-luna"}',
+    MODEL_TIMEOUT_SECONDS: '0.2',
+  });
+  const model = providers.textModel('live', 'ANTHROPIC', 'house-model');
+  const ask = () =>
+    model.generate(
+      { provider: 'OPENAI', model: 'house-model', prompt: 'Hello' },
+      { attempt: 1, signal: new AbortController().signal },
+    );
+  expect(await ask()).toMatchObject({ served: { provider: 'OPENAI', model: 'gpt-6-luna' } });
+  expect(fake.journal[0]).toMatchObject({ path: '/v1/chat/completions', key: fake.apiKey });
+  fake.next('silence');
+  await expect(ask()).rejects.toMatchObject({ kind: 'timeout' });
+  await fake.close();
+});
+
+test('says at start which names are about to end, where their provider is configured', () => {
+  const sunsetAt = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  const entry = (provider: string) => ({ provider, upstream: 'old-model', sunsetAt });
+  const MODEL_ALIASES = JSON.stringify({ ending: entry('OPENAI'), elsewhere: entry('GOOGLE') });
+  warn.mockClear();
+  open({ OPENAI_API_KEY: 'sk-1', MODEL_ALIASES });
+  expect(warn.mock.calls.map(([fields]) => fields)).toEqual([
+    { name: 'ending', provider: 'OPENAI', upstream: 'old-model', sunsetAt },
+  ]);
+});
+
+test.each(['with space', 'line\nbreak', 'schlüssel'])('a key that no header could carry stops the start: %j', (key) => {
+  expect(() => open({ OPENAI_API_KEY: key })).toThrow(/OPENAI_API_KEY/);
+});

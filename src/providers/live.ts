@@ -1,0 +1,50 @@
+import type { Env } from '../platform/env.ts';
+import type { Log } from '../platform/log.ts';
+import { anthropicTextModel } from './anthropic.ts';
+import { googleTextModel } from './google.ts';
+import type { LiveOptions } from './live-text-model.ts';
+import { type ModelList, type TextProvider, textProviders, withAliases } from './models.ts';
+import { openaiTextModel } from './openai.ts';
+import type { TextModel } from './ports.ts';
+import { type ProviderRegistry, providerRegistry } from './registry.ts';
+
+export type ProviderEnv = Pick<
+  Env,
+  `${TextProvider}_API_KEY` | `${TextProvider}_BASE_URL` | 'MODEL_ALIASES' | 'MODEL_TIMEOUT_SECONDS'
+>;
+
+const adapters: Record<TextProvider, (options: LiveOptions) => TextModel> = {
+  ANTHROPIC: anthropicTextModel,
+  OPENAI: openaiTextModel,
+  GOOGLE: googleTextModel,
+};
+
+/** Told this long before a provider stops serving a model. */
+const noticeMs = 30 * 24 * 3_600_000;
+
+/** Of names that stand for another: whoever asks for a provider's own name knows what that is. */
+function warnOfSunsets(models: ModelList, configured: ReadonlyMap<string, TextModel>, log: Log): void {
+  for (const [name, { provider, upstream, sunsetAt }] of models) {
+    const soon = sunsetAt !== undefined && Date.parse(sunsetAt) < Date.now() + noticeMs;
+    if (soon && name !== upstream && configured.has(provider)) {
+      log.warn({ name, provider, upstream, sunsetAt }, 'a model ends: give its name another with MODEL_ALIASES');
+    }
+  }
+}
+
+/**
+ * The registry with an adapter for each provider that the environment has a key for.
+ * @throws EnvError when MODEL_ALIASES cannot be used
+ */
+export function openProviders(env: ProviderEnv, log: Log): ProviderRegistry {
+  const models = withAliases(env.MODEL_ALIASES);
+  const live = new Map<string, TextModel>();
+  for (const provider of Object.keys(textProviders) as TextProvider[]) {
+    const apiKey = env[`${provider}_API_KEY`];
+    if (apiKey === undefined) continue;
+    const baseUrl = env[`${provider}_BASE_URL`]?.replace(/\/+$/, '');
+    live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
+  }
+  warnOfSunsets(models, live, log);
+  return providerRegistry(live, models);
+}
