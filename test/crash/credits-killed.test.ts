@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { findLedgerFaults } from '../../src/credits/audit.ts';
 import { creditBalance, creditsUsed } from '../../src/credits/balance.ts';
 import { expireReservations } from '../../src/credits/expiry.ts';
@@ -17,11 +18,16 @@ import type { Said } from './credit-spender.ts';
 
 let files: TestDatabase;
 let database: Database;
+/** Sees everybody's sessions. */
+let owner: pg.Client;
 beforeAll(async () => {
   files = await createTestDatabase();
   database = await openTestDatabase(files.url);
+  owner = new pg.Client({ connectionString: files.url });
+  await owner.connect();
 });
 afterAll(async () => {
+  await owner.end();
   await database.close();
   await files.drop();
 });
@@ -34,7 +40,9 @@ async function newTenant(): Promise<Scope> {
 /** Lets a process spend until it has said so much, kills it at once, and returns what it said. */
 async function spendAndDie(scope: Scope, name: string, words: number, mode = 'settle'): Promise<Said[]> {
   const program = fileURLToPath(new URL('./credit-spender.ts', import.meta.url));
-  const child = fork(program, [files.url, scope.tenant.organizationId, name, mode]);
+  const url = new URL(files.url);
+  url.searchParams.set('application_name', 'spender');
+  const child = fork(program, [url.href, scope.tenant.organizationId, name, mode]);
   const said: Said[] = [];
   const ended = once(child, 'exit');
   child.on('message', (message: Said) => {
@@ -49,11 +57,11 @@ async function spendAndDie(scope: Scope, name: string, words: number, mode = 'se
 /** PostgreSQL finishes what a killed client had sent; until then nothing is at rest. */
 const untilGone = () =>
   until('the killed process has left the database', async () => {
-    const { rows } = await database.pool.query(
-      `select count(*)::int as others from pg_stat_activity
-        where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+    const { rows } = await owner.query(
+      `select count(*)::int as sessions from pg_stat_activity
+        where datname = current_database() and application_name = 'spender'`,
     );
-    return rows[0].others === 0;
+    return rows[0].sessions === 0;
   });
 
 const later = () => new Date(Date.now() + 3_600_000);
