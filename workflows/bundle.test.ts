@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from '@jest/globals';
-import { type Workflows, workflowTypes } from '../src/temporal/contracts.ts';
+import { scheduledWorkflows, type Workflows, workflowTypes } from '../src/temporal/contracts.ts';
 import { runningServers } from '../test/servers.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import * as workflows from './index.ts';
@@ -13,7 +13,8 @@ beforeAll(async () => {
 
 test('the exports are the workflows that the contract names', () => {
   const promised: Workflows = workflows;
-  expect(Object.keys(promised).sort()).toEqual(Object.keys(workflowTypes).sort());
+  const named = [...Object.values(workflowTypes), ...Object.values(scheduledWorkflows)];
+  expect(Object.keys(promised).sort()).toEqual(named.sort());
 });
 
 test('the bundle holds workflow code, cores, the contract and the SDK, and nothing else', () => {

@@ -13,7 +13,8 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import pg from 'pg';
 import { parseId } from '../../src/platform/ids.ts';
-import { purgeWorkflowId, runWorkflowId } from '../../src/temporal/contracts.ts';
+import { taskQueueName } from '../../src/temporal/client.ts';
+import { purgeWorkflowId, runWorkflowId, scheduledWorkflows } from '../../src/temporal/contracts.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
 import { startProduct } from '../product.ts';
@@ -99,6 +100,10 @@ async function record(): Promise<void> {
   const unused = await create('One');
   await api.delete(`/api/v1/workflows/${unused}`);
   await keep('purgeAutomation/without-runs', purgeWorkflowId(unused));
+
+  const taskQueue = taskQueueName(rest.taskQueuePrefix, 'runs');
+  await workflow.start(scheduledWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });
+  await keep('housekeeping/nothing-to-do', 'housekeeping');
 
   await connection.close();
   await rest.close();
