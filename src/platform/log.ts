@@ -4,5 +4,6 @@ export type Log = Logger;
 
 /** JSON lines on standard output, written at once: what a process said before a kill -9 is not lost. */
 export function openLog(level: string, process: string): Log {
-  return pino({ level, base: { process }, timestamp: pino.stdTimeFunctions.isoTime });
+  const options = { level, base: { process }, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, pino.destination({ dest: 1, sync: true }));
 }
