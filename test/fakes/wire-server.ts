@@ -178,6 +178,8 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     await act(behaviour, dialect.say(received, saidOf(behaviour)), received, response);
   });
   server.listen(0, '127.0.0.1');
+  // A test that fails before it closes its fakes still ends.
+  server.unref();
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
