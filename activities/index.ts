@@ -5,7 +5,10 @@ import { createRunActivities } from './runs.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
 export const createActivities = (services: Services) => ({
-  ...createRunActivities(services.database, services),
+  ...createRunActivities(services.database, {
+    ...services,
+    countRunEnd: (status) => services.operations.metrics.runEnded(status),
+  }),
   ...createHousekeepingActivities(services),
   ...createPurgeActivities(services.database, services.temporal),
 });

@@ -7,6 +7,7 @@ import { TrustedProxies } from './client-address.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import { type Envelope, e1, e2 } from './envelopes.ts';
 import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
+import { observe } from './middleware/observe.ts';
 import { requestIds } from './middleware/request-ids.ts';
 import { openApiDocument } from './openapi.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -29,6 +30,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   const app = new OpenAPIHono<ApiEnv>();
   const { env } = services;
   app.use(requestIds(services.log));
+  app.use(observe(services.operations.metrics));
   app.use(findClientAddress(new TrustedProxies(env.TRUSTED_PROXIES)));
   if (env.BROAD_RATE_MAX !== undefined) {
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];

@@ -46,6 +46,7 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
       TEMPORAL_TASK_QUEUE_PREFIX: options.taskQueuePrefix,
       WORKFLOW_BUNDLE_DIR: bundles,
       PORT: '0',
+      METRICS_PORT: '0',
       ...options.env,
     },
   });

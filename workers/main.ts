@@ -1,10 +1,11 @@
-import { NativeConnection, Runtime } from '@temporalio/worker';
-import { EnvError, readEnv } from '../src/platform/env.ts';
+import { NativeConnection } from '@temporalio/worker';
+import { EnvError, readEnv, secretsOf } from '../src/platform/env.ts';
 import { armFailPoint } from '../src/platform/fail-points.ts';
 import { openLog } from '../src/platform/log.ts';
 import { openServices } from '../src/services.ts';
+import { startMetricsServer } from './metrics-server.ts';
 import { isRoleName, roleNames, startRoles } from './roles.ts';
-import { temporalLogger } from './temporal-logger.ts';
+import { installTemporalRuntime } from './temporal-runtime.ts';
 
 /** Longer than a worker's own limit for shutting down; past it the process is taken to hang. */
 const drainLimitMs = 40_000;
@@ -26,15 +27,15 @@ function environment() {
 }
 
 const env = environment();
-const log = openLog(env.LOG_LEVEL, names.join('+'));
+const log = openLog(env.LOG_LEVEL, names.join('+'), { secrets: secretsOf(env) });
 armFailPoint(env.FAIL_POINT);
-// The signals are ours: the API drains before the workers do.
-Runtime.install({ shutdownSignals: [], logger: temporalLogger(log) });
+const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
 const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const services = await openServices(env, log, { connection, eagerStart: names.includes('runs') });
 await services.start();
 const roles = await startRoles(names, services, connection);
+const metricsServer = await startMetricsServer({ env, log, metrics: services.operations.metrics, temporalPort });
 
 let stopping = false;
 async function stop(reason: string, exitCode: number): Promise<void> {
@@ -49,6 +50,7 @@ async function stop(reason: string, exitCode: number): Promise<void> {
     drainLimitMs + env.DRAIN_NOTICE_SECONDS * 1000,
   ).unref();
   await roles.stop();
+  await metricsServer?.stop();
   await services.close();
   await connection.close();
   log.info('stopped');

@@ -23,6 +23,8 @@ export interface RunServices {
   providers: ProviderRegistry;
   waiters: RunWaiters;
   log: Log;
+  /** Told of every run that ends here. */
+  countRunEnd(status: 'completed' | 'failed'): void;
 }
 
 export interface RunRef {
@@ -68,6 +70,11 @@ const requestFor = (work: StepWork, step: Step): { request: TextRequest; warning
 /** A finished run wakes its waiter: inside this process at once, elsewhere by the notification in the transaction. */
 const remoteWaiter = ({ waiters }: RunServices, waiter: string | null) => (waiter === waiters.channel ? null : waiter);
 
+function ended(services: RunServices, runId: string, status: 'completed' | 'failed'): void {
+  services.waiters.settle(runId);
+  services.countRunEnd(status);
+}
+
 /**
  * Performs one step and records it; the last one, and one that fails for good, ends the run with it. A step that is
  * already recorded is not performed again.
@@ -93,7 +100,7 @@ export async function performStep(
   const record = async (end: StepEnd, run: RunEnd) => {
     const recorded = await endStep(scope, facts, end, run, remoteWaiter(services, ref.waiter));
     failPoint('step.recorded');
-    if (recorded && run) services.waiters.settle(ref.runId);
+    if (recorded && run) ended(services, ref.runId, run.status);
     return recorded ? end.status : 'gone';
   };
   const fail = (message: string, code: RunErrorCode, warnings: Warning[] = []) => {
@@ -138,5 +145,5 @@ export async function completeRun(services: RunServices, scope: Scope, ref: RunR
   if (!work) return;
   const output: RunOutput = { result: work.input, steps: work.outputs };
   const finished = await finishRun(scope, ref.runId, output, remoteWaiter(services, ref.waiter));
-  if (finished) services.waiters.settle(ref.runId);
+  if (finished) ended(services, ref.runId, 'completed');
 }

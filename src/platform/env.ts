@@ -203,6 +203,10 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
   };
 }
 
+/** Values that must never be written anywhere. */
+export const secretsOf = ({ SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET }: Env): string[] =>
+  [...(SEALING_KEYS?.split(',') ?? []), URL_SIGNING_KEY, CRON_SECRET].filter((value) => value !== undefined);
+
 /** How mail leaves. */
 export interface MailSettings {
   /** smtp:// or smtps://; without it a mail becomes a file. */

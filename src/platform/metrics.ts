@@ -3,6 +3,8 @@ import type { Log } from './log.ts';
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
+const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
 /** One value of a gauge, and which of its kind it is. */
 export interface Reading {
   labels?: Record<string, string>;
@@ -49,7 +51,7 @@ export class Metrics {
   }
 
   requestAnswered({ method, route, status, seconds }: AnsweredRequest): void {
-    this.#requests.observe({ method, route, status }, seconds);
+    this.#requests.observe({ method: usualMethods.has(method) ? method : 'other', route, status }, seconds);
   }
 
   runEnded(status: 'completed' | 'failed' | 'cancelled'): void {
@@ -69,7 +71,8 @@ export class Metrics {
           for (const { labels = {}, value } of await read()) this.set(labels, value);
         } catch (error) {
           log.warn({ err: error, gauge: name }, 'a gauge could not be read');
-          this.remove();
+          // Without labels a gauge would say 0.
+          if (labelNames.length === 0) this.remove();
         }
       },
     });
