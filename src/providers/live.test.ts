@@ -40,7 +40,7 @@ test('key, base URL, aliases and time limit come from the environment', async ()
     OPENAI_API_KEY: fake.apiKey,
     OPENAI_BASE_URL: `${fake.baseUrl}/`,
     MODEL_ALIASES: '{"house-model": "gpt-6-luna"}',
-    MODEL_TIMEOUT_SECONDS: '0.2',
+    MODEL_TIMEOUT_SECONDS: '2',
   });
   const model = providers.textModel('live', 'ANTHROPIC', 'house-model');
   const ask = () =>
@@ -51,7 +51,7 @@ test('key, base URL, aliases and time limit come from the environment', async ()
   expect(await ask()).toMatchObject({ served: { provider: 'OPENAI', model: 'gpt-6-luna' } });
   expect(fake.journal[0]).toMatchObject({ path: '/v1/chat/completions', key: fake.apiKey });
   fake.next('silence');
-  await expect(ask()).rejects.toMatchObject({ kind: 'timeout' });
+  await expect(ask()).rejects.toMatchObject({ kind: 'timeout', message: 'OpenAI did not answer in 2 s.' });
   await fake.close();
 });
 

@@ -114,7 +114,11 @@ async function act(behaviour: Behaviour, answer: WireAnswer, received: Received,
   const json = JSON.stringify(answer.body);
   const half = json.slice(0, Math.floor(json.length / 2));
   const begin = () => {
-    response.writeHead(200, { 'content-type': 'application/json', ...answer.headers, 'content-length': json.length });
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      ...answer.headers,
+      'content-length': Buffer.byteLength(json),
+    });
     response.write(half);
   };
   const hangUp = () => {
@@ -160,7 +164,7 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
   let script: Behaviour[] = [];
   let otherwise: Behaviour = { say: {} };
 
-  const server = createServer(async (request, response) => {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
     const { method = '', headers } = request;
     const key = dialect.keyOf(headers, url);
@@ -176,6 +180,11 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     const refusal = dialect.refuse(received);
     if (refusal) return write(response, refusal);
     await act(behaviour, dialect.say(received, saidOf(behaviour)), received, response);
+  }
+
+  // A fake that is at a loss says so, for nobody would hear what it throws.
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error) => write(response, { status: 599, body: { error: String(error) } }));
   });
   server.listen(0, '127.0.0.1');
   // A test that fails before it closes its fakes still ends.
