@@ -4,6 +4,7 @@ import { launchPurge } from './automation/purge.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { launchOwedRun } from './automation/start-run.ts';
 import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
+import { expireReservations } from './credits/expiry.ts';
 import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
 import { type Operations, openOperations } from './operations/operations.ts';
 import { AuditEntry } from './platform/audit.ts';
@@ -11,6 +12,7 @@ import { Background } from './platform/background.ts';
 import { type Database, openDatabase } from './platform/database.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
 import type { Env } from './platform/env.ts';
+import { forgetOldClaims } from './platform/idempotency.ts';
 import type { Log } from './platform/log.ts';
 import { Notifications } from './platform/notifications.ts';
 import { type DrainReport, drainOutbox, type OutboxHandlers } from './platform/outbox.ts';
@@ -27,6 +29,8 @@ import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
 
 const failedAuthenticationsPerMinute = 100;
+
+const sweepBatch = 500;
 
 /** Every table of the product. */
 export const entities = [
@@ -69,6 +73,8 @@ export interface Services {
   runPolicy: RunPolicy;
   /** Does what committed transactions still owe. Any number of processes may call it at once. */
   drain(): Promise<DrainReport>;
+  /** Ends what nobody came back for: reservations of credits and keys of repeated requests. Harmless to repeat. */
+  sweep(): Promise<void>;
   background: Background;
   /** Aborted when the process begins to drain: requests that wait are answered with what is known. */
   draining: AbortController;
@@ -127,6 +133,10 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     background,
     draining: new AbortController(),
     drain: () => drainOutbox(database, handlers),
+    async sweep() {
+      while ((await expireReservations(database, sweepBatch)) === sweepBatch);
+      while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
+    },
     async start() {
       redis?.start();
       await notifications.start();

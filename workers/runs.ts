@@ -13,6 +13,7 @@ import { ensureSchedules } from './schedules.ts';
 const workflowTaskSlots = 100;
 const cachedWorkflows = 500;
 const drainEveryMs = 2_000;
+const sweepEveryMs = 60_000;
 
 /** Runs steps of runs, drains the outbox, and finishes what earlier versions of the workflow code began. */
 export async function startRunsWorker(services: Services, connection: NativeConnection): Promise<RunningRole> {
@@ -77,11 +78,19 @@ export async function startRunsWorker(services: Services, connection: NativeConn
     }
   };
 
+  const sweepRepeatedly = async () => {
+    while (!stopping.signal.aborted) {
+      await services.sweep().catch((error) => log.warn({ err: error }, 'what is over could not be swept'));
+      await sleep(sweepEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  };
+
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version(bundle), log);
   await ensureSchedules(temporal.client, env.TEMPORAL_TASK_QUEUE_PREFIX);
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
     drainRepeatedly(),
+    sweepRepeatedly(),
     ...earlier.map((one) =>
       serveEarlierVersion(one, {
         countOpen: () => countOpen(temporal.client, version(one)),

@@ -1,11 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { setMonthlyGrant } from '../credits/grants.ts';
 import type { Database } from '../platform/database.ts';
 import { migrate } from '../platform/database.ts';
 import { EnvError } from '../platform/env.ts';
 import { AppError } from '../platform/errors.ts';
 import { openProductDatabase } from '../services.ts';
 import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
-import { createOrganization, updateOrganization } from '../tenancy/organizations.ts';
+import { createOrganization, type OrganizationView, updateOrganization } from '../tenancy/organizations.ts';
 import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
 import { addDeprecationCommands } from './deprecations.ts';
@@ -60,7 +61,17 @@ const json = ['--json', 'print one JSON document'] as const;
 const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
 const list = (text: string) => text.split(',').map((item) => item.trim());
 const rateMinute = ['--rate-minute <requests>', "in place of the plan's number", number] as const;
+const monthlyCredits = ['--monthly-credits <credits>', "in place of the plan's number", number] as const;
 const rateDay = ['--rate-day <requests>', "in place of the plan's number", number] as const;
+
+async function withGrant(
+  database: Database,
+  organization: OrganizationView,
+  options: { monthlyCredits?: number },
+): Promise<OrganizationView> {
+  if (options.monthlyCredits !== undefined) await setMonthlyGrant(database, organization.id, options.monthlyCredits);
+  return organization;
+}
 
 const organization = program.command('org').description('organizations');
 organization
@@ -70,8 +81,14 @@ organization
   .option('--email <address>', 'where notices go')
   .option(...rateMinute)
   .option(...rateDay)
+  .option(...monthlyCredits)
   .option(...json)
-  .action((options) => withDatabase((database) => createOrganization(database, options), options));
+  .action((options) =>
+    withDatabase(
+      async (database) => withGrant(database, await createOrganization(database, options), options),
+      options,
+    ),
+  );
 organization
   .command('update <id>')
   .option('--name <name>')
@@ -79,8 +96,14 @@ organization
   .option('--email <address>')
   .option(...rateMinute)
   .option(...rateDay)
+  .option(...monthlyCredits)
   .option(...json)
-  .action((id, options) => withDatabase((database) => updateOrganization(database, id, options), options));
+  .action((id, options) =>
+    withDatabase(
+      async (database) => withGrant(database, await updateOrganization(database, id, options), options),
+      options,
+    ),
+  );
 
 const key = program.command('key').description('API keys');
 key

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { Database } from './database.ts';
 import { IdempotencyRecord } from './entities.ts';
 import { AppError } from './errors.ts';
 import type { Scope } from './scope.ts';
-import { statement } from './sql.ts';
+import { sqlOn, statement } from './sql.ts';
 
 /** An Idempotency-Key with what it is bound to. */
 export interface IdempotencyClaim {
@@ -71,6 +72,21 @@ export async function findClaim(scope: Scope, claimed: IdempotencyClaim): Promis
 export async function takeClaim(scope: Scope, taken: IdempotencyClaim, resourceId: string): Promise<boolean> {
   const { method, path, key, fingerprint } = taken;
   return (await scope.one(claim, method, path, key, keptHours, fingerprint, resourceId)) !== undefined;
+}
+
+const forget = statement<{ count: number }>(
+  'idempotency.forget',
+  `with outdated as (
+     delete from idempotency where ctid = any(array(
+       select ctid from idempotency
+        where created_at <= clock_timestamp() - make_interval(hours => $1) order by created_at limit $2))
+     returning 1)
+   select count(*)::int as count from outdated`,
+);
+
+/** Forgets keys whose time is over, of all tenants. @returns how many; as many as `limit` means that there may be more */
+export async function forgetOldClaims(database: Database, limit: number): Promise<number> {
+  return (await sqlOn(database.pool).one(forget, [keptHours, limit]))!.count;
 }
 
 /** What a verb made, and whether an earlier request with the same key made it. */

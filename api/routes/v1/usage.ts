@@ -1,4 +1,5 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { creditsUsed } from '../../../src/credits/balance.ts';
 import type { Services } from '../../../src/services.ts';
 import { readUsage } from '../../../src/tenancy/usage.ts';
 import { success } from '../../envelopes.ts';
@@ -36,8 +37,10 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   const routes = surface(v1Surface);
   routes.openapi(read, async (c) => {
-    const used = await readUsage(c.get('scope'));
-    return c.json(success({ ...used, credits: 0 }), 200);
+    const scope = c.get('scope');
+    const used = await readUsage(scope);
+    const credits = await creditsUsed(scope, new Date(used.period.start), new Date(used.period.end));
+    return c.json(success({ ...used, credits }), 200);
   });
   return routes;
 }
