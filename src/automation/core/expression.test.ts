@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { compileExpression, ExpressionError } from './expression.ts';
+
+const values = {
+  input: 'see {{secret}} & __proto__',
+  variables: { name: 'Ann', count: 2 } as Record<string, unknown>,
+  steps: { a: { score: 0.9, items: [1, 2] }, 'my-step': 'done' } as Record<string, unknown>,
+};
+const evaluate = (source: string, kind: 'condition' | 'transform' = 'transform', of = values) =>
+  compileExpression(source, kind).evaluate(of);
+const refusal = (source: string, kind: 'condition' | 'transform' = 'transform') => {
+  try {
+    compileExpression(source, kind).evaluate(values);
+  } catch (error) {
+    if (error instanceof ExpressionError) return error.message;
+    throw error;
+  }
+  return undefined;
+};
+
+describe('an expression', () => {
+  test.each<[string, unknown]>([
+    ['steps.a.score > 0.8 && variables.name == "Ann"', true],
+    ['steps["my-step"]', 'done'],
+    ['steps.a.items.map(i, i * 2)', [2, 4]],
+    ['{"total": size(steps.a.items), "ok": true}', { total: 2, ok: true }],
+    ['variables.count + 1', 3],
+    ['1 - variables.count', -1],
+    ['steps.?missing.?output.orValue("none")', 'none'],
+    ['input.contains("secret")', true],
+    ['[1, "a", null]', [1, 'a', null]],
+  ])('%s', (source, result) => {
+    expect(evaluate(source)).toEqual(result);
+  });
+
+  test.each([
+    ['input.matches("^(a+)+$")', /not available/],
+    ['matches(input, "^(a+)+$")', /not available/],
+    ['[1].map(x, [1].map(y, [1].map(z, z)))', /nested/],
+    ['inptu > 1', /inptu/],
+    ['steps.my-step == "x"', /steps\["my-step"\]/],
+    ['variables.constructor', /constructor/],
+    ['variables.__proto__', /__proto__/],
+    ['steps.missing == 1', /missing/],
+    ['1 +', /./],
+    ['"'.padEnd(2_100, 'x'), /2000 characters/],
+    ['9223372036854775807', /beyond JSON/],
+    ['1.0 / 0.0', /beyond JSON/],
+  ])('%.40s is refused', (source, reason) => {
+    expect(refusal(source)).toMatch(reason);
+  });
+
+  test('as a condition must be true or false', () => {
+    expect(refusal('"x"', 'condition')).toMatch(/true or false/);
+    expect(refusal('input', 'condition')).toMatch(/true or false/);
+    expect(evaluate('true', 'condition')).toBe(true);
+  });
+
+  test('does not go over lists that would take long', () => {
+    const long = { ...values, variables: { list: Array.from({ length: 1_001 }, (_, index) => index) } };
+    expect(() => evaluate('variables.list.map(x, variables.list.map(y, x + y))', 'transform', long)).toThrow(
+      'too long',
+    );
+    expect(evaluate('variables.list.filter(x, x > 999)', 'transform', long)).toEqual([1000]);
+  });
+
+  test('does not build what no memory holds', () => {
+    const big = { ...values, input: 'x'.repeat(100_000), variables: { list: Array.from({ length: 1_000 }, () => 1) } };
+    expect(() => evaluate('variables.list.map(x, input + input)', 'transform', big)).toThrow('too large');
+  });
+
+  test('whatever it is, gives JSON or a reason, and soon', () => {
+    const words = ['input', 'variables.name', 'steps.a.items', '1', '2.5', '"t"', 'true', 'null', '[1,2]', '{"k": 1}'];
+    const operators = [
+      ' + ',
+      ' == ',
+      ' && ',
+      ' in ',
+      ' ? 1 : ',
+      '.map(x, x)',
+      '.size()',
+      '[0]',
+      '.all(y, y > 1)',
+      ' * ',
+    ];
+    const part = fc.constantFrom(...words, ...operators, '(', ')', '!');
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 12 }), (parts) => {
+        const source = parts.join('');
+        if (refusal(source) === undefined) expect(JSON.stringify(evaluate(source))).toBeDefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
