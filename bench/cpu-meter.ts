@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** /proc counts in ticks of 10 ms, on every architecture that Node runs on. */
 const tickMs = 10;
@@ -9,6 +10,9 @@ interface ProcessTimes {
   /** Of children that ended and were waited for. */
   reapedMs: number;
 }
+
+/** Long enough for a tick count to mean something, and for what the last round left behind to be over. */
+const calmSampleMs = 300;
 
 /** CPU time used so far, in ms. */
 export interface CpuReading {
@@ -32,6 +36,7 @@ export interface CpuCost {
  */
 export class CpuMeter {
   readonly #roots = new Map<string, number>();
+  #patienceLeftMs = 30_000;
 
   watch(name: string, pid: number): void {
     this.#roots.set(name, pid);
@@ -49,6 +54,24 @@ export class CpuMeter {
     const byName = new Map([['driver', self.ownMs + self.reapedMs]]);
     for (const [name, pid] of this.#roots) byName.set(name, treeMs(processes, pid));
     return { at: performance.now(), byName, machineMs: readMachineMs() };
+  }
+
+  /**
+   * Rests a moment, and then until other processes use fewer cores than this or the time is over. In a whole run of the
+   * bench that is half a minute at most.
+   */
+  async waitForCalm(otherCores: number, patienceMs: number): Promise<void> {
+    const from = performance.now();
+    const until = from + Math.min(patienceMs, this.#patienceLeftMs);
+    let last = this.read();
+    do {
+      await sleep(calmSampleMs);
+      const next = this.read();
+      const cost = cpuBetween(last, next);
+      last = next;
+      if (!cost || cost.otherCores < otherCores) break;
+    } while (performance.now() < until);
+    this.#patienceLeftMs -= Math.max(0, performance.now() - from - calmSampleMs);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type CpuCost, type CpuMeter, cpuBetween } from './cpu-meter.ts';
 import { median } from './statistics.ts';
 
@@ -32,12 +31,12 @@ export interface Interleaved {
   otherCores: number | undefined;
 }
 
-/** What a round leaves behind (closing workflows, checkpoints) is over by then. */
-const restMs = 300;
-/** With others taking more than this, a round is measured again. */
+/** With others taking more than this, a round is put off, or measured again. */
 const calmCores = 0.15;
+/** How long a round is put off at most. */
+const patienceMs = 5_000;
 /** At most so many rounds more than asked for. */
-const spareRounds = 3;
+const spareRounds = 2;
 
 interface Measured extends Round {
   cost: CpuCost | undefined;
@@ -71,7 +70,7 @@ export async function interleave(meter: CpuMeter, rounds: number, sides: Side[])
 }
 
 async function measureRound(meter: CpuMeter, side: Side): Promise<Measured> {
-  await sleep(restMs);
+  await meter.waitForCalm(calmCores, patienceMs);
   const before = meter.read();
   const round = await side.round();
   return { ...round, cost: cpuBetween(before, meter.read()) };

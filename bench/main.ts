@@ -45,13 +45,16 @@ const patienceMs = 60_000;
 const chosen = chosenItems(process.argv.slice(2));
 const cleanup = new Cleanup();
 let interrupted = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    interrupted = true;
-    cleanup.interrupt();
-    setTimeout(() => process.exit(1), patienceMs);
-  });
-}
+const interrupt = () => {
+  interrupted = true;
+  cleanup.interrupt();
+  setTimeout(() => process.exit(1), patienceMs);
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+process.on('uncaughtException', (error) => {
+  console.error(error);
+  interrupt();
+});
 // Children are followed in the background: this is what keeps us here until the end.
 setInterval(() => {}, 60_000);
 const [load = 0] = loadavg();

@@ -8,6 +8,7 @@ import { findTemporalProgram } from '../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../local/temporal-server.ts';
 import { migrate } from '../src/platform/database.ts';
 import { readLocalSettings } from '../src/platform/env.ts';
+import { parseId } from '../src/platform/ids.ts';
 import { openProductDatabase } from '../src/services.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
@@ -35,14 +36,16 @@ export interface Stand {
 
 const databasePoolSize = 20;
 
+/** Limits are counted all the same. */
+const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
+
 async function prepareDatabase(url: string): Promise<{ organizationId: string; key: string }> {
   const database = await openProductDatabase(url, 2);
   try {
     await migrate(database);
-    const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise' });
+    const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise', ...unlimited });
     const { key } = await createKey(database, { organizationId: id, environment: 'test' });
-    const { rows } = await database.pool.query<{ id: string }>('select id from organization');
-    return { organizationId: rows[0]!.id, key };
+    return { organizationId: parseId('organization', id)!, key };
   } finally {
     await database.close();
   }
@@ -84,6 +87,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       PUBLIC_URL: 'http://127.0.0.1:3000',
       HOST: '127.0.0.1',
       PORT: '0',
+      METRICS_PORT: '0',
       LOG_LEVEL: 'warn',
     },
     logFile: file('product.log'),
