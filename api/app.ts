@@ -9,7 +9,9 @@ import { type Envelope, e1, e2 } from './envelopes.ts';
 import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
 import { observe } from './middleware/observe.ts';
 import { requestIds } from './middleware/request-ids.ts';
+import { securityHeaders } from './middleware/security-headers.ts';
 import { openApiDocument } from './openapi.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { creditRoutes } from './routes/v1/credits.ts';
 import { healthRoutes } from './routes/v1/health.ts';
@@ -30,6 +32,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   const app = new OpenAPIHono<ApiEnv>();
   const { env } = services;
   app.use(requestIds(services.log));
+  app.use(securityHeaders);
   app.use(observe(services.operations.metrics));
   app.use(findClientAddress(new TrustedProxies(env.TRUSTED_PROXIES)));
   if (env.BROAD_RATE_MAX !== undefined) {
@@ -59,6 +62,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   app.route('/v1', v1);
   app.route('/api', operationRoutes(services, build));
   app.route('/api', vitalRoutes(services));
+  app.route('/', docsRoutes());
 
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
   app.openAPIRegistry.registerComponent('securitySchemes', 'apiKey', {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
 import type { ErrorCode } from '../src/platform/errors.ts';
 import { errorStatus } from './error-status.ts';
+import { onEveryAnswer } from './middleware/security-headers.ts';
 
 const notHttp = 'The request is not valid HTTP.';
 
@@ -19,6 +20,7 @@ function answerTo(code: ErrorCode, message: string): { headers: Record<string, s
   const requestId = randomUUID();
   return {
     headers: {
+      ...onEveryAnswer,
       'content-type': 'application/json',
       'x-request-id': requestId,
       'x-correlation-id': randomUUID(),
