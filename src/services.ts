@@ -9,6 +9,7 @@ import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
 import { type Operations, openOperations } from './operations/operations.ts';
 import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
+import { Sealer } from './platform/crypto.ts';
 import { type Database, openDatabase } from './platform/database.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
 import type { Env } from './platform/env.ts';
@@ -61,6 +62,8 @@ export interface Services {
   log: Log;
   database: Database;
   temporal: TemporalClient;
+  /** Of secrets at rest. */
+  sealer: Sealer;
   authenticator: Authenticator;
   /** Of organizations, per environment. */
   limiter: RateLimiter;
@@ -122,6 +125,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     log,
     database,
     temporal,
+    sealer: new Sealer(env.SEALING_KEYS),
     authenticator: new Authenticator(database, keyCache, background),
     limiter: redis ?? new MemoryRateLimiter(),
     refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),

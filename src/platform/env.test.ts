@@ -32,6 +32,12 @@ describe('readEnv', () => {
       expect(message).toContain(`${name}: is not set`);
   });
 
+  test('refuses a ring of keys that names one twice', () => {
+    const key = Buffer.alloc(32).toString('base64');
+    expect(readEnv({ ...usable, SEALING_KEYS: `k2:${key},k1:${key}` }).SEALING_KEYS).toBeDefined();
+    expect(messageOf({ ...usable, SEALING_KEYS: `k1:${key},k1:${key}` })).toMatch(/SEALING_KEYS: names a key twice/);
+  });
+
   test('refuses fail points in production', () => {
     const secrets = {
       SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,

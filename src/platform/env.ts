@@ -9,7 +9,11 @@ const sealingKeys = z
   .regex(
     /^[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=(,[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=)*$/,
     'expected id:base64-of-32-bytes[,…]',
-  );
+  )
+  .refine((ring) => {
+    const ids = ring.split(',').map((key) => key.split(':')[0]);
+    return new Set(ids).size === ids.length;
+  }, 'names a key twice');
 
 const secret = z.string().min(32, 'expected at least 32 characters');
 /** Issued by others, sent in a header. */
