@@ -1,9 +1,9 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
+import { AddressRanges } from '../src/platform/address-ranges.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
-import { TrustedProxies } from './client-address.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import { type Envelope, e1, e2 } from './envelopes.ts';
 import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
@@ -34,7 +34,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   app.use(requestIds(services.log));
   app.use(securityHeaders);
   app.use(observe(services.operations.metrics));
-  app.use(findClientAddress(new TrustedProxies(env.TRUSTED_PROXIES)));
+  app.use(findClientAddress(new AddressRanges(env.TRUSTED_PROXIES)));
   if (env.BROAD_RATE_MAX !== undefined) {
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));

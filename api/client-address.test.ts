@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { clientAddress, limitedRange, TrustedProxies } from './client-address.ts';
+import { AddressRanges } from '../src/platform/address-ranges.ts';
+import { clientAddress, limitedRange } from './client-address.ts';
 
-const trusted = new TrustedProxies(['127.0.0.0/8', '10.0.0.0/8', '::1', 'fc00::/7']);
+const trusted = new AddressRanges(['127.0.0.0/8', '10.0.0.0/8', '::1', 'fc00::/7']);
 const addressOf = (peer: string, headers: Record<string, string> = {}) =>
   clientAddress(peer, (name) => headers[name], trusted);
 

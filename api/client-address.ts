@@ -1,24 +1,5 @@
-import { BlockList, isIP } from 'node:net';
-
-/** Who may speak for others in forwarded-address headers. */
-export class TrustedProxies {
-  readonly #list = new BlockList();
-
-  /** @param ranges addresses and CIDR ranges, already checked */
-  constructor(ranges: readonly string[]) {
-    for (const range of ranges) {
-      const [address, bits] = range.split('/') as [string, string?];
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-      if (bits === undefined) this.#list.addAddress(address, family);
-      else this.#list.addSubnet(address, Number(bits), family);
-    }
-  }
-
-  has(address: string): boolean {
-    const family = isIP(address);
-    return family !== 0 && this.#list.check(address, family === 6 ? 'ipv6' : 'ipv4');
-  }
-}
+import { isIP } from 'node:net';
+import type { AddressRanges } from '../src/platform/address-ranges.ts';
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
@@ -36,11 +17,12 @@ function canonical(text: string): string | undefined {
  * The address a request is from. Headers count only where the peer is a trusted proxy, and are read from the right: the
  * first address that no trusted proxy has is the client's, whatever it wrote to the left of it.
  * @param header reads a request header by its name
+ * @param trusted who may speak for others
  */
 export function clientAddress(
   peer: string | undefined,
   header: (name: string) => string | undefined,
-  trusted: TrustedProxies,
+  trusted: AddressRanges,
 ): string {
   let address = canonical(peer ?? '') ?? 'unknown';
   if (!trusted.has(address)) return address;

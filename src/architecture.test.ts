@@ -123,5 +123,9 @@ describe('the house', () => {
       ({ path, text }) => !allowed(path) && /\bfetch\(/.test(text.replaceAll('app.fetch', '')),
     );
     expect(found.map(({ path }) => path)).toEqual([]);
+    const withUndici = product.filter(({ imports }) => imports.some(({ target }) => target === 'undici'));
+    expect(withUndici.filter(({ path }) => !path.startsWith('src/platform/egress')).map(({ path }) => path)).toEqual(
+      [],
+    );
   });
 });

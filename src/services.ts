@@ -11,6 +11,8 @@ import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
 import { Sealer } from './platform/crypto.ts';
 import { type Database, openDatabase } from './platform/database.ts';
+import { Egress } from './platform/egress.ts';
+import { egressRules } from './platform/egress-destination.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
 import type { Env } from './platform/env.ts';
 import { forgetOldClaims } from './platform/idempotency.ts';
@@ -64,6 +66,8 @@ export interface Services {
   temporal: TemporalClient;
   /** Of secrets at rest. */
   sealer: Sealer;
+  /** The way to addresses that callers choose. */
+  egress: Egress;
   authenticator: Authenticator;
   /** Of organizations, per environment. */
   limiter: RateLimiter;
@@ -104,6 +108,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     taskQueuePrefix: env.TEMPORAL_TASK_QUEUE_PREFIX,
     eagerStart: options.eagerStart,
   });
+  const egress = new Egress(egressRules(env));
   const background = new Background(log);
   const waiters = new RunWaiters();
   const notifications = new Notifications(env.DATABASE_URL, log);
@@ -126,6 +131,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     database,
     temporal,
     sealer: new Sealer(env.SEALING_KEYS),
+    egress,
     authenticator: new Authenticator(database, keyCache, background),
     limiter: redis ?? new MemoryRateLimiter(),
     refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),
@@ -150,6 +156,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
       await background.settled();
       await requests.stop();
       await operations.close();
+      await egress.close();
       redis?.stop();
       await notifications.stop();
       await database.close();

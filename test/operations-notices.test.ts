@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { createRoute, z } from '@hono/zod-openapi';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { TrustedProxies } from '../api/client-address.ts';
 import { e1 } from '../api/envelopes.ts';
 import { requireKey } from '../api/middleware/authenticate.ts';
 import { findClientAddress } from '../api/middleware/client-address.ts';
@@ -15,6 +14,7 @@ import { requestIds } from '../api/middleware/request-ids.ts';
 import { surface } from '../api/surface.ts';
 import { announceDeprecations } from '../src/operations/deprecations.ts';
 import { noticeExpiringKeys } from '../src/operations/key-expiry.ts';
+import { AddressRanges } from '../src/platform/address-ranges.ts';
 import { readEnv } from '../src/platform/env.ts';
 import { openLog } from '../src/platform/log.ts';
 import { type Mailer, openMailer } from '../src/platform/mail.ts';
@@ -158,7 +158,7 @@ describe('a route that will go', () => {
     const services = await openServices(env, log, { connection: Connection.lazy(), eagerStart: false });
     await services.start();
     const app = surface({ envelope: e1, dialects: false });
-    app.use(requestIds(log), findClientAddress(new TrustedProxies([])));
+    app.use(requestIds(log), findClientAddress(new AddressRanges([])));
     const old = createRoute({
       method: 'get',
       path: '/api/v1/old/{id}',

@@ -1,14 +1,15 @@
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { createMiddleware } from 'hono/factory';
+import type { AddressRanges } from '../../src/platform/address-ranges.ts';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
-import { clientAddress, limitedRange, type TrustedProxies } from '../client-address.ts';
+import { clientAddress, limitedRange } from '../client-address.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
 
 /** Where the request came in; a request that never was on a socket came from nowhere. */
 const peerOf = (c: ApiContext): string | undefined => (c.env ? getConnInfo(c).remote.address : undefined);
 
 /** Finds out which address a request is from. */
-export const findClientAddress = (trusted: TrustedProxies) =>
+export const findClientAddress = (trusted: AddressRanges) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     c.set(
       'clientAddress',

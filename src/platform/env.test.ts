@@ -38,7 +38,7 @@ describe('readEnv', () => {
     expect(messageOf({ ...usable, SEALING_KEYS: `k1:${key},k1:${key}` })).toMatch(/SEALING_KEYS: names a key twice/);
   });
 
-  test('refuses fail points in production', () => {
+  test('refuses fail points and opened addresses in production', () => {
     const secrets = {
       SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
       URL_SIGNING_KEY: 'u'.repeat(32),
@@ -48,6 +48,11 @@ describe('readEnv', () => {
     expect(messageOf({ ...usable, ...secrets, NODE_ENV: 'production', FAIL_POINT: 'run.committed' })).toMatch(
       /FAIL_POINT/,
     );
+    expect(messageOf({ ...usable, ...secrets, NODE_ENV: 'production', EGRESS_ALLOW_CIDRS: '10.0.0.0/8' })).toMatch(
+      /EGRESS_ALLOW_CIDRS: not in production/,
+    );
+    expect(messageOf({ ...usable, EGRESS_PORTS: '443,0' })).toMatch(/EGRESS_PORTS: expected ports/);
+    expect(readEnv({ ...usable, EGRESS_PORTS: '443, 8443' }).EGRESS_PORTS).toEqual([443, 8443]);
   });
 });
 

@@ -33,6 +33,7 @@ const isRange = (text: string): boolean => {
   const width = isIP(address) === 6 ? 128 : 32;
   return isIP(address) !== 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= width));
 };
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535;
 const addressRanges = z
   .string()
   .refine((text) => split(text).every(isRange), 'expected addresses or CIDR ranges separated by commas')
@@ -75,6 +76,13 @@ export const envSchema = z.object({
   BROAD_RATE_MAX: z.coerce.number().int().min(1).optional(),
   BROAD_RATE_WINDOW_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
   BROAD_RATE_BYPASS: list.prefault('/api/health,/api/ready,/api/admin/health'),
+  EGRESS_PORTS: z
+    .string()
+    .refine((text) => split(text).every(isPort), 'expected ports separated by commas')
+    .transform((text) => split(text).map(Number))
+    .optional(),
+  EGRESS_ALLOW_CIDRS: addressRanges.optional(),
+  EGRESS_DENY_CIDRS: addressRanges.optional(),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')
@@ -110,7 +118,7 @@ export const localSchema = z.object({
 
 /** What production does not start without, and a strict look at health asks for anywhere. */
 export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
-const refusedInProduction = ['FAIL_POINT'] as const;
+const refusedInProduction = ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS'] as const;
 
 /** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */
 export class EnvError extends Error {
