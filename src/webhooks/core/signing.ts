@@ -1,0 +1,70 @@
+/** One attempt, as it is signed. */
+export interface SignedAttempt {
+  /** `evt_…`: stays the same on every attempt and replay, for receivers to recognize. */
+  eventId: string;
+  eventType: string;
+  /** `dlv_…` */
+  deliveryId: string;
+  /** The request's body, exactly as it is sent. */
+  body: string;
+  /** Of this attempt, ms since the epoch: receivers refuse what is older than five minutes. */
+  sentAt: number;
+}
+
+/** The three families say the same second. */
+function timesOf(sentAt: number): { seconds: string; iso: string } {
+  const seconds = Math.floor(sentAt / 1_000);
+  return { seconds: String(seconds), iso: new Date(seconds * 1_000).toISOString() };
+}
+
+/** What each family signs. */
+export interface SigningInputs {
+  a: string;
+  b: string;
+  standard: string;
+}
+
+export function signingInputs({ eventId, body, sentAt }: SignedAttempt): SigningInputs {
+  const { seconds, iso } = timesOf(sentAt);
+  return { a: `${iso}.${body}`, b: body, standard: `${eventId}.${seconds}.${body}` };
+}
+
+/** HMAC-SHA256 of the three inputs under one secret: two in hexadecimal, the last one in base64. */
+export type Signatures = Record<keyof SigningInputs, string>;
+
+export const defaultBrand = 'Service';
+/** Words that can stand in the names of family A. `Webhook` is family B's. */
+export const isBrand = (word: string): boolean => /^[A-Za-z][A-Za-z0-9]{0,31}$/.test(word) && !/^webhook$/i.test(word);
+
+/**
+ * The headers of an attempt: families A (`X-<brand>-…`), B (`X-Webhook-…`) and Standard Webhooks.
+ * @param previous under the secret before a rotation, for as long as that one is good
+ */
+export function signatureHeaders(
+  { eventId, eventType, deliveryId, sentAt }: SignedAttempt,
+  brand: string,
+  current: Signatures,
+  previous?: Signatures,
+): Record<string, string> {
+  const { seconds, iso } = timesOf(sentAt);
+  const standard = [current, previous].flatMap((signatures) => (signatures ? [`v1,${signatures.standard}`] : []));
+  return {
+    [`X-${brand}-Signature`]: `sha256=${current.a}`,
+    ...(previous && { [`X-${brand}-Signature-Previous`]: `sha256=${previous.a}` }),
+    [`X-${brand}-Timestamp`]: iso,
+    [`X-${brand}-Delivery`]: deliveryId,
+    [`X-${brand}-Event`]: eventType,
+    [`X-${brand}-Idempotency-Key`]: eventId,
+    'X-Webhook-Signature': `sha256=${current.b}`,
+    ...(previous && { 'X-Webhook-Signature-Previous': `sha256=${previous.b}` }),
+    'X-Webhook-Timestamp': seconds,
+    'X-Webhook-ID': eventId,
+    'webhook-id': eventId,
+    'webhook-timestamp': seconds,
+    'webhook-signature': standard.join(' '),
+  };
+}
+
+/** Whether a header is of these families, so that nobody can choose it. */
+export const isSignatureHeader = (name: string, brand: string): boolean =>
+  ['x-webhook-', 'webhook-', `x-${brand.toLowerCase()}-`].some((prefix) => name.toLowerCase().startsWith(prefix));
