@@ -10,6 +10,7 @@ import { findClientAddress, limitBroadly } from './middleware/client-address.ts'
 import { observe } from './middleware/observe.ts';
 import { requestIds } from './middleware/request-ids.ts';
 import { securityHeaders } from './middleware/security-headers.ts';
+import { traceRequests } from './middleware/trace.ts';
 import { openApiDocument } from './openapi.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -32,6 +33,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   const app = new OpenAPIHono<ApiEnv>();
   const { env } = services;
   app.use(requestIds(services.log));
+  if (services.tracing) app.use(traceRequests(services.tracing));
   app.use(securityHeaders);
   app.use(observe(services.operations.metrics));
   app.use(findClientAddress(new AddressRanges(env.TRUSTED_PROXIES)));

@@ -1,13 +1,16 @@
 import { matchedRoutes } from 'hono/route';
 import type { ApiContext } from './surface.ts';
 
+/** What stands for a route where there is none. */
+export const unmatched = 'unmatched';
+
 const templates = new Map<string, string>();
 
 /** The route of a request as the document writes it, `/api/v1/workflows/{id}`; `unmatched` where there is none. */
 export function routeTemplate(c: ApiContext): string {
   // A middleware matches every method; what is registered for one is the route.
   const path = matchedRoutes(c).findLast(({ method }) => method !== 'ALL')?.path;
-  if (path === undefined) return 'unmatched';
+  if (path === undefined) return unmatched;
   let template = templates.get(path);
   if (template === undefined) {
     template = path.replaceAll(/:(\w+)/g, '{$1}');

@@ -19,8 +19,11 @@ import { forgetOldClaims } from './platform/idempotency.ts';
 import type { Log } from './platform/log.ts';
 import { Notifications } from './platform/notifications.ts';
 import { type DrainReport, drainOutbox, type OutboxHandlers } from './platform/outbox.ts';
+import { watchStatements } from './platform/sql.ts';
+import { type Tracing, traceStatements } from './platform/telemetry.ts';
 import { openProviders } from './providers/live.ts';
 import type { ProviderRegistry } from './providers/registry.ts';
+import { tracedProviders } from './providers/traced.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
 import { AddressLimiter } from './tenancy/address-limiter.ts';
@@ -85,6 +88,8 @@ export interface Services {
   background: Background;
   /** Aborted when the process begins to drain: requests that wait are answered with what is known. */
   draining: AbortController;
+  /** Where the environment names a collector. */
+  tracing: Tracing | undefined;
   /** Opens what cannot wait for its first use. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -96,17 +101,22 @@ export interface ServiceOptions {
   eagerStart: boolean;
   runPolicy?: RunPolicy;
   providers?: ProviderRegistry;
+  tracing?: Tracing | undefined;
 }
 
 /** Builds everything from the environment: the one place that does. Nothing is connected before `start`. */
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
-  const providers = options.providers ?? openProviders(env, log);
+  const { tracing } = options;
+  const untraced = options.providers ?? openProviders(env, log);
+  const providers = tracing ? tracedProviders(untraced, tracing) : untraced;
+  if (tracing) watchStatements(traceStatements(tracing));
   const database = await openProductDatabase(env.DATABASE_URL, env.DATABASE_POOL_SIZE);
   const temporal = new TemporalClient({
     connection: options.connection,
     namespace: env.TEMPORAL_NAMESPACE,
     taskQueuePrefix: env.TEMPORAL_TASK_QUEUE_PREFIX,
     eagerStart: options.eagerStart,
+    tracing,
   });
   const egress = new Egress(egressRules(env));
   const background = new Background(log);
@@ -142,6 +152,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     runPolicy,
     background,
     draining: new AbortController(),
+    tracing,
     drain: () => drainOutbox(database, handlers),
     async sweep() {
       while ((await expireReservations(database, sweepBatch)) === sweepBatch);

@@ -1,7 +1,10 @@
 import { NativeConnection } from '@temporalio/worker';
+import packageJson from '../package.json' with { type: 'json' };
 import { EnvError, readEnv, secretsOf } from '../src/platform/env.ts';
 import { armFailPoint } from '../src/platform/fail-points.ts';
 import { openLog } from '../src/platform/log.ts';
+import { openTracing } from '../src/platform/open-tracing.ts';
+import type { Tracing } from '../src/platform/telemetry.ts';
 import { openServices } from '../src/services.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import { isRoleName, roleNames, startRoles } from './roles.ts';
@@ -27,12 +30,19 @@ function environment() {
 }
 
 const env = environment();
-const log = openLog(env.LOG_LEVEL, names.join('+'), { secrets: secretsOf(env) });
+const secrets = secretsOf(env);
+let tracing: Tracing | undefined;
+const traced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
+const log = openLog(env.LOG_LEVEL, names.join('+'), {
+  secrets,
+  ...(traced && { alsoTell: () => tracing?.current() ?? {} }),
+});
+tracing = await openTracing(env, { process: names.join('+'), version: packageJson.version, secrets, log });
 armFailPoint(env.FAIL_POINT);
 const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
 const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
-const services = await openServices(env, log, { connection, eagerStart: names.includes('runs') });
+const services = await openServices(env, log, { connection, eagerStart: names.includes('runs'), tracing });
 await services.start();
 const roles = await startRoles(names, services, connection);
 const metricsServer = await startMetricsServer({ env, log, metrics: services.operations.metrics, temporalPort });
@@ -53,6 +63,7 @@ async function stop(reason: string, exitCode: number): Promise<void> {
   await metricsServer?.stop();
   await services.close();
   await connection.close();
+  await tracing?.close();
   log.info('stopped');
   process.exit(exitCode);
 }

@@ -8,6 +8,7 @@ import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
 import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
 import type { RunningRole } from './running-role.ts';
 import { ensureSchedules } from './schedules.ts';
+import { traceActivities, traceSinks } from './trace-work.ts';
 
 /** At least the starts that arrive together plus the pollers: an eager start that finds no slot is overtaken. */
 const workflowTaskSlots = 100;
@@ -17,7 +18,7 @@ const sweepEveryMs = 60_000;
 
 /** Runs steps of runs, drains the outbox, and finishes what earlier versions of the workflow code began. */
 export async function startRunsWorker(services: Services, connection: NativeConnection): Promise<RunningRole> {
-  const { env, log, temporal } = services;
+  const { env, log, temporal, tracing } = services;
   const stopping = new AbortController();
   const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
   const version = ({ version: buildId }: Bundle) => ({
@@ -32,6 +33,8 @@ export async function startRunsWorker(services: Services, connection: NativeConn
       taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, 'runs'),
       workflowBundle: { codePath: of.path },
       activities,
+      sinks: traceSinks(tracing),
+      ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
       maxConcurrentWorkflowTaskExecutions: workflowTaskSlots,
       maxCachedWorkflows: cachedWorkflows,
       maxHeartbeatThrottleInterval: '1 second',

@@ -5,6 +5,7 @@ import { bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions, Runtime, W
 import { scheduledWorkflows, workflowTypes } from '../src/temporal/contracts.ts';
 import { runningServers } from '../test/servers.ts';
 import { prepareBundle } from '../workers/bundle.ts';
+import { traceSinks } from '../workers/trace-work.ts';
 
 // Recorded by test/histories/record.ts. They stand for runs that are in flight when this code takes over.
 const folder = new URL('../test/histories/', import.meta.url);
@@ -16,7 +17,7 @@ const logger = new DefaultLogger('ERROR');
 
 function replay(workflowBundle: ReplayWorkerOptions['workflowBundle'], { type, scenario }: (typeof histories)[number]) {
   const history = JSON.parse(readFileSync(new URL(`${type}/${scenario}.json`, folder), 'utf8'));
-  return Worker.runReplayHistory({ workflowBundle: workflowBundle! }, history);
+  return Worker.runReplayHistory({ workflowBundle: workflowBundle!, sinks: traceSinks(undefined) }, history);
 }
 
 beforeAll(() => {

@@ -1,11 +1,9 @@
 import { createMiddleware } from 'hono/factory';
 import { requestMessage } from '../../src/platform/log-destination.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
+import { isProbe } from '../probes.ts';
 import { routeTemplate } from '../route-template.ts';
 import type { ApiEnv } from '../surface.ts';
-
-/** What load balancers ask all day is worth a line to nobody. */
-const probes = ['/api/health', '/api/ready'];
 
 /** Counts every request and writes one line of log about it, when its answer begins. */
 export const observe = (metrics: Metrics) =>
@@ -22,6 +20,6 @@ export const observe = (metrics: Metrics) =>
       ...{ method, route, status, ms: Math.round(ms * 10) / 10 },
       ...(caller && { organizationId: caller.organizationId, environment: caller.environment, keyId: caller.keyId }),
     };
-    if (probes.includes(route) && status < 400) c.get('log').debug(line, requestMessage);
+    if (isProbe(route) && status < 400) c.get('log').debug(line, requestMessage);
     else c.get('log').info(line, requestMessage);
   });

@@ -20,6 +20,12 @@ const secret = z.string().min(32, 'expected at least 32 characters');
 const foreignKey = z.string().regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces');
 const port = z.coerce.number().int().min(0).max(65535);
 const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
+const httpUrl = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'expected http:// or https://');
+
+/** As OpenTelemetry writes headers; values are percent-encoded. */
+const headers = z.string().regex(/^[^=,\s]+=[^,]+(,[^=,\s]+=[^,]+)*$/, 'expected name=value[,…]');
 
 const split = (text: string) =>
   text
@@ -96,6 +102,10 @@ export const envSchema = z.object({
   GOOGLE_BASE_URL: url.optional(),
   MODEL_ALIASES: z.string().optional(),
   MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_SERVICE_NAME: z.string().min(1).default('atelier'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   FAIL_POINT: z.string().optional(),
 });
@@ -216,8 +226,12 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
 }
 
 /** Values that must never be written anywhere. */
-export const secretsOf = ({ SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET }: Env): string[] =>
-  [...(SEALING_KEYS?.split(',') ?? []), URL_SIGNING_KEY, CRON_SECRET].filter((value) => value !== undefined);
+export const secretsOf = (env: Env): string[] => {
+  const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;
+  const headerValues = split(OTEL_EXPORTER_OTLP_HEADERS ?? '').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const secrets = [...(SEALING_KEYS?.split(',') ?? []), URL_SIGNING_KEY, CRON_SECRET, ...headerValues];
+  return secrets.filter((value) => value !== undefined);
+};
 
 /** How mail leaves. */
 export interface MailSettings {

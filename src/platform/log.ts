@@ -9,6 +9,8 @@ export interface LogOptions {
   secrets?: readonly string[];
   /** Standard output unless given. */
   destination?: DestinationStream;
+  /** Asked at each line for what else it is to say. */
+  alsoTell?: () => object;
 }
 
 /** What an error says of itself; what a library hung onto it may be anybody's data. */
@@ -21,12 +23,13 @@ function describeError(error: unknown): unknown {
 /**
  * JSON lines on standard output. Keys, secrets and addresses are taken out of every line, and a line has a limit.
  */
-export function openLog(level: string, process: string, { secrets = [], destination }: LogOptions = {}): Log {
+export function openLog(level: string, process: string, { secrets = [], destination, alsoTell }: LogOptions = {}): Log {
   const options = {
     level,
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describeError, error: describeError },
+    ...(alsoTell && { mixin: alsoTell }),
     hooks: { streamWrite: redactorOf(secrets) },
   };
   return pino(options, destination ?? standardOutputLog());

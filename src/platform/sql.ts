@@ -22,9 +22,21 @@ export interface Sql {
 // The entity manager sets its pool up to hand it times as texts; a statement's row has dates.
 const { types } = pg;
 
+/** Sees each named statement from when it is asked until it is answered. */
+export type StatementWatch = <T>(name: string, ask: () => Promise<T>) => Promise<T>;
+
+let watch: StatementWatch | undefined;
+
+/** Watches every named statement of this process from now on. */
+export function watchStatements(by: StatementWatch): void {
+  watch = by;
+}
+
 export function sqlOn(executor: Pool | ClientBase): Sql {
-  const rows = async <Row extends QueryResultRow>({ name, text }: Statement<Row>, values: unknown[] = []) =>
+  const ask = async <Row extends QueryResultRow>({ name, text }: Statement<Row>, values: unknown[]) =>
     (await executor.query<Row>({ name, text, values, types })).rows;
+  const rows = <Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []) =>
+    watch ? watch(of.name, () => ask(of, values)) : ask(of, values);
   return {
     rows,
     async one(of, values) {

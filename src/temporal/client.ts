@@ -5,6 +5,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Tracing } from '../platform/telemetry.ts';
 import {
   type ExecuteRunArgs,
   type PurgeAutomationArgs,
@@ -16,6 +17,7 @@ import {
   type Workflows,
   workflowTypes,
 } from './contracts.ts';
+import { traceStarts } from './trace-starts.ts';
 
 const organizationKey = defineSearchAttributeKey(searchAttributes.organization, SearchAttributeType.KEYWORD);
 const resourceKey = defineSearchAttributeKey(searchAttributes.resource, SearchAttributeType.KEYWORD);
@@ -27,6 +29,7 @@ export interface TemporalSettings {
   taskQueuePrefix: string;
   /** True where the same process also polls the queue: the first task then comes with the answer to the start. */
   eagerStart: boolean;
+  tracing?: Tracing | undefined;
 }
 
 /** Which organization's turn a task is, and how large its share. */
@@ -44,7 +47,9 @@ export class TemporalClient {
 
   constructor(settings: TemporalSettings) {
     this.#settings = settings;
-    this.client = new Client({ connection: settings.connection, namespace: settings.namespace });
+    const { connection, namespace, tracing } = settings;
+    const interceptors = tracing && { workflow: [traceStarts(tracing)] };
+    this.client = new Client({ connection, namespace, ...(interceptors && { interceptors }) });
   }
 
   /** Which version answers. @throws Error when none does in time */

@@ -75,3 +75,11 @@ export const failureTypes = {
   /** A run that ended as failed, so that an operator finds it among the failed workflows. */
   runFailed: 'RunFailed',
 } as const;
+
+/** Carries a W3C traceparent, under the name that Temporal's own OpenTelemetry interceptors use. */
+export const traceHeader = '_tracer-data';
+
+/** What a traced workflow tells its worker. The header comes as it was given. */
+export type TraceSinks = {
+  traces: { workflowEnded(header: unknown, failure: string | undefined): void };
+};

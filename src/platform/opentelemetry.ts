@@ -1,0 +1,172 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Attributes,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { parseKeyPairsIntoRecord, parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Log } from './log.ts';
+import { redactorOf } from './redact.ts';
+import { failureClass, type OpenSpan, type SpanAttributes, type Tracing, type TracingSettings } from './telemetry.ts';
+
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+  internal: SpanKind.INTERNAL,
+};
+
+const exportEveryMs = 1_000;
+const exportLimitMs = 5_000;
+const closeLimitMs = 2_000;
+/** While the collector is away spans wait here; then new ones are dropped. */
+const mostWaiting = 8_192;
+const longestText = 256;
+const complainEveryMs = 60_000;
+
+/** A collector that is away is found so at every try; one line a minute is enough. */
+function complaints(log: Log): (facts: object) => void {
+  let silentUntil = 0;
+  return (facts) => {
+    if (Date.now() < silentUntil) return;
+    silentUntil = Date.now() + complainEveryMs;
+    log.warn(facts, 'traces are lost');
+  };
+}
+
+/** Random, except where a span's children knew its id before it was told. */
+class SpanIds extends RandomIdGenerator {
+  next: string | undefined;
+
+  override generateSpanId(): string {
+    const id = this.next ?? super.generateSpanId();
+    this.next = undefined;
+    return id;
+  }
+}
+
+function openProvider(settings: TracingSettings, idGenerator: SpanIds): TracerProvider {
+  const exporter = new OTLPTraceExporter({
+    url: `${settings.endpoint.replace(/\/+$/, '')}/v1/traces`,
+    headers: parseKeyPairsIntoRecord(settings.headers),
+    timeoutMillis: exportLimitMs,
+  });
+  const about = {
+    'service.name': settings.serviceName,
+    'service.version': settings.version,
+    'atelier.process': settings.process,
+  };
+  return new TracerProvider({
+    idGenerator,
+    resource: defaultResource().merge(resourceFromAttributes(about)),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
+    spanLimits: { attributeValueLengthLimit: longestText },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter,
+        maxQueueSize: mostWaiting,
+        scheduledDelayMillis: exportEveryMs,
+        exportTimeoutMillis: 2 * exportLimitMs,
+      }),
+    ],
+  });
+}
+
+/**
+ * Tracing over OpenTelemetry's SDK. It is not registered for the whole process: libraries that find a provider there
+ * tell it what they please, prompts among it.
+ */
+export function startTracing(settings: TracingSettings): Tracing {
+  const complain = complaints(settings.log);
+  setGlobalErrorHandler((error) => complain(error instanceof Error ? { err: error } : { problem: String(error) }));
+  const warn = (problem: string) => complain({ problem });
+  const quiet = () => {};
+  diag.setLogger({ error: warn, warn, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.WARN);
+
+  const ids = new SpanIds();
+  const provider = openProvider(settings, ids);
+  const tracer = provider.getTracer('atelier', settings.version);
+  const active = new AsyncLocalStorage<Span>();
+  const redact = redactorOf(settings.secrets);
+
+  // What callers may name, models and correlation ids, can be anything.
+  const clean = (attributes: SpanAttributes = {}): Attributes =>
+    Object.fromEntries(
+      Object.entries(attributes).map(([name, value]) => [name, typeof value === 'string' ? redact(value) : value]),
+    );
+
+  const fail = (span: Span, failure: string) => {
+    span.setAttribute('error.type', failure);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  };
+
+  const opened = (span: Span): OpenSpan => {
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    return {
+      traceparent: traceFlags & TraceFlags.SAMPLED ? `00-${traceId}-${spanId}-01` : undefined,
+      rename: (name) => span.updateName(name),
+      set: (attributes) => span.setAttributes(clean(attributes)),
+      fail: (failure) => fail(span, failure),
+    };
+  };
+
+  const contextOf = (parent: string | undefined) => {
+    if (parent === undefined) {
+      const around = active.getStore();
+      return around ? trace.setSpan(ROOT_CONTEXT, around) : ROOT_CONTEXT;
+    }
+    const told = parseTraceParent(parent);
+    return told ? trace.setSpanContext(ROOT_CONTEXT, { ...told, isRemote: true }) : ROOT_CONTEXT;
+  };
+
+  return {
+    async inSpan(name, { kind = 'internal', attributes, parent }, work) {
+      const options = { kind: kinds[kind], attributes: clean(attributes) };
+      const span = tracer.startSpan(name, options, contextOf(parent));
+      try {
+        return await active.run(span, work, opened(span));
+      } catch (error) {
+        fail(span, failureClass(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    ended(name, { kind = 'internal', attributes, parent, spanId, startedAt, failure }) {
+      ids.next = spanId;
+      const options = {
+        kind: kinds[kind],
+        attributes: clean(attributes),
+        startTime: Math.min(startedAt.getTime(), Date.now()),
+      };
+      const span = tracer.startSpan(name, options, contextOf(parent));
+      if (failure !== undefined) fail(span, failure);
+      span.end();
+    },
+    current() {
+      const context = active.getStore()?.spanContext();
+      return context && { traceId: context.traceId, spanId: context.spanId };
+    },
+    async close() {
+      // A collector that hangs is not waited for.
+      await Promise.race([provider.shutdown().catch(complain), sleep(closeLimitMs)]);
+    },
+  };
+}
