@@ -15,6 +15,7 @@ import pg from 'pg';
 import { parseId } from '../../src/platform/ids.ts';
 import { taskQueueName } from '../../src/temporal/client.ts';
 import { purgeWorkflowId, runWorkflowId, scheduledWorkflows } from '../../src/temporal/contracts.ts';
+import type { ApiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
 import { startProduct } from '../product.ts';
@@ -52,12 +53,13 @@ async function record(): Promise<void> {
     writeFileSync(fileOf(name), `${JSON.stringify(anonymize(JSON.parse(history)), null, 1)}\n`);
     console.log(`recorded ${name}`);
   };
-  const create = async (...prompts: string[]): Promise<string> => {
+  const createOn = async (on: ApiClient, prompts: string[]): Promise<string> => {
     const steps = prompts.map((prompt, index) => ({ id: `step${index + 1}`, type: 'prompt', prompt }));
-    return (await api.post('/api/v1/workflows', { name: 'Recorded', steps })).body.data.id;
+    return (await on.post('/api/v1/workflows', { name: 'Recorded', steps })).body.data.id;
   };
-  const execute = async (id: string): Promise<string> => {
-    const { body } = await api.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: true });
+  const create = (...prompts: string[]) => createOn(api, prompts);
+  const execute = async (id: string, on = api): Promise<string> => {
+    const { body } = await on.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: true });
     return parseId('run', body.data.runId)!;
   };
   const called = (runId: string) =>
@@ -73,6 +75,12 @@ async function record(): Promise<void> {
   );
   await keep('executeRun/retried-step', runWorkflowId(await execute(await create('sandbox:overloaded'))));
   await keep('executeRun/failed-step', runWorkflowId(await execute(await create('One', 'sandbox:fail', 'Three'))));
+
+  // The trace that a start carries goes on to the activities.
+  const traced = await startProduct({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
+  const inTrace = await createOn(traced.api, ['One', 'sandbox:slow=0.2 Two', 'sandbox:fail']);
+  await keep('executeRun/traced', runWorkflowId(await execute(inTrace, traced.api)));
+  await traced.close();
 
   // The database fails all tries of an instant step, and comes back before the call that takes time gives up.
   const afterFailure = await execute(await create('sandbox:slow=1 One', 'Two'));
