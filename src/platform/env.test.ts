@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { EnvError, envSchema, localSchema, readEnv } from './env.ts';
+import { EnvError, envSchema, localSchema, readEnv, secretsOf } from './env.ts';
 
 const usable = { DATABASE_URL: 'postgresql://localhost/atelier', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
 const messageOf = (variables: Record<string, string>) => {
@@ -54,6 +54,17 @@ describe('readEnv', () => {
     expect(messageOf({ ...usable, EGRESS_PORTS: '443,0' })).toMatch(/EGRESS_PORTS: expected ports/);
     expect(readEnv({ ...usable, EGRESS_PORTS: '443, 8443' }).EGRESS_PORTS).toEqual([443, 8443]);
   });
+});
+
+test('headers of a collector are written as OpenTelemetry has them, and their values are secrets', () => {
+  const of = (headers: string) => ({ ...usable, OTEL_EXPORTER_OTLP_HEADERS: headers });
+  expect(secretsOf(readEnv(of('x-key=first-value,authorization=Bearer%20second')))).toEqual([
+    'first-value',
+    'Bearer%20second',
+  ]);
+  for (const wrong of ['x-key', 'x-key=', '=value', 'a=b,,c=d']) {
+    expect(messageOf(of(wrong))).toMatch('OTEL_EXPORTER_OTLP_HEADERS: expected name=value[,…]');
+  }
 });
 
 test('.env.example lists every variable and no other', () => {
