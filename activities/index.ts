@@ -1,16 +1,23 @@
+import type { TerminalStatus } from '../src/automation/core/run-status.ts';
 import type { Services } from '../src/services.ts';
+import { createEarlierRunActivities } from './earlier-runs.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createPurgeActivities } from './purge.ts';
 import { createRunActivities } from './runs.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
-export const createActivities = (services: Services) => ({
-  ...createRunActivities(services.database, {
+export function createActivities(services: Services) {
+  const runServices = {
     ...services,
-    countRunEnd: (status) => services.operations.metrics.runEnded(status),
-  }),
-  ...createHousekeepingActivities(services),
-  ...createPurgeActivities(services.database, services.temporal),
-});
+    countRunEnd: (status: TerminalStatus) => services.operations.metrics.runEnded(status),
+  };
+  const runs = createRunActivities(services.database, runServices, services.runPolicy);
+  return {
+    ...runs,
+    ...createEarlierRunActivities(runs),
+    ...createHousekeepingActivities(services),
+    ...createPurgeActivities(services.database, services.temporal),
+  };
+}
 
 export type Activities = ReturnType<typeof createActivities>;

@@ -1,49 +1,66 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import {
-  completeRun,
-  performStep,
-  type RunRef,
-  type RunServices,
-  type StepOutcome,
-  type StepRef,
-} from '../src/automation/perform-step.ts';
+import type { RunProgress, RunRef, RunServices } from '../src/automation/advance-run.ts';
+import { type CallRef, callStep, failRun } from '../src/automation/call-step.ts';
+import { cancelRunRow } from '../src/automation/cancel-run.ts';
+import { walkSteps } from '../src/automation/walk-steps.ts';
 import type { Database } from '../src/platform/database.ts';
+import { databaseFailure } from '../src/platform/database-errors.ts';
 import { Scope } from '../src/platform/scope.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
-import { failureTypes, type WorkContext } from '../src/temporal/contracts.ts';
+import { failureTypes, type RunPolicy, type WorkContext } from '../src/temporal/contracts.ts';
 
 /** Cancellation reaches an activity with its heartbeats, so this is also how soon a cancelled call is aborted. */
 const heartbeatMs = 1_000;
 
+/** How often something is tried that fails and that no waiting is known to help. */
+const unexpectedAttempts = 3;
+
 export const scopeOf = (database: Database, { organizationId, environment, correlationId }: WorkContext) =>
   new Scope(database, { organizationId, environment }, correlationId);
 
-export const createRunActivities = (database: Database, services: RunServices) => ({
-  /** Performs the step if its model answers at once; says so and does nothing otherwise. */
-  performInstantStep(ref: StepRef & WorkContext): Promise<StepOutcome> {
-    return performStep(services, scopeOf(database, ref), ref);
+/** A provider's failure as Temporal understands it: tried again no sooner than the provider wishes, within reason. */
+function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
+  const { retryAfterMs } = failure;
+  return ApplicationFailure.create({
+    message: failure.message,
+    type: failureTypes.providerUnavailable,
+    ...(retryAfterMs !== undefined && { nextRetryDelay: Math.min(retryAfterMs, modelCall.maximumRetryAfterMs) }),
+  });
+}
+
+export const createRunActivities = (database: Database, services: RunServices, policy: RunPolicy) => ({
+  /** Performs what answers at once. A run that always fails unexpectedly is ended, so that it does not go on for ever. */
+  async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
+    const scope = scopeOf(database, ref);
+    try {
+      return await walkSteps(services, scope, ref);
+    } catch (error) {
+      const { isLocal, attempt } = Context.current().info;
+      const mayPass = databaseFailure(error)?.code === 'service_unavailable';
+      if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
+      services.log.error({ err: error, runId: ref.runId }, 'a run is ended because it cannot go on');
+      return failRun(services, scope, ref);
+    }
   },
 
   /** Performs the step, however long its model takes. Fails retryably while the provider may answer later. */
-  async performStep(ref: StepRef & WorkContext): Promise<StepOutcome> {
+  async callStep(ref: CallRef & WorkContext): Promise<RunProgress> {
     const context = Context.current();
     const heartbeat = setInterval(() => context.heartbeat(), heartbeatMs);
     try {
-      return await performStep(services, scopeOf(database, ref), ref, { signal: context.cancellationSignal });
+      return await callStep(services, scopeOf(database, ref), ref, context.cancellationSignal);
     } catch (failure) {
-      if (!(failure instanceof ProviderFailure)) throw failure;
-      throw ApplicationFailure.create({
-        message: failure.message,
-        type: failureTypes.providerUnavailable,
-        ...(failure.retryAfterMs !== undefined && { nextRetryDelay: failure.retryAfterMs }),
-      });
+      throw failure instanceof ProviderFailure ? retryable(failure, policy) : failure;
     } finally {
       clearInterval(heartbeat);
     }
   },
 
-  /** Completes a run that has no steps. */
-  completeRun(ref: RunRef & WorkContext): Promise<void> {
-    return completeRun(services, scopeOf(database, ref), ref);
+  /** Records that the run was cancelled, unless it has ended. */
+  async recordCancelled(ref: RunRef & WorkContext): Promise<void> {
+    if (await cancelRunRow(scopeOf(database, ref), ref.runId)) {
+      services.waiters.settle(ref.runId);
+      services.countRunEnd('cancelled');
+    }
   },
 });

@@ -16,6 +16,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { creditRoutes } from './routes/v1/credits.ts';
 import { healthRoutes } from './routes/v1/health.ts';
+import { runControlRoutes } from './routes/v1/run-control.ts';
 import { runRoutes } from './routes/v1/runs.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
@@ -57,6 +58,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   const v1 = surface(v1Surface);
   v1.route('/', workflowRoutes(services));
   v1.route('/', runRoutes(services));
+  v1.route('/', runControlRoutes(services));
   v1.route('/', healthRoutes(services));
   v1.route('/', creditRoutes(services));
   v1.route('/', usageRoutes(services));

@@ -1,8 +1,8 @@
 import type { ConnectionLike } from '@temporalio/client';
 import { Automation, Definition, Run, RunStep } from './automation/entities.ts';
+import { launchOwedRun } from './automation/launch-run.ts';
 import { launchPurge } from './automation/purge.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
-import { launchOwedRun } from './automation/start-run.ts';
 import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
 import { expireReservations } from './credits/expiry.ts';
 import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
@@ -130,6 +130,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
   const handlers: OutboxHandlers = {
     'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),
+    'run.cancel': (_, runId) => temporal.cancelRun(runId),
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
   };
   // True where processes share nothing.

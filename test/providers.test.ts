@@ -5,6 +5,7 @@ import { type LiveAdapter, liveAdapters } from './fakes/live-adapters.ts';
 import type { FakeProvider } from './fakes/wire-server.ts';
 import { makeWorkflow } from './make-workflow.ts';
 import { startProduct } from './product.ts';
+import { until } from './until.ts';
 
 /** Runs of live keys, with the providers' wire formats on loopback: the product's own processes, the real SDKs. */
 
@@ -79,6 +80,97 @@ describe('a run of a live key', () => {
       expect(seen).not.toContain(origin);
     }
   });
+});
+
+describe('a step with fallbacks', () => {
+  const openai = { provider: 'OPENAI', model: 'gpt-4.1' };
+  const google = { provider: 'GOOGLE', model: 'gemini-3.8-flash' };
+  const overloaded = { fail: anthropicError(529, 'overloaded_error', 'Overloaded') };
+
+  async function runStep(more: object) {
+    const steps = [{ id: 'say', type: 'prompt', model: 'claude-haiku-5-5', ...more }];
+    const { id } = await makeWorkflow(live, { steps });
+    const answer = await live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
+    const runId = answer.body.data?.runId ?? answer.body.error.details.runId;
+    return { answer, run: (await live.get(`/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data };
+  }
+
+  test('asks the next model when one is overloaded, and says who answered', async () => {
+    fakeOf('ANTHROPIC').next(overloaded);
+    fakeOf('OPENAI').next({ fail: { status: 500, body: { error: { message: 'no', type: 'server_error' } } } });
+    const { answer, run: done } = await runStep({ fallback: [openai, google] });
+    expect(answer.status).toBe(200);
+    expect(done.stepResults).toMatchObject([{ ...google, attempts: 1, status: 'completed' }]);
+    expect(['ANTHROPIC', 'OPENAI', 'GOOGLE'].map((name) => fakeOf(name).journal.length)).toEqual([1, 1, 1]);
+  });
+
+  test('does not when the request itself is at fault', async () => {
+    fakeOf('ANTHROPIC').next({ fail: anthropicError(400, 'invalid_request_error', 'messages: wrong') });
+    const { answer, run: failed } = await runStep({ fallback: [openai] });
+    expect(answer).toMatchObject({ status: 500, body: { error: { code: 'ai_provider_error' } } });
+    expect(failed.error).toMatchObject({ stepId: 'say', code: 'service_unavailable' });
+    expect(fakeOf('OPENAI').journal).toEqual([]);
+  });
+
+  test('starts again from the first when all of them fail, as often as the step says', async () => {
+    fakeOf('ANTHROPIC').next(overloaded, overloaded);
+    const busy = {
+      fail: { status: 429, body: { error: { message: 'busy', type: 'rate_limit', code: 'rate_limit' } } },
+    };
+    fakeOf('OPENAI').next(busy, busy);
+    const { run: failed } = await runStep({ fallback: [openai], retry: { maxAttempts: 2 } });
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'service_unavailable' } });
+    expect(failed.stepResults[0].attempts).toBe(2);
+    expect([fakeOf('ANTHROPIC'), fakeOf('OPENAI')].map(({ journal }) => journal.length)).toEqual([2, 2]);
+  });
+});
+
+describe('a step with an outputSchema', () => {
+  const outputSchema = {
+    type: 'object',
+    properties: { age: { type: 'integer', minimum: 18 } },
+    required: ['age'],
+    additionalProperties: false,
+  };
+  const steps = [{ id: 'who', type: 'prompt', prompt: 'How old?', model: 'claude-haiku-5-5', outputSchema }];
+  const execute = async () => {
+    const { id } = await makeWorkflow(live, { steps });
+    return live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
+  };
+
+  test('has its answer mended once', async () => {
+    const fake = fakeOf('ANTHROPIC');
+    fake.next(
+      { say: { text: '{"age": 7}', inputTokens: 10, outputTokens: 5 } },
+      { say: { text: '{"age": 70}', inputTokens: 20, outputTokens: 5 } },
+    );
+    const answer = await execute();
+    expect(answer).toMatchObject({ status: 200, body: { data: { output: '{"age":70}', tokensUsed: 40 } } });
+    expect(JSON.stringify(fake.journal[1]!.body.messages)).toMatch(/age must be >= 18/);
+  });
+
+  test('fails when it is wrong again', async () => {
+    fakeOf('ANTHROPIC').next({ say: { text: 'seven' } }, { say: { text: '{"age": 7}' } });
+    const answer = await execute();
+    expect(answer).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } });
+    const run = await live.get(`/v1/runs/${answer.body.error.details.runId}`, { 'x-api-variant': 'B' });
+    expect(run.body.data.error).toMatchObject({ stepId: 'who', code: 'output_schema_mismatch' });
+    expect(run.body.data.stepResults[0].tokensUsed).toBeGreaterThan(0);
+    expect(fakeOf('ANTHROPIC').journal).toHaveLength(2);
+  });
+});
+
+const inA = { 'x-api-variant': 'A' };
+
+test('cancelling a run ends its call, down to the socket', async () => {
+  const fake = fakeOf('ANTHROPIC');
+  fake.next('silence');
+  const { id } = await makeWorkflow(live, { steps: [{ id: 'say', type: 'prompt', model: 'claude-haiku-5-5' }] });
+  const { runId } = (await live.post(`/v1/workflows/${id}/execute`, { input: 'x', async: true }, inA)).body.data;
+  await until('the provider is asked', async () => fake.journal.length === 1);
+  await live.post(`/v1/runs/${runId}/cancel`);
+  await until('the call is ended', async () => fake.journal[0]!.end?.by === 'client');
+  expect((await live.get(`/v1/runs/${runId}`)).body.data.status).toBe('CANCELLED');
 });
 
 test('a test key reaches nobody', async () => {

@@ -231,7 +231,7 @@ describe('what may run', () => {
     const live = apiClient(product.process.api, product.tenant.liveKey);
     const { id } = await makeWorkflow(live, {
       aiProvider: 'GOOGLE',
-      steps: [{ ...prompt('a', 'x'), provider: 'OPENAI' }, prompt('b', 'y')],
+      steps: [{ ...prompt('a', 'x'), provider: 'OPENAI', model: 'gpt-4.1' }, prompt('b', 'y')],
     });
     const answer = await live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
     expect(answer).toMatchObject({ status: 503, body: { success: false, error: { code: 'provider_not_configured' } } });

@@ -139,6 +139,8 @@ describe('creating', () => {
   });
 
   const step = { id: 'a', type: 'prompt' };
+
+  const transform = { id: 't', type: 'transform', expression: '1' };
   test.each<[string, object, string]>([
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
@@ -155,8 +157,21 @@ describe('creating', () => {
     ['a step id with a dot', { steps: [{ ...step, id: 'a.b' }] }, 'steps.0.id'],
     ['a step without type', { steps: [step, { id: 'b' }] }, 'steps.1.type'],
     ['an unknown step type', { steps: [{ ...step, type: 'shell' }] }, 'steps.0.type'],
-    ['a condition', { steps: [{ ...step, type: 'condition', prompt: 'true' }] }, 'steps.0.type'],
-    ['a transform', { steps: [{ ...step, type: 'transform', prompt: '1' }] }, 'steps.0.type'],
+    ['a condition without expression', { steps: [{ id: 'c', type: 'condition' }] }, 'steps.0.expression'],
+    ['a transform that cannot be read', { steps: [step, { ...transform, expression: '1 +' }] }, 'steps.1.expression'],
+    ['a transform in its prompt', { steps: [{ id: 't', type: 'transform', prompt: 'inptu' }] }, 'steps.0.prompt'],
+    ['a condition that is a number', { steps: [{ ...transform, type: 'condition' }] }, 'steps.0.expression'],
+    ['a regular expression', { steps: [{ ...transform, expression: 'input.matches("a")' }] }, 'steps.0.expression'],
+    ['a jump back', { steps: [step, { id: 'c', type: 'condition', expression: 'true', then: 'a' }] }, 'steps.1.then'],
+    ['a jump nowhere', { steps: [{ id: 'c', type: 'condition', expression: 'true', else: 'b' }] }, 'steps.0.else'],
+    ['a schema that is none', { steps: [{ ...step, outputSchema: { type: 'objekt' } }] }, 'steps.0.outputSchema'],
+    ['a schema elsewhere', { steps: [{ ...step, outputSchema: { $ref: 'https://a.b/c' } }] }, 'steps.0.outputSchema'],
+    ['no attempts at all', { steps: [{ ...step, retry: { maxAttempts: 0 } }] }, 'steps.0.retry.maxAttempts'],
+    [
+      'a fallback without model',
+      { steps: [{ ...step, fallback: [{ provider: 'GOOGLE' }] }] },
+      'steps.0.fallback.0.model',
+    ],
     ['two steps of one id', { steps: [step, { ...step, id: 'b' }, step] }, 'steps.2.id'],
     ['101 steps', { steps: Array.from({ length: 101 }, (_, n) => ({ ...step, id: `s${n}` })) }, 'steps'],
     ['a prompt that is no text', { steps: [{ ...step, prompt: 5 }] }, 'steps.0.prompt'],

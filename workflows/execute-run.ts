@@ -1,15 +1,15 @@
 import {
   ApplicationFailure,
+  CancellationScope,
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { nextStep } from '../src/automation/core/steps.ts';
 import { type ExecuteRunArgs, failureTypes, type RunPolicy } from '../src/temporal/contracts.ts';
 
-/** Our own database, and models that answer at once: inside the worker, without a task of their own. */
+/** Our own database, and what answers at once: inside the worker, without a task of its own. */
 const local = proxyLocalActivities<Activities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
@@ -31,36 +31,39 @@ const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: Run
   });
 
 /**
- * An instant try that keeps failing, with the database away for example, goes the way of the calls that take time. What
- * a local activity throws is the failure itself or its time limit, without an ActivityFailure around it.
+ * What keeps failing inside the worker, with the database away for example, goes the way of the calls that take time.
+ * A local activity throws the failure itself or its time limit, without an ActivityFailure around it.
  */
-async function orDecline<Outcome>(tried: Promise<Outcome>): Promise<Outcome | 'not_instant'> {
+async function orElse<Outcome>(tried: Promise<Outcome>, otherwise: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await tried;
   } catch (failure) {
     if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
-    return 'not_instant';
+    return otherwise();
   }
 }
 
 /**
- * One run: its steps in order, each recorded by the activity that performed it. A run that fails fails this workflow
- * too, so that an operator finds it among the failed ones.
+ * One run. Which step comes next is decided where the outputs are, by the activities that perform and record the steps;
+ * this says who performs them: the worker itself while they answer at once, an activity with heartbeats when they call
+ * out. A run that fails fails this workflow too, so that an operator finds it among the failed ones.
  */
-export async function executeRun({ stepIds, instant, policy, ...context }: ExecuteRunArgs): Promise<void> {
+export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
   const { maximumAttempts: maxAttempts } = policy.modelCall.retry;
-  if (stepIds.length === 0) return called.completeRun({ ...context, position: 0 });
-  for (let finished = 0; ; finished++) {
-    const next = nextStep(stepIds.length, finished);
-    if (next.kind === 'finish') return;
-    const { position, last } = next;
-    const ref = { ...context, position, last, maxAttempts };
-    let outcome = instant ? await orDecline(local.performInstantStep(ref)) : 'not_instant';
-    if (outcome === 'not_instant') outcome = await called.performStep(ref);
-    if (outcome === 'gone') return;
-    if (outcome === 'failed') {
-      throw ApplicationFailure.nonRetryable(`Step ${stepIds[position]} failed.`, failureTypes.runFailed);
+  const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
+  const call = (position: number) => called.callStep({ ...context, position, maxAttempts });
+  try {
+    let progress = begin.kind === 'walk' ? await walk() : await call(begin.position);
+    while (progress.kind === 'walk' || progress.kind === 'call') {
+      progress = progress.kind === 'walk' ? await walk() : await call(progress.position);
     }
+    if (progress.kind === 'ended' && progress.status === 'failed') {
+      throw ApplicationFailure.nonRetryable(`Step ${progress.stepId} failed.`, failureTypes.runFailed);
+    }
+  } catch (failure) {
+    // Most often the run is recorded as cancelled already; not when an operator cancelled this workflow by itself.
+    if (isCancellation(failure)) await CancellationScope.nonCancellable(() => called.recordCancelled(context));
+    throw failure;
   }
 }

@@ -21,7 +21,10 @@ export interface Execution {
 }
 
 /** The run as `execute` knows it once it stops waiting: its end, or that it goes on. */
-export type ExecutedRun = Pick<RunDetail, 'id' | 'automationId' | 'status' | 'output' | 'tokensUsed' | 'durationMs'>;
+export type ExecutedRun = Pick<
+  RunDetail,
+  'id' | 'automationId' | 'status' | 'output' | 'outputsApart' | 'resultApart' | 'tokensUsed' | 'durationMs'
+>;
 
 /** One variant of the published interface: how it reads and how it answers. Pure functions, no requests. */
 export interface Dialect {

@@ -1,11 +1,11 @@
 import type { AutomationSummary, Page } from '../../src/automation/automations.ts';
 import type { RunStatus } from '../../src/automation/core/run-status.ts';
-import type { Step } from '../../src/automation/core/steps.ts';
 import { asText } from '../../src/automation/core/template.ts';
 import type { RunSummary } from '../../src/automation/runs.ts';
 import { parseId } from '../../src/platform/ids.ts';
 import { e1 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
+import { shownOutput } from './outputs.ts';
 
 const statusWords = {
   queued: 'PENDING',
@@ -31,7 +31,7 @@ const runSummary = (run: RunSummary) => ({
   id: run.id,
   status: status(run.status),
   input: { input: run.input, variables: run.variables },
-  output: run.output,
+  output: shownOutput(run, run.id),
   error: run.error?.message ?? null,
   tokensUsed: run.tokensUsed,
   durationMs: run.durationMs,
@@ -44,8 +44,6 @@ const pagination = ({ items, total, limit, offset }: Page<unknown>) => ({
   offset,
   hasMore: offset + items.length < total,
 });
-
-const step = (of: Step) => ({ ...of });
 
 /** The formal contract of the v1 workflow API: uuids, upper-case statuses, a pagination object. */
 export const variantA: Dialect = {
@@ -64,7 +62,7 @@ export const variantA: Dialect = {
     ...summary(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.map(step),
+    steps: workflow.steps,
     config: workflow.config,
   }),
   workflowChange: (workflow) => ({

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../src/platform/errors.ts';
 import { parseId, prefixed } from '../../src/platform/ids.ts';
 import { e1, e3 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
+import { outputReference, shownOutput } from './outputs.ts';
 
 const ownCodes: Partial<Record<ErrorCode, string>> = {
   not_found: 'RESOURCE_NOT_FOUND',
@@ -48,12 +49,12 @@ const runSummary = (run: RunSummary) => ({
     failedAt: finishedAt(run, 'failed'),
     cancelledAt: finishedAt(run, 'cancelled'),
     duration: run.durationMs,
-    output: run.output,
+    output: shownOutput(run, prefixed('run', run.id)),
     error: run.error,
   }),
 });
 
-const stepResult = (result: RunDetail['stepResults'][number]) => ({
+const stepResult = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   stepId: result.stepId,
   name: result.name ?? result.stepId,
   status: result.status,
@@ -61,7 +62,7 @@ const stepResult = (result: RunDetail['stepResults'][number]) => ({
   warnings: result.warnings,
   ...known({
     duration: result.durationMs,
-    output: result.output,
+    output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
     provider: result.provider,
     model: result.model,
     tokensUsed: result.tokensUsed,
@@ -96,7 +97,7 @@ export const variantB: Dialect = {
     ...summary(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.map((step) => ({ ...step, type: step.type === 'prompt' ? 'ai_chat' : step.type })),
+    steps: workflow.steps.map((step) => (step.type === 'prompt' ? { ...step, type: 'ai_chat' as const } : step)),
     config: workflow.config,
     inputs: workflow.inputs,
     webhookUrl,
@@ -111,14 +112,14 @@ export const variantB: Dialect = {
   }),
   workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
   runList: (page) => ({ runs: page.items.map(runSummary), ...flat(page) }),
-  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult) }),
+  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult(prefixed('run', run.id))) }),
 
   executed: (run) => ({
     runId: prefixed('run', run.id),
     workflowId: prefixed('workflow', run.automationId),
     status: run.status,
     duration: run.durationMs,
-    output: run.output,
+    output: shownOutput(run, prefixed('run', run.id)),
   }),
   accepted: ({ runId, automationId }) => ({
     runId: prefixed('run', runId),

@@ -21,7 +21,9 @@ export type ExecuteBody = z.output<typeof executeSchema>;
 const statusA = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']);
 const statusB = z.enum(runStatuses);
 
-const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput');
+const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput', {
+  description: 'Outputs too large to be shown here stand as `{$ref, bytes}`: `GET $ref` answers them.',
+});
 
 const runErrorB = z
   .object({ stepId: z.string().optional(), message: z.string(), code: z.enum(runErrorCodes) })
@@ -104,6 +106,18 @@ const acceptedA = z.object({ runId: z.uuid(), status: z.literal('RUNNING') }).op
 const acceptedB = z
   .object({ runId: z.string(), workflowId: z.string(), status: z.literal('running'), message: z.string() })
   .openapi('AcceptedB');
+
+export const retrySchema = z
+  .object({
+    fromStep: z
+      .string()
+      .optional()
+      .openapi({ description: 'Id of the step to begin at. Absent: the first that did not complete.' }),
+  })
+  .openapi('Retry', { example: { fromStep: 'summarize' } });
+export type RetryBody = z.output<typeof retrySchema>;
+
+export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');
 
 export const acceptedSchema = z.union([acceptedA, acceptedB]);
 export const executedSchema = z.union([executedA, executedB, acceptedA, acceptedB]);

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { automationStates } from '../../src/automation/automations.ts';
 import { inputTypes } from '../../src/automation/core/inputs.ts';
 import { maxSteps, providers, stepIdPattern } from '../../src/automation/core/steps.ts';
+import { readStep } from '../read-step.ts';
 import { freeForm } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
 
@@ -18,26 +19,35 @@ const name = text(100)
 
 const modelName = text(200).refine((value) => value.trim() !== '', 'Expected the name of a model.');
 
-const pendingKinds = ['condition', 'transform'];
+const modelChoice = z.object({ provider: z.enum(providers), model: modelName });
+
+const stepFields = {
+  name: text(200).optional(),
+  prompt: z.string().optional().openapi({ description: 'Template with {{input}}, {{name}}, {{steps.<id>.output}}.' }),
+  expression: z.string().optional().openapi({
+    description: 'CEL over input, variables and steps.<id>.output, of conditions and transforms; else prompt holds it.',
+  }),
+  then: z.string().optional().openapi({ description: 'Of a condition that holds: a later step, or end.' }),
+  else: z.string().optional().openapi({ description: 'Of one that does not: a later step, or end (the default).' }),
+  provider: z.enum(providers).optional(),
+  model: modelName.optional(),
+  system: z.string().optional(),
+  temperature: z.number().min(0).max(1).optional(),
+  maxTokens: z.int().min(1).max(1_000_000).optional(),
+  outputSchema: freeForm.optional().openapi({ description: 'JSON Schema that the answer is held to.' }),
+  retry: z.object({ maxAttempts: z.int().min(1).max(20) }).optional(),
+  fallback: z.array(modelChoice).max(5).optional().openapi({ description: 'Asked in turn when a model fails.' }),
+};
 
 const stepInput = z
   .object({
     id: z
       .string()
       .regex(stepIdPattern, 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.'),
-    type: z
-      .enum(['prompt', 'ai_chat', 'condition', 'transform'])
-      .refine((type) => !pendingKinds.includes(type), 'Steps of this type cannot be run yet.'),
-    name: text(200).optional(),
-    prompt: z.string().optional().openapi({ description: 'Template with {{input}}, {{name}}, {{steps.<id>.output}}.' }),
-    provider: z.enum(providers).optional(),
-    model: modelName.optional(),
-    system: z.string().optional(),
-    temperature: z.number().min(0).max(1).optional(),
-    maxTokens: z.int().min(1).max(1_000_000).optional(),
+    type: z.enum(['prompt', 'ai_chat', 'condition', 'transform']),
+    ...stepFields,
   })
-  // Only the published kinds that run are stored; `ai_chat` is the other dialect's word for `prompt`.
-  .transform(({ type: _, ...step }) => ({ ...step, type: 'prompt' as const }))
+  .transform(readStep)
   .openapi('WorkflowStepInput');
 
 const inputDefinition = z
@@ -96,8 +106,8 @@ const stateB = { status: z.enum(automationStates) };
 const summaryA = z.object({ ...common, ...stateA }).openapi('WorkflowA');
 const summaryB = z.object({ ...common, ...stateB }).openapi('WorkflowB');
 
-const stepView = <Type extends string>(type: Type) =>
-  z.looseObject({ id: z.string(), type: z.literal(type), prompt: z.string().optional(), name: z.string().optional() });
+const stepView = <Type extends string>(prompt: Type) =>
+  z.object({ ...stepFields, id: z.string(), type: z.enum([prompt, 'condition', 'transform']) });
 
 const definition = { aiModel: z.string(), aiProvider: z.enum(providers), config: freeForm };
 const detailA = z

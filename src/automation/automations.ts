@@ -9,6 +9,7 @@ import { statement } from '../platform/sql.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { findStepProblems, type Provider, type Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
+import { findContentProblems } from './step-contents.ts';
 
 export const automationStates = ['active', 'draft', 'archived'] as const;
 export type AutomationState = (typeof automationStates)[number];
@@ -66,7 +67,10 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
 
 function check({ steps = [], inputs = [] }: AutomationChange): void {
   const problems = [
-    ...findStepProblems(steps).map(({ path, message }) => ({ path: `steps.${path}`, message })),
+    ...[...findStepProblems(steps), ...findContentProblems(steps)].map(({ path, message }) => ({
+      path: `steps.${path}`,
+      message,
+    })),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];
   if (problems.length > 0) throw invalid(problems);

@@ -66,11 +66,20 @@ export const Run = defineEntity({
     status: p.string().length(10),
     input: p.json<unknown>().nullable(),
     variables: p.json<Record<string, unknown>>(),
+    /** Without the outputs that are kept apart. */
     output: p.json<{ result: unknown; steps: Record<string, unknown> }>().nullable(),
+    /** Bytes of the outputs that only their steps' rows hold, by step id. */
+    outputsApart: p.json<Record<string, number>>().nullable(),
+    /** The step whose output is the result. */
+    resultStep: p.string().length(64).nullable(),
     error: p.json<RunError>().nullable(),
     tokensUsed: p.integer().nullable(),
     durationMs: p.integer().nullable(),
     currentStep: p.string().length(64).nullable(),
+    /** Where it begins; past 0 when it goes on where an earlier run failed. */
+    firstPosition: p.integer().default(0),
+    /** The run that this one retries. */
+    retryOf: p.uuid().nullable(),
     finishedSteps: p.integer(),
     totalSteps: p.integer(),
     correlationId: p.string().length(128),
@@ -100,6 +109,8 @@ export const RunStep = defineEntity({
     status: p.string().length(10),
     attempts: p.integer(),
     output: p.json<unknown>().nullable(),
+    /** Of the output as JSON. */
+    outputBytes: p.integer().nullable(),
     error: p.json<RunError>().nullable(),
     warnings: p.json<Warning[]>(),
     provider: p.string().length(20).nullable(),

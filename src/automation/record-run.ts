@@ -1,41 +1,18 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
-import type { RunError, RunStatus } from './core/run-status.ts';
-import type { Provider, Step } from './core/steps.ts';
+import type { RunError } from './core/run-status.ts';
+import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import type { RunOutput } from './runs.ts';
+import type { Storable } from './storable.ts';
 
-/** Everything that performing one step needs, and what is already known of it. */
-export interface StepWork {
-  status: RunStatus;
-  step: Step | null;
-  aiProvider: Provider;
-  aiModel: string;
-  input: unknown;
-  variables: Record<string, unknown>;
-  /** Outputs of the steps before this one. */
-  outputs: Record<string, unknown>;
-  /** This step's own row, when an earlier attempt left one. */
-  recorded: { status: string; attempts: number } | null;
-}
-
-const findStepWork = statement<StepWork>(
-  'run.step_work',
-  `select r.status, d.steps -> $4::int as step, d.ai_provider as "aiProvider", d.ai_model as "aiModel", r.input, r.variables,
-          coalesce((select jsonb_object_agg(p.step_id, p.output) from run_step p
-                     where p.run_id = r.id and p.position < $4 and p.status = 'completed'), '{}') as outputs,
-          (select jsonb_build_object('status', s.status, 'attempts', s.attempts) from run_step s
-            where s.run_id = r.id and s.position = $4) as recorded
-     from run r
-     join automation a on a.id = r.automation_id and a.deleted_at is null
-     join definition d on d.id = r.definition_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
-);
-
-/** Undefined when the run was deleted. A position past the last step gives the outputs of all of them. */
-export function loadStepWork(scope: Scope, runId: string, position: number): Promise<StepWork | undefined> {
-  return scope.one(findStepWork, runId, position);
+export interface StepFacts {
+  position: number;
+  step: Step;
+  /** What the step asked first; absent where it asks nobody. */
+  provider?: string;
+  model?: string;
+  startedAt: Date;
 }
 
 const beginStatement = statement<{ attempts: number }>(
@@ -52,113 +29,127 @@ const beginStatement = statement<{ attempts: number }>(
    returning attempts`,
 );
 
-export interface StepFacts {
-  runId: string;
-  position: number;
-  step: Step;
-  provider: string;
-  model: string;
-  startedAt: Date;
-}
-
 /**
  * Says that a step is being worked on, before a call that takes time.
  * @returns the number of this attempt, or undefined when the run or the step is over.
  */
-export async function beginStep(scope: Scope, facts: StepFacts): Promise<number | undefined> {
-  const { runId, position, step, provider, model, startedAt } = facts;
-  const row = await scope.one(beginStatement, runId, position, step.id, provider, model, startedAt, step.name ?? null);
+export async function beginStep(scope: Scope, runId: string, facts: StepFacts): Promise<number | undefined> {
+  const { position, step, provider, model, startedAt } = facts;
+  const name = step.name ?? null;
+  const row = await scope.one(beginStatement, runId, position, step.id, provider, model, startedAt, name);
   return row?.attempts;
 }
 
-/** How a step ended. */
-export type StepEnd =
-  | { status: 'completed'; output: unknown; tokensUsed: number; warnings: Warning[] }
-  | { status: 'failed'; error: RunError; warnings: Warning[] };
+/** How a step ended, or that it was passed over. */
+export type StepRecord = StepFacts & { warnings: Warning[]; finishedAt: Date } & (
+    | { status: 'completed'; output: Storable; tokensUsed?: number }
+    | { status: 'failed'; error: RunError; tokensUsed?: number }
+    | { status: 'skipped' }
+  );
 
-/** What the end of a step makes of its run; absent while there are steps to come. */
-export type RunEnd = { status: 'completed'; output: RunOutput } | { status: 'failed'; error: RunError } | undefined;
+/** What becomes of the run with its steps' records. */
+export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunError };
 
-// One statement, one transaction: the step, its run, the outbox entry that is done, and the word to whoever waits.
+/** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
+const inRow = { all: 256 * 1024, each: 2 * 1024 };
+
+// One statement, one transaction: the steps, their run, the outbox entry that is done, and the word to whoever waits.
 // A step that is already over changes nothing, so tokens are counted once however often this is repeated.
-const endStatement = statement<{ id: string }>(
-  'run.end_step',
-  `with step as (
-     insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output, error,
-                           warnings, provider, model, tokens_used, started_at, finished_at, duration_ms)
-     select r.id, $4::int, $1::uuid, $2::text, $5::text, $6::text, $7::text, 1, $8::jsonb, $9::jsonb, $10::jsonb,
-            $11::text, $12::text, $13::int, $14::timestamptz, $15::timestamptz, $16::int
-       from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running')
+const recordStatement = statement<{ id: string }>(
+  'run.record_steps',
+  `with given as (
+     select * from jsonb_to_recordset($4::jsonb) as step (position int, step_id text, name text, status text,
+       attempts int, output jsonb, output_bytes int, error jsonb, warnings jsonb, provider text, model text,
+       tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
+   recorded as (
+     insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
+                           output_bytes, error, warnings, provider, model, tokens_used, started_at, finished_at, duration_ms)
+     select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes, g.error,
+            g.warnings, g.provider, g.model, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
+       from run r cross join given g
+      where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running')
      on conflict (run_id, position) do update
-        set status = excluded.status, output = excluded.output, error = excluded.error, warnings = excluded.warnings,
-            provider = excluded.provider, model = excluded.model, tokens_used = excluded.tokens_used,
-            finished_at = excluded.finished_at,
+        set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
+            error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
+            tokens_used = excluded.tokens_used, finished_at = excluded.finished_at,
             duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
       where run_step.status = 'running'
-     returning run_id),
+     returning status, tokens_used),
+   totals as (
+     select count(*) as rows, count(*) filter (where status in ('completed', 'skipped')) as finished,
+            coalesce(sum(tokens_used), 0)::int as tokens from recorded),
+   outputs as (
+     select position, step_id, output, output_bytes, decides from given where status = 'completed' and $5 = 'completed'
+     union all
+     select s.position, s.step_id, s.output, coalesce(s.output_bytes, 0), s.position = any($9::int[]) from run_step s
+      where s.run_id = $3 and s.organization_id = $1 and s.environment = $2 and s.status = 'completed' and $5 = 'completed'
+        and s.position not in (select position from given)),
+   held as (
+     select *, output_bytes > ${inRow.each} and sum(output_bytes) over () > ${inRow.all} as apart from outputs),
+   result as (select step_id, output, apart from held where not decides order by position desc limit 1),
    moved as (
-     update run set status = $17::text, current_step = $5::text, started_at = coalesce(started_at, $14::timestamptz),
-            finished_steps = finished_steps + case when $7::text = 'completed' then 1 else 0 end,
-            tokens_used = coalesce(tokens_used, 0) + coalesce($13::int, 0),
-            output = $18::jsonb, error = $19::jsonb,
-            finished_at = case when $17::text = 'running' then null else $15::timestamptz end,
-            duration_ms = case when $17::text = 'running' then null
-              else round(extract(epoch from $15::timestamptz - coalesce(started_at, $14::timestamptz)) * 1000) end
-      where id in (select run_id from step) and status in ('queued', 'running')
-     returning id, status),
-   counted as (${countTokens('$13::int', 'moved')}),
+     update run set status = $5::text, started_at = coalesce(started_at, $7::timestamptz),
+            current_step = coalesce($8::text, current_step),
+            finished_steps = finished_steps + totals.finished, tokens_used = coalesce(tokens_used, 0) + totals.tokens,
+            output = case when $5 = 'completed' then jsonb_build_object(
+              'result', case when total_steps = 0 then coalesce(input, 'null')
+                             else coalesce((select case when not apart then output end from result), 'null') end,
+              'steps', (select coalesce(jsonb_object_agg(step_id, case when not apart then output end), '{}') from held)) end,
+            outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
+            result_step = (select step_id from result),
+            error = $6::jsonb,
+            finished_at = case when $5 <> 'running' then $10::timestamptz end,
+            duration_ms = case when $5 <> 'running'
+              then round(extract(epoch from $10::timestamptz - coalesce(started_at, $7::timestamptz)) * 1000) end
+       from totals
+      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
+        and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
+     returning id, status, totals.tokens as tokens),
+   counted as (${countTokens('tokens', 'moved')}),
    owed as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running'))
-   select id, case when $20::text is not null and status <> 'running' then pg_notify($20::text, id::text) end from moved`,
+   select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end from moved`,
 );
 
-const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
-
-/**
- * Records how a step ended and, with it, how its run did.
- * @param notify channel of another process that waits for the run; told in the same transaction
- * @returns false when the run or the step was already over, or is gone
- */
-export async function endStep(
-  scope: Scope,
-  facts: StepFacts,
-  end: StepEnd,
-  run: RunEnd,
-  notify: string | null,
-): Promise<boolean> {
-  const { runId, position, step, provider, model, startedAt } = facts;
-  const finishedAt = new Date();
-  const tokensUsed = end.status === 'completed' ? end.tokensUsed : null;
-  const row = await scope.one(
-    endStatement,
-    ...[runId, position, step.id, step.name ?? null, end.status],
-    ...[end.status === 'completed' ? json(end.output) : null, end.status === 'failed' ? json(end.error) : null],
-    ...[json(end.warnings), provider, model, tokensUsed],
-    ...[startedAt, finishedAt, finishedAt.getTime() - startedAt.getTime()],
-    ...[run?.status ?? 'running', run?.status === 'completed' ? json(run.output) : null],
-    ...[run?.status === 'failed' ? json(run.error) : null, notify],
-  );
-  return row !== undefined;
+function rowOf({ position, step, provider, model, startedAt, finishedAt, warnings, ...end }: StepRecord) {
+  return {
+    ...{ position, step_id: step.id, name: step.name, provider, model, warnings, status: end.status },
+    attempts: end.status === 'skipped' ? 0 : 1,
+    decides: step.type === 'condition',
+    started_at: startedAt,
+    finished_at: finishedAt,
+    duration_ms: finishedAt.getTime() - startedAt.getTime(),
+    ...(end.status === 'completed' && { output: end.output.value, output_bytes: end.output.bytes }),
+    ...(end.status === 'failed' && { error: end.error }),
+    ...(end.status !== 'skipped' && { tokens_used: end.tokensUsed }),
+  };
 }
 
-const finishStatement = statement<{ id: string }>(
-  'run.finish',
-  `with moved as (
-     update run set status = 'completed', output = $4::jsonb, finished_at = $5::timestamptz,
-            started_at = coalesce(started_at, $5::timestamptz), tokens_used = coalesce(tokens_used, 0),
-            duration_ms = round(extract(epoch from $5::timestamptz - coalesce(started_at, $5::timestamptz)) * 1000)
-      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
-     returning id),
-   owed as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved))
-   select id, case when $6::text is not null then pg_notify($6::text, id::text) end from moved`,
-);
+export interface RunRecord {
+  runId: string;
+  /** The pinned definition's steps. */
+  steps: readonly Step[];
+  /** In the order of their positions. */
+  records: readonly StepRecord[];
+  /** Absent while there are steps to come. */
+  end?: RunEnd | undefined;
+  /** Channel of another process that waits for the run; told in the same transaction. */
+  notify: string | null;
+}
 
-/** Completes a run apart from any step's recording. @returns false when it was over already, or is gone */
-export async function finishRun(
-  scope: Scope,
-  runId: string,
-  output: RunOutput,
-  notify: string | null,
-): Promise<boolean> {
-  return (await scope.one(finishStatement, runId, json(output), new Date(), notify)) !== undefined;
+/**
+ * Records how steps ended and, with them, how their run did.
+ * @returns false when the run or the steps were already over, or are gone
+ */
+export async function recordSteps(scope: Scope, { runId, steps, records, end, notify }: RunRecord): Promise<boolean> {
+  const now = new Date();
+  const deciding = steps.flatMap(({ type }, position) => (type === 'condition' ? [position] : []));
+  const performed = records.findLast(({ status }) => status !== 'skipped');
+  const row = await scope.one(
+    recordStatement,
+    ...[runId, JSON.stringify(records.map(rowOf)), end?.status ?? 'running'],
+    ...[end?.status === 'failed' ? JSON.stringify(end.error) : null, records[0]?.startedAt ?? now],
+    ...[performed?.step.id ?? null, deciding, performed?.finishedAt ?? now, notify],
+  );
+  return row !== undefined;
 }

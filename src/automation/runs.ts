@@ -1,4 +1,4 @@
-import { runNotFound, workflowNotFound } from '../platform/errors.ts';
+import { AppError, runNotFound, workflowNotFound } from '../platform/errors.ts';
 import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -7,13 +7,21 @@ import { progressOf, type RunError, type RunStatus, type StepStatus } from './co
 import type { Warning } from './core/template.ts';
 
 export interface RunOutput {
-  /** Output of the last step that ran. */
+  /** Output of the last step that ran and is no condition. */
   result: unknown;
   /** Output of each finished step by its id. */
   steps: Record<string, unknown>;
 }
 
-export interface RunSummary {
+/** Outputs that are too large to be shown with everything else: null stands in their place. */
+export interface OutputsApart {
+  /** Bytes of each as JSON, by step id; null when there are none. */
+  outputsApart: Record<string, number> | null;
+  /** The step whose output is the result, when that is among them and was not looked up. */
+  resultApart: string | null;
+}
+
+export interface RunSummary extends OutputsApart {
   id: string;
   automationId: string;
   automationName: string;
@@ -37,6 +45,8 @@ export interface StepResult {
   name: string | null;
   status: StepStatus;
   output: unknown;
+  /** Bytes of an output that is too large to be shown here: null stands in its place. */
+  outputApart: number | null;
   error: RunError | null;
   attempts: number;
   provider: string | null;
@@ -51,18 +61,24 @@ export type RunDetail = RunSummary & { stepResults: StepResult[] };
 type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
 
 const columns = `r.id, r.automation_id as "automationId", a.name as "automationName", r.status, r.input, r.variables,
-  r.output, r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
+  r.output, r.outputs_apart as "outputsApart",
+  case when r.outputs_apart ? r.result_step then r.result_step end as "resultApart", r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt"`;
 
 const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
   where r.organization_id = $1 and r.environment = $2`;
 
+/** Bytes of an output that may be shown with its step. */
+const shownBytes = 256 * 1024;
+const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
+
 const findDetail = statement<RunRow & { stepResults: StepResult[] }>(
   'run.detail',
   `select ${columns}, coalesce(
-     (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status, 'output', s.output,
-               'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
+     (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
+               'output', case when not ${isApart} then s.output end,
+               'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings) order by s.position)
         from run_step s where s.run_id = r.id), '[]') as "stepResults"
    ${live} and r.id = $3`,
@@ -73,12 +89,34 @@ const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }:
   progress: progressOf(row.status, finishedSteps, totalSteps),
 });
 
-/** `id` in either form. @throws AppError run_not_found */
+const findOutput = statement<{ output: unknown; found: boolean }>(
+  'run.output',
+  `select s.output, s.step_id is not null as found
+     from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+     left join run_step s on s.run_id = r.id and s.step_id = $4 and s.status = 'completed'
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
+);
+
+/**
+ * One step's output, whatever its size. `id` in either form.
+ * @throws AppError run_not_found, not_found when the step has no output
+ */
+export async function getOutput(scope: Scope, id: string, stepId: string): Promise<unknown> {
+  const uuid = parseId('run', id);
+  const row = uuid && (await scope.one(findOutput, uuid, stepId));
+  if (!row) throw runNotFound(id);
+  if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
+  return row.output;
+}
+
+/** With its result, whatever its size. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = parseId('run', id);
   const found = uuid && (await scope.one(findDetail, uuid));
   if (!found) throw runNotFound(id);
-  return withProgress(found);
+  const run = withProgress(found);
+  if (!run.output || run.resultApart === null) return run;
+  return { ...run, resultApart: null, output: { ...run.output, result: await getOutput(scope, id, run.resultApart) } };
 }
 
 const findStatus = statement<{ status: RunStatus }>('run.status', `select r.status ${live} and r.id = $3`);

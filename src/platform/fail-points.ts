@@ -1,5 +1,11 @@
 /** Places where a crash test kills the process: each stands at a commit boundary. */
-export type FailPoint = 'run.before-commit' | 'run.committed' | 'run.started' | 'step.called' | 'step.recorded';
+export type FailPoint =
+  | 'run.before-commit'
+  | 'run.committed'
+  | 'run.started'
+  | 'run.cancelled'
+  | 'step.called'
+  | 'step.recorded';
 
 let armed: string | undefined;
 

@@ -11,6 +11,8 @@ export interface ProviderRegistry {
    * @throws AppError provider_not_configured, with facts `{provider}`
    */
   textModel(environment: Environment, provider: string, model?: string): TextModel;
+  /** Whether any model of this environment answers at once: a step that asks none of them need not be tried first. */
+  mayBeInstant(environment: Environment): boolean;
 }
 
 /** `live` has an entry for each provider that the operator gave credentials for. */
@@ -19,6 +21,7 @@ export function providerRegistry(
   models: ModelList = listedModels,
 ): ProviderRegistry {
   return {
+    mayBeInstant: (environment) => environment === 'test',
     textModel(environment, asked, model) {
       if (environment === 'test') return sandboxTextModel;
       const provider = models.get(model ?? '')?.provider ?? asked;

@@ -29,7 +29,13 @@ export interface RetryProfile {
 
 /** Every duration of a run is a value, so that tests run a whole schedule in seconds. */
 export interface RunPolicy {
-  modelCall: { timeoutMs: number; heartbeatTimeoutMs: number; retry: RetryProfile };
+  modelCall: {
+    timeoutMs: number;
+    heartbeatTimeoutMs: number;
+    retry: RetryProfile;
+    /** The longest that a provider's Retry-After is waited for. */
+    maximumRetryAfterMs: number;
+  };
 }
 
 export const defaultRunPolicy: RunPolicy = {
@@ -37,6 +43,7 @@ export const defaultRunPolicy: RunPolicy = {
     timeoutMs: 600_000,
     heartbeatTimeoutMs: 10_000,
     retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
+    maximumRetryAfterMs: 300_000,
   },
 };
 
@@ -50,9 +57,8 @@ export interface WorkContext {
 /** References and small values alone: the definition, the input and the outputs stay in PostgreSQL. */
 export interface ExecuteRunArgs extends WorkContext {
   runId: string;
-  stepIds: string[];
-  /** Whether steps are first tried inside the worker, because their model may answer without leaving the process. */
-  instant: boolean;
+  /** How it begins: with whatever answers at once, or with a first step that is known to call out. */
+  begin: { kind: 'walk' } | { kind: 'call'; position: number };
   /** Notification channel of the process that waits for the end; null when nobody does. */
   waiter: string | null;
   policy: RunPolicy;

@@ -21,10 +21,10 @@ const refusal = (source: string, kind: 'condition' | 'transform' = 'transform') 
 
 describe('an expression', () => {
   test.each<[string, unknown]>([
-    ['steps.a.score > 0.8 && variables.name == "Ann"', true],
-    ['steps["my-step"]', 'done'],
-    ['steps.a.items.map(i, i * 2)', [2, 4]],
-    ['{"total": size(steps.a.items), "ok": true}', { total: 2, ok: true }],
+    ['steps.a.output.score > 0.8 && variables.name == "Ann"', true],
+    ['steps["my-step"].output', 'done'],
+    ['steps.a.output.items.map(i, i * 2)', [2, 4]],
+    ['{"total": size(steps.a.output.items), "ok": true}', { total: 2, ok: true }],
     ['variables.count + 1', 3],
     ['1 - variables.count', -1],
     ['steps.?missing.?output.orValue("none")', 'none'],
@@ -71,7 +71,18 @@ describe('an expression', () => {
   });
 
   test('whatever it is, gives JSON or a reason, and soon', () => {
-    const words = ['input', 'variables.name', 'steps.a.items', '1', '2.5', '"t"', 'true', 'null', '[1,2]', '{"k": 1}'];
+    const words = [
+      'input',
+      'variables.name',
+      'steps.a.output.items',
+      '1',
+      '2.5',
+      '"t"',
+      'true',
+      'null',
+      '[1,2]',
+      '{"k": 1}',
+    ];
     const operators = [
       ' + ',
       ' == ',

@@ -9,7 +9,7 @@ const maxLoopNesting = 2;
 /** Elements that one loop, and a loop within a loop, may go over. */
 const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
 /** Characters of a result. Loops over long texts could build one that no memory holds. */
-const maxResultLength = 2 * 1024 * 1024;
+const maxResultLength = 4 * 1024 * 1024;
 
 /** What is wrong with an expression or its evaluation, in words for whoever wrote it. */
 export class ExpressionError extends Error {
@@ -58,12 +58,35 @@ const hint = (source: string): string =>
   /steps\.[A-Za-z0-9_]+-/.test(source) ? ' A step whose id has a hyphen is written steps["my-step"].' : '';
 
 export interface Expression {
+  /** Ids of the steps whose outputs it looks at; `all` when that shows only as it runs. */
+  readonly steps: ReadonlySet<string> | 'all';
   /** @throws ExpressionError */
   evaluate(values: TemplateValues): unknown;
 }
 
+const memberAccess: ReadonlySet<string> = new Set(['.', '.?', '[]', '[?]']);
+
+/** Collects the ids of the steps that a node names. @returns false when `steps` is used in any other way */
+function collectSteps(node: unknown, found: Set<string>): boolean {
+  if (Array.isArray(node)) return node.every((one) => collectSteps(one, found));
+  if (typeof node !== 'object' || node === null || !('op' in node)) return true;
+  const { op, args } = node as ASTNode;
+  if (op === 'id') return args !== 'steps';
+  if (!memberAccess.has(op)) return collectSteps([args].flat(), found);
+  const [from, member] = args as [ASTNode, string | ASTNode];
+  if (from.op !== 'id' || from.args !== 'steps') return collectSteps([from, member], found);
+  const id = typeof member === 'string' ? member : member.op === 'value' && member.args;
+  if (typeof id === 'string') found.add(id);
+  return typeof id === 'string';
+}
+
+function stepsIn(ast: ASTNode): Expression['steps'] {
+  const found = new Set<string>();
+  return collectSteps(ast, found) ? found : 'all';
+}
+
 /**
- * Compiles and checks a CEL expression over `input`, `variables` and `steps` (`steps.<id>` is a step's output).
+ * Compiles and checks a CEL expression over `input`, `variables` and `steps` (`steps.<id>.output`, as in templates).
  * @param kind a condition must be a truth value, as far as that can be told before it runs
  * @throws ExpressionError
  */
@@ -84,13 +107,15 @@ export function compileExpression(source: string, kind: 'condition' | 'transform
     throw new ExpressionError(`A condition must be true or false; this one is of type ${checked.type}.`);
   }
   return {
-    evaluate(values) {
+    steps: stepsIn(program.ast),
+    evaluate({ input, variables, steps }) {
+      const values = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
       if (longestCollection(values) > maxElements[nesting]) {
         throw new ExpressionError('A list is too long for this expression.');
       }
       let result: unknown;
       try {
-        result = program({ ...values });
+        result = program(values);
       } catch (error) {
         throw new ExpressionError(firstLine(error) + hint(source));
       }
@@ -101,6 +126,10 @@ export function compileExpression(source: string, kind: 'condition' | 'transform
     },
   };
 }
+
+/** Any name may be a member's, `__proto__` too. */
+const mapMembers = (record: Record<string, unknown>, map: (value: unknown) => unknown) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 
 function longestCollection(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;

@@ -8,7 +8,9 @@
 export const runStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-export const isTerminal = (status: RunStatus): boolean => status !== 'queued' && status !== 'running';
+export type TerminalStatus = Exclude<RunStatus, 'queued' | 'running'>;
+
+export const isTerminal = (status: RunStatus): status is TerminalStatus => status !== 'queued' && status !== 'running';
 
 export type StepStatus = 'running' | 'completed' | 'failed' | 'skipped' | 'cancelled';
 

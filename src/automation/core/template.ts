@@ -6,8 +6,9 @@ export interface TemplateValues {
   steps: Record<string, unknown>;
 }
 
+/** What went well enough and yet not as asked; `name` is the variable's or the setting's. */
 export interface Warning {
-  code: 'unknown_variable';
+  code: 'unknown_variable' | 'setting_ignored' | 'answer_truncated';
   name: string;
 }
 
@@ -35,6 +36,10 @@ function lookUp(name: string, values: TemplateValues): { value: unknown } | unde
   if (step) return own(values.steps, step[1]!);
   return own(values.variables, name);
 }
+
+/** Ids of the steps whose outputs a template may name. */
+export const templateNames = (template: string): string[] =>
+  [...template.matchAll(/steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output/g)].map((match) => match[1]!);
 
 /** How a value reads inside a text: a string as it is, nothing as nothing, anything else as JSON. */
 export function asText(value: unknown): string {

@@ -1,0 +1,132 @@
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import type { ProviderRegistry } from '../providers/registry.ts';
+import { isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
+import { nextStep, type Step } from './core/steps.ts';
+import type { Warning } from './core/template.ts';
+import { type RunEnd, recordSteps, type StepFacts, type StepRecord } from './record-run.ts';
+import type { RunWaiters } from './run-waiters.ts';
+import { loadRunWork, positionOf, type RunWork, StepOutputs } from './run-work.ts';
+import type { Storable } from './storable.ts';
+
+export interface RunServices {
+  providers: ProviderRegistry;
+  waiters: RunWaiters;
+  log: Log;
+  /** Told of every run that ends here. */
+  countRunEnd(status: TerminalStatus): void;
+}
+
+export interface RunRef {
+  runId: string;
+  /** Notification channel of the process that waits for the run's end, or null. */
+  waiter: string | null;
+}
+
+/**
+ * Where a run stands.
+ * - walk: the next step may answer at once
+ * - call: the step at `position` calls out and takes time
+ * - ended: the run is over and recorded so
+ * - gone: the run was deleted or ended otherwise; there is nothing left to do
+ */
+export type RunProgress =
+  | { kind: 'walk' }
+  | { kind: 'call'; position: number; stepId: string }
+  | { kind: 'ended'; status: 'completed' }
+  | { kind: 'ended'; status: 'failed'; stepId: string }
+  | { kind: 'gone' };
+
+/** How a step ended, apart from when and where. */
+export type StepEnd =
+  | { status: 'completed'; output: Storable; tokensUsed?: number; warnings?: Warning[] }
+  | { status: 'failed'; code: RunErrorCode; message: string; tokensUsed?: number; warnings?: Warning[] };
+
+/** Records are written together, but not so many that much is lost or held in memory when they are not written. */
+const together = { bytes: 1024 * 1024, ms: 250 };
+
+/** A run on its way through its steps, in memory between two records. */
+export class AdvancingRun {
+  readonly work: RunWork;
+  readonly outputs: StepOutputs;
+  position: number;
+  readonly #services: RunServices;
+  readonly #scope: Scope;
+  readonly #ref: RunRef;
+  #records: StepRecord[] = [];
+  #bytes = 0;
+  #recordedAt = performance.now();
+
+  private constructor(services: RunServices, scope: Scope, ref: RunRef, work: RunWork) {
+    this.#services = services;
+    this.#scope = scope;
+    this.#ref = ref;
+    this.work = work;
+    this.outputs = new StepOutputs(scope, ref.runId, work.recorded);
+    this.position = positionOf(work);
+  }
+
+  /** @returns undefined when the run is over or gone */
+  static async load(services: RunServices, scope: Scope, ref: RunRef): Promise<AdvancingRun | undefined> {
+    const work = await loadRunWork(scope, ref.runId);
+    return work && !isTerminal(work.status) ? new AdvancingRun(services, scope, ref, work) : undefined;
+  }
+
+  /** The step that the run is at; undefined when all is done. */
+  get step(): Step | undefined {
+    return this.work.steps[this.position];
+  }
+
+  get isTimeToRecord(): boolean {
+    return this.#bytes > together.bytes || performance.now() - this.#recordedAt > together.ms;
+  }
+
+  /** Notes how the present step ended, and moves on to the one after it; those passed over are noted too. */
+  finishStep(facts: StepFacts, { warnings = [], ...end }: StepEnd): void {
+    const { step, position } = facts;
+    const finishedAt = new Date();
+    const ended = { ...facts, warnings, finishedAt };
+    if (end.status === 'failed') {
+      const { code, message, ...rest } = end;
+      this.#records.push({ ...ended, ...rest, error: { stepId: step.id, message, code } });
+      return;
+    }
+    this.#records.push({ ...ended, ...end });
+    this.#bytes += end.output.bytes;
+    this.outputs.add(step.id, end.output.value);
+    this.position = nextStep(this.work.steps, position, end.output.value);
+    for (let passed = position + 1; passed < this.position; passed++) {
+      const skipped = { position: passed, step: this.work.steps[passed]!, startedAt: finishedAt, finishedAt };
+      this.#records.push({ ...skipped, status: 'skipped', warnings: [] });
+    }
+  }
+
+  /**
+   * Writes what was noted, and the run's end when it has come.
+   * @returns where the run stands: `walk` unless it has ended; also when somebody else recorded the same before
+   */
+  async record(): Promise<RunProgress> {
+    const last = this.#records.at(-1);
+    const end: RunEnd | undefined =
+      last?.status === 'failed'
+        ? { status: 'failed', error: last.error }
+        : this.position >= this.work.steps.length
+          ? { status: 'completed' }
+          : undefined;
+    if (this.#records.length === 0 && !end) return { kind: 'walk' };
+    const { waiters } = this.#services;
+    const { runId, waiter } = this.#ref;
+    // A waiter in this process is woken at once, one elsewhere by the notification in the transaction.
+    const notify = waiter === waiters.channel ? null : waiter;
+    const { steps } = this.work;
+    const recorded = await recordSteps(this.#scope, { runId, steps, records: this.#records, end, notify });
+    this.#records = [];
+    this.#bytes = 0;
+    this.#recordedAt = performance.now();
+    if (!recorded || !end) return { kind: 'walk' };
+    waiters.settle(runId);
+    this.#services.countRunEnd(end.status);
+    if (end.status === 'completed') return { kind: 'ended', status: 'completed' };
+    return { kind: 'ended', status: 'failed', stepId: end.error.stepId! };
+  }
+}

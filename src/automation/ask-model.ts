@@ -1,0 +1,142 @@
+import { AppError } from '../platform/errors.ts';
+import type { Environment } from '../platform/tenant.ts';
+import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
+import type { ProviderRegistry } from '../providers/registry.ts';
+import type { RunErrorCode } from './core/run-status.ts';
+import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';
+import { renderTemplate, type TemplateValues, templateNames, type Warning } from './core/template.ts';
+import { checkAnswer } from './output-schema.ts';
+
+/** A step that has failed for good. Its message may be shown to the tenant. */
+export class StepFailure extends Error {
+  override name = 'StepFailure';
+  readonly code: RunErrorCode;
+  readonly tokensUsed: number;
+
+  constructor(code: RunErrorCode, message: string, tokensUsed = 0) {
+    super(message);
+    this.code = code;
+    this.tokensUsed = tokensUsed;
+  }
+}
+
+/** A prompt step with its names filled in. */
+export interface Question {
+  request: Omit<TextRequest, keyof ModelChoice>;
+  candidates: [ModelChoice, ...ModelChoice[]];
+  warnings: Warning[];
+}
+
+/** A prompt step without a template hands its input on. */
+const defaultTemplate = '{{input}}';
+
+/** Ids of the steps whose outputs a question needs. */
+export const stepsNamed = ({ prompt = '', system = '' }: PromptStep): ReadonlySet<string> =>
+  new Set([prompt, system].flatMap(templateNames));
+
+/** @throws TemplateTooLong */
+export function questionOf(step: PromptStep, values: TemplateValues, byDefault: ModelChoice): Question {
+  const prompt = renderTemplate(step.prompt ?? defaultTemplate, values);
+  const system = step.system === undefined ? undefined : renderTemplate(step.system, values);
+  const { temperature, maxTokens, outputSchema } = step;
+  return {
+    request: {
+      prompt: prompt.text,
+      ...(system && { system: system.text }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(outputSchema && { outputSchema }),
+    },
+    candidates: candidatesOf(step, byDefault),
+    warnings: [...prompt.warnings, ...(system?.warnings ?? [])],
+  };
+}
+
+/** Whether the first model to be asked answers at once. */
+export function isInstant(providers: ProviderRegistry, environment: Environment, question: Question): boolean {
+  const [first] = question.candidates;
+  try {
+    return providers.textModel(environment, first.provider, first.model).isInstant({ ...question.request, ...first });
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+export interface Answer {
+  output: unknown;
+  tokensUsed: number;
+  warnings: Warning[];
+  /** Who answered, as the step names them. */
+  asked: ModelChoice;
+}
+
+const addWarnings = ({ truncated, ignored = [] }: TextAnswer): Warning[] => [
+  ...ignored.map((name) => ({ code: 'setting_ignored' as const, name })),
+  ...(truncated ? [{ code: 'answer_truncated' as const, name: 'maxTokens' }] : []),
+];
+
+const tokensOf = ({ inputTokens, outputTokens }: TextAnswer) => inputTokens + outputTokens;
+
+/** One attempt with one model; an answer that its schema refuses is sent back once, with what is wrong with it. */
+async function askOne(model: TextModel, asked: ModelChoice, request: TextRequest, call: Call): Promise<Answer> {
+  const answer = await model.generate(request, call);
+  const schema = request.outputSchema;
+  const plain = { tokensUsed: tokensOf(answer), asked };
+  if (!schema) return { ...plain, output: answer.text, warnings: addWarnings(answer) };
+  const checked = checkAnswer(schema, answer.text);
+  if ('value' in checked) return { ...plain, output: checked.value, warnings: addWarnings(answer) };
+
+  const told = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt cannot be used: ${checked.problem}. Answer again, rightly.`;
+  const repaired = await model.generate({ ...request, prompt: told }, call);
+  const tokensUsed = plain.tokensUsed + tokensOf(repaired);
+  const again = checkAnswer(schema, repaired.text);
+  if ('value' in again) return { output: again.value, warnings: addWarnings(repaired), tokensUsed, asked };
+  const cut = repaired.truncated ? ' It ends where the limit of tokens was reached.' : '';
+  const message = `The model's answer does not match outputSchema: ${again.problem}.${cut}`;
+  throw new StepFailure('output_schema_mismatch', message, tokensUsed);
+}
+
+const codes: Partial<Record<ProviderFailure['kind'], RunErrorCode>> = {
+  content_refused: 'content_refused',
+  timeout: 'timeout',
+};
+
+/** What a provider's failure makes of its step, once nothing is left to try. */
+export const lastFailure = (failure: ProviderFailure): StepFailure =>
+  new StepFailure(codes[failure.kind] ?? 'service_unavailable', failure.message);
+
+/**
+ * Asks the step's models in their order, each when the one before it fails in a way that may pass or is not configured.
+ * @throws ProviderFailure that may pass, when all of them fail so; StepFailure when another attempt is of no use; the
+ *   signal's reason once it is aborted
+ */
+export async function askModels(
+  providers: ProviderRegistry,
+  environment: Environment,
+  { request, candidates, warnings }: Question,
+  call: Call,
+  onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
+): Promise<Answer> {
+  let retryable: ProviderFailure | undefined;
+  let unconfigured: AppError | undefined;
+  for (const asked of candidates) {
+    try {
+      const model = providers.textModel(environment, asked.provider, asked.model);
+      const answer = await askOne(model, asked, { ...request, ...asked }, call);
+      return { ...answer, warnings: [...warnings, ...answer.warnings] };
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'provider_not_configured') {
+        unconfigured = error;
+        continue;
+      }
+      if (!(error instanceof ProviderFailure)) throw error;
+      onFailure(asked, error);
+      if (!error.retryable) throw retryable ?? lastFailure(error);
+      // The one that may be asked again soonest says when.
+      const isSooner = !retryable || (error.retryAfterMs ?? 0) < (retryable.retryAfterMs ?? 0);
+      if (isSooner) retryable = error;
+    }
+  }
+  throw retryable ?? new StepFailure('service_unavailable', unconfigured!.message);
+}

@@ -1,0 +1,106 @@
+import { failPoint } from '../platform/fail-points.ts';
+import type { Scope } from '../platform/scope.ts';
+import { ProviderFailure } from '../providers/ports.ts';
+import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
+import { askModels, lastFailure, questionOf, StepFailure } from './ask-model.ts';
+import { candidatesOf, type PromptStep } from './core/steps.ts';
+import { beginStep } from './record-run.ts';
+import { storable } from './storable.ts';
+import { isExpressionFault, valuesFor } from './walk-steps.ts';
+
+export interface CallRef extends RunRef {
+  position: number;
+  /** How often a step may be tried in all, attempts that were cut off included, unless it says so itself. */
+  maxAttempts: number;
+}
+
+interface Attempt {
+  number: number;
+  mayTryAgain: boolean;
+  signal: AbortSignal;
+}
+
+async function ask(
+  { providers, log }: RunServices,
+  { tenant, correlationId }: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: PromptStep,
+  { number, mayTryAgain, signal }: Attempt,
+): Promise<StepEnd & { asked?: { provider: string; model: string } }> {
+  const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
+  try {
+    const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
+    log.info(facts, 'model called');
+    const answer = await askModels(
+      providers,
+      tenant.environment,
+      question,
+      { attempt: number, signal },
+      (asked, { kind, status, requestId }) =>
+        log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed'),
+    );
+    failPoint('step.called');
+    const { tokensUsed, warnings, asked } = answer;
+    const output = storable(answer.output);
+    if (!output) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
+    return { status: 'completed', output, tokensUsed, warnings, asked };
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    if (error instanceof ProviderFailure && mayTryAgain) throw error;
+    const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
+    if (!(failure instanceof StepFailure)) throw failure;
+    const { code, message, tokensUsed } = failure;
+    return { status: 'failed', code, message, tokensUsed };
+  }
+}
+
+/**
+ * Performs the prompt step at `position`, however long its models take, and records it; ends the run with the last one,
+ * or with one that fails for good.
+ * @returns `walk` also when the run is not, or no longer, at that step
+ * @throws ProviderFailure when another attempt may succeed: nothing but the attempt is recorded then; the signal's
+ *   reason once it is aborted
+ */
+export async function callStep(
+  services: RunServices,
+  scope: Scope,
+  ref: CallRef,
+  signal: AbortSignal,
+): Promise<RunProgress> {
+  const run = await AdvancingRun.load(services, scope, ref);
+  if (!run) return { kind: 'gone' };
+  const { position, step, work } = run;
+  if (position !== ref.position || step?.type !== 'prompt') return { kind: 'walk' };
+
+  const [first] = candidatesOf(step, work.byDefault);
+  const facts = { position, step, ...first, startedAt: new Date() };
+  // Counted before anything else can go wrong, so that what always goes wrong does not go on for ever.
+  const attempt = await beginStep(scope, ref.runId, facts);
+  if (attempt === undefined) return { kind: 'walk' };
+  const maxAttempts = step.retry?.maxAttempts ?? ref.maxAttempts;
+  if (attempt > maxAttempts) {
+    // Attempts that ended without a word: a killed worker, a time limit, a record that could not be written.
+    run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
+  } else {
+    const attempting = { number: attempt, mayTryAgain: attempt < maxAttempts, signal };
+    const { asked, ...end } = await ask(services, scope, ref.runId, run, step, attempting);
+    run.finishStep({ ...facts, ...asked }, end);
+  }
+  const progress = await run.record();
+  failPoint('step.recorded');
+  const next = run.step;
+  // Spares the walk that would only say the same.
+  const callsOut = next?.type === 'prompt' && !services.providers.mayBeInstant(scope.tenant.environment);
+  return progress.kind === 'walk' && callsOut ? { kind: 'call', position: run.position, stepId: next.id } : progress;
+}
+
+/** Ends a run that nothing can help: its present step fails with words that say nothing of the cause. */
+export async function failRun(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
+  const run = await AdvancingRun.load(services, scope, ref);
+  const step = run?.step;
+  if (!run || !step) return { kind: 'gone' };
+  const facts = { position: run.position, step, startedAt: new Date() };
+  run.finishStep(facts, { status: 'failed', code: 'internal_error', message: 'Something went wrong on our side.' });
+  return run.record();
+}

@@ -1,0 +1,57 @@
+import { failPoint } from '../platform/fail-points.ts';
+import { newId } from '../platform/ids.ts';
+import { writerGraceMs } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { RunWaiters } from './run-waiters.ts';
+import { getRun, type RunDetail } from './runs.ts';
+
+// The run is over with this statement, whatever its workflow still does: nothing that comes later can be recorded.
+// Temporal is owed the news, since a process may die before it brings it.
+const cancelStatement = statement<{ id: string }>(
+  'run.cancel',
+  `with moved as (
+     update run set status = 'cancelled', finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000)
+      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
+      returning id),
+   stopped as (
+     update run_step set status = 'cancelled', finished_at = clock_timestamp(),
+            duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000)
+      where run_id in (select id from moved) and status = 'running'),
+   unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
+   owed as (
+     insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+     select $4::uuid, $1::uuid, $2::text, 'run.cancel', id, $5::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $6)
+       from moved)
+   select id from moved`,
+);
+
+/** Records that a run is cancelled. @returns false when it had ended, or is gone */
+export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean> {
+  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
+  return (await scope.one(cancelStatement, runId, ...owed)) !== undefined;
+}
+
+export interface CancelRunServices {
+  temporal: TemporalClient;
+  waiters: RunWaiters;
+}
+
+export interface CancelledRun {
+  /** As it is now: cancelled, or as it had ended before. */
+  run: RunDetail;
+  /** Stops what still works for the run. The outbox owes it too. */
+  stop(): Promise<void>;
+}
+
+/** Cancels a run; one that has ended stays as it is. `id` in either form. @throws AppError run_not_found */
+export async function cancelRun(services: CancelRunServices, scope: Scope, id: string): Promise<CancelledRun> {
+  const { id: runId } = await getRun(scope, id);
+  const cancelled = await cancelRunRow(scope, runId);
+  if (cancelled) failPoint('run.cancelled');
+  if (cancelled) services.waiters.settle(runId);
+  const run = await getRun(scope, id);
+  return { run, stop: async () => (cancelled ? services.temporal.cancelRun(runId) : undefined) };
+}

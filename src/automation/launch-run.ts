@@ -1,0 +1,70 @@
+import { failPoint } from '../platform/fail-points.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { ProviderRegistry } from '../providers/registry.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { RunPolicy } from '../temporal/contracts.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { Step } from './core/steps.ts';
+
+export interface StartRunServices {
+  temporal: TemporalClient;
+  providers: ProviderRegistry;
+  runPolicy: RunPolicy;
+}
+
+export interface StartedRun {
+  runId: string;
+  automationId: string;
+  /** True when an earlier request with the same Idempotency-Key made the run. */
+  replayed: boolean;
+  /** Hands the run to Temporal. Never throws on purpose: what it does not reach, the outbox still owes. */
+  launch(): Promise<void>;
+}
+
+export const replayOf = (automationId: string, runId: string): StartedRun => ({
+  runId,
+  automationId,
+  replayed: true,
+  launch: async () => {},
+});
+
+/** What Temporal is told of a run. */
+export interface Launch {
+  runId: string;
+  automationId: string;
+  plan: PlanName;
+  steps: readonly Step[];
+  /** Where the run begins. */
+  position: number;
+  /** Notification channel of the process that waits for the end. */
+  waiter: string | null;
+}
+
+/** Hands a run to Temporal; one that is there already is left as it is. */
+export async function launchRun(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {
+  const { tenant, correlationId } = scope;
+  const { runId, automationId, plan, steps, position, waiter } = run;
+  const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
+  const begin = callsOut ? { kind: 'call' as const, position } : { kind: 'walk' as const };
+  const args = { ...tenant, correlationId, runId, begin, waiter, policy: services.runPolicy };
+  const fairness = { key: tenant.organizationId, weight: plans[plan].fairnessWeight };
+  await services.temporal.startRun(args, automationId, fairness);
+  failPoint('run.started');
+}
+
+const findOwed = statement<Omit<Launch, 'waiter'>>(
+  'run.owed_start',
+  `select r.id as "runId", r.automation_id as "automationId", r.first_position as position, d.steps, o.plan
+     from run r
+     join automation a on a.id = r.automation_id and a.deleted_at is null
+     join definition d on d.id = r.definition_id
+     join organization o on o.id = r.organization_id
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running')`,
+);
+
+/** Starts a run whose own process did not live to do it. A run that is over or deleted needs no start. */
+export async function launchOwedRun(services: StartRunServices, scope: Scope, runId: string): Promise<void> {
+  const owed = await scope.one(findOwed, runId);
+  if (owed) await launchRun(services, scope, { ...owed, waiter: null });
+}

@@ -1,0 +1,84 @@
+import { AppError, workflowNotFound } from '../platform/errors.ts';
+import { failPoint } from '../platform/fail-points.ts';
+import { findClaim, type IdempotencyClaim, takeClaim } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import { writerGraceMs } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { countRuns } from '../tenancy/usage.ts';
+
+/** Everything that a run is before it begins. */
+export interface NewRun {
+  automationId: string;
+  definitionId: string;
+  /** What a caller named the workflow, for errors. */
+  namedAs: string;
+  input: unknown;
+  variables: Record<string, unknown>;
+  totalSteps: number;
+  /** Where it begins and what it retries, when it is not the first. */
+  retry?: { of: string; firstPosition: number };
+}
+
+// The run takes the automation's next number, and only while the automation may run: one statement decides both.
+const insertRun = statement<{ id: string }>(
+  'run.insert',
+  `with numbered as (
+     update automation set total_runs = total_runs + 1
+      where organization_id = $1 and environment = $2 and id = $3 and state = 'active' and deleted_at is null
+      returning total_runs as number),
+   inserted as (
+     insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
+                      first_position, retry_of, finished_steps, total_steps, correlation_id, created_at)
+     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $12::int, $13::uuid,
+            0, $8::int, $9::text, clock_timestamp()
+       from numbered
+     returning id),
+   counted as (${countRuns('inserted')})
+   insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+   select $10::uuid, $1::uuid, $2::text, 'run.start', id, $9::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $11)
+     from inserted
+   returning subject_id as id`,
+);
+
+const findState = statement<{ state: string }>(
+  'run.automation_state',
+  `select state from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+);
+
+const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+
+export const inactive = (workflowId: string) =>
+  new AppError('workflow_inactive', 'The workflow is not active.', { workflowId });
+
+/**
+ * Writes a run: its row, the claim of its Idempotency-Key and what the outbox owes commit together.
+ * @param also is done in the same transaction, which there is not without a claim or this
+ * @returns the run's id, and whether an earlier request with the same key made it
+ * @throws AppError workflow_inactive or workflow_not_found when the workflow was changed since it was looked at
+ */
+export async function insertNewRun(
+  scope: Scope,
+  claim: IdempotencyClaim | undefined,
+  run: NewRun,
+  also?: (tx: Scope, runId: string) => Promise<void>,
+): Promise<{ runId: string; replayed: boolean }> {
+  const runId = newId();
+  const insert = async (tx: Scope): Promise<boolean> => {
+    if (claim && !(await takeClaim(tx, claim, runId))) return false;
+    const values = [runId, run.definitionId, toJson(run.input), toJson(run.variables), run.totalSteps];
+    const owed = [scope.correlationId, newId(), writerGraceMs / 1000];
+    const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
+    if (!(await tx.one(insertRun, run.automationId, ...values, ...owed, ...from))) {
+      throw (await tx.one(findState, run.automationId)) ? inactive(run.namedAs) : workflowNotFound(run.namedAs);
+    }
+    await also?.(tx, runId);
+    if (tx !== scope) failPoint('run.before-commit');
+    return true;
+  };
+  // Without a key and anything else to write, the one statement is the transaction.
+  const inserted = claim || also ? await scope.transaction(insert) : await insert(scope);
+  if (!inserted) return { runId: (await findClaim(scope, claim!))!.resourceId, replayed: true };
+  failPoint('run.committed');
+  return { runId, replayed: false };
+}

@@ -1,0 +1,112 @@
+import { AppError, invalid, runNotFound } from '../platform/errors.ts';
+import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
+import { parseId } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
+import type { ModelChoice, Step } from './core/steps.ts';
+import { launchRun, replayOf, type StartedRun, type StartRunServices } from './launch-run.ts';
+import { inactive, insertNewRun } from './new-run.ts';
+import { checkProviders } from './start-run.ts';
+
+interface Retryable {
+  automationId: string;
+  state: string;
+  status: RunStatus;
+  definitionId: string;
+  input: unknown;
+  variables: Record<string, unknown>;
+  byDefault: ModelChoice;
+  steps: Step[];
+  plan: PlanName;
+  recorded: { position: number; status: StepStatus }[];
+}
+
+const findRetryable = statement<Retryable>(
+  'run.retryable',
+  `select r.automation_id as "automationId", a.state, r.status, r.definition_id as "definitionId", r.input, r.variables,
+          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, o.plan,
+          coalesce((select jsonb_agg(jsonb_build_object('position', s.position, 'status', s.status) order by s.position)
+                     from run_step s where s.run_id = r.id), '[]') as recorded
+     from run r
+     join automation a on a.id = r.automation_id and a.deleted_at is null
+     join definition d on d.id = r.definition_id
+     join organization o on o.id = r.organization_id
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
+);
+
+// What is taken over was neither tried nor paid for again: no attempts, no tokens, no time.
+const takeOver = statement(
+  'run.take_over_steps',
+  `with taken as (
+     insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
+                           output_bytes, warnings, provider, model, started_at, finished_at, duration_ms)
+     select $4::uuid, position, $1::uuid, $2::text, step_id, name, status, 0, output, output_bytes, warnings, provider, model,
+            clock_timestamp(), clock_timestamp(), 0
+       from run_step
+      where organization_id = $1 and environment = $2 and run_id = $3 and position < $5
+        and status in ('completed', 'skipped')
+     returning run_id)
+   update run set finished_steps = (select count(*) from taken)
+    where organization_id = $1 and environment = $2 and id = $4`,
+);
+
+const isDone = (status: StepStatus) => status === 'completed' || status === 'skipped';
+
+/** Where to begin. Everything before must be there to be taken over. @throws AppError validation_error */
+function beginning({ steps, recorded }: Retryable, fromStep: string | undefined): number {
+  const done = new Set(recorded.filter(({ status }) => isDone(status)).map(({ position }) => position));
+  const firstOpen = steps.findIndex((_, position) => !done.has(position));
+  // A run whose every step is done is done once more from its start.
+  if (fromStep === undefined) return Math.max(firstOpen, 0);
+  const position = steps.findIndex(({ id }) => id === fromStep);
+  if (position < 0) throw invalid([{ path: 'fromStep', message: 'The run has no step of this id.' }]);
+  if (firstOpen >= 0 && position > firstOpen) {
+    const message = `The step "${steps[firstOpen]!.id}", which comes before it, has not completed.`;
+    throw invalid([{ path: 'fromStep', message }]);
+  }
+  return position;
+}
+
+export interface RetryRequest {
+  /** Id of the step to begin at; absent: the first that did not complete. */
+  fromStep?: string | undefined;
+  idempotency?: IdempotencyClaim | undefined;
+}
+
+/**
+ * Starts another run with the definition, the input and the variables of one that has ended. Outputs of the steps
+ * before its beginning are taken over.
+ * @throws AppError run_not_found, conflict while the run goes on, workflow_inactive, validation_error,
+ *   provider_not_configured, idempotency_key_reused
+ */
+export async function retryRun(
+  services: StartRunServices,
+  scope: Scope,
+  id: string,
+  { fromStep, idempotency }: RetryRequest,
+): Promise<StartedRun> {
+  const retriedId = parseId('run', id);
+  const retried = retriedId && (await scope.one(findRetryable, retriedId));
+  if (!retried) throw runNotFound(id);
+  const { automationId, definitionId, steps, plan, input, variables } = retried;
+  const earlier = idempotency && (await findClaim(scope, idempotency));
+  if (earlier) return replayOf(automationId, earlier.resourceId);
+
+  if (!isTerminal(retried.status)) throw new AppError('conflict', 'The run has not ended.', { runId: id });
+  if (retried.state !== 'active') throw inactive(automationId);
+  const position = beginning(retried, fromStep);
+  checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
+
+  const run = {
+    ...{ automationId, definitionId, namedAs: automationId, input, variables, totalSteps: steps.length },
+    retry: { of: retriedId, firstPosition: position },
+  };
+  const { runId, replayed } = await insertNewRun(scope, idempotency, run, async (tx, newRunId) => {
+    if (position > 0) await tx.rows(takeOver, retriedId, newRunId, position);
+  });
+  if (replayed) return replayOf(automationId, runId);
+  const launch = () => launchRun(services, scope, { runId, automationId, plan, steps, position, waiter: null });
+  return { runId, automationId, replayed, launch };
+}

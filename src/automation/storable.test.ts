@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { maxOutputBytes, storable } from './storable.ts';
+
+test.each([
+  ['a\0b', 'a\ufffdb'],
+  ['half \ud800', 'half \ufffd'],
+  [String.raw`not \u0000 but its spelling`, String.raw`not \u0000 but its spelling`],
+  ['backslash \\\0', 'backslash \\\ufffd'],
+  [{ 'k\0': ['\udfff'] }, { 'k\ufffd': ['\ufffd'] }],
+  [undefined, null],
+  ['😀', '😀'],
+])('%j is stored as %j', (value, stored) => {
+  expect(storable(value)?.value).toEqual(stored);
+});
+
+test('whatever it is, PostgreSQL can keep it, and what it can keep is left alone', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      const stored = storable(value)!;
+      const json = JSON.stringify(stored.value);
+      expect(stored.bytes).toBe(Buffer.byteLength(json));
+      expect(storable(stored.value)?.value).toEqual(stored.value);
+      expect(JSON.parse(json.toWellFormed())).toEqual(stored.value);
+    }),
+  );
+});
+
+test('what is too large is not', () => {
+  expect(storable('x'.repeat(maxOutputBytes))).toBeUndefined();
+});

@@ -1,0 +1,26 @@
+/** A value as it is stored, and as everything after it sees it. */
+export interface Storable {
+  value: unknown;
+  /** Bytes of its JSON. */
+  bytes: number;
+}
+
+/** Bytes of one output as JSON. */
+export const maxOutputBytes = 4 * 1024 * 1024;
+
+// One escape at a time, so that the backslash of an escaped backslash is not taken for the beginning of another.
+const escapes = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g;
+const unstorable = /\\u(?:0000|d[89a-f])/;
+
+/**
+ * PostgreSQL keeps neither NUL nor halves of surrogate pairs, and models write both: each becomes U+FFFD.
+ * @returns undefined for a value that is larger than an output may be
+ */
+export function storable(value: unknown): Storable | undefined {
+  const json = JSON.stringify(value ?? null);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > maxOutputBytes) return undefined;
+  if (!unstorable.test(json)) return { value: value ?? null, bytes };
+  const replaced = json.replace(escapes, (one) => (one.length === 6 ? '\ufffd' : one));
+  return { value: JSON.parse(replaced), bytes: Buffer.byteLength(replaced) };
+}

@@ -1,0 +1,93 @@
+import { failPoint } from '../platform/fail-points.ts';
+import type { Scope } from '../platform/scope.ts';
+import { ProviderFailure } from '../providers/ports.ts';
+import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
+import { askModels, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
+import { compileExpression, ExpressionError } from './core/expression.ts';
+import { type ConditionStep, candidatesOf, expressionOf, type PromptStep, type TransformStep } from './core/steps.ts';
+import { TemplateTooLong } from './core/template.ts';
+import { OutputsTooLarge } from './run-work.ts';
+import { storable } from './storable.ts';
+
+/** What a tenant's own words can go wrong with, once they meet their values. */
+export const isExpressionFault = (error: unknown): error is Error =>
+  error instanceof ExpressionError || error instanceof TemplateTooLong || error instanceof OutputsTooLarge;
+
+async function evaluate(run: AdvancingRun, step: ConditionStep | TransformStep): Promise<StepEnd> {
+  try {
+    const expression = compileExpression(expressionOf(step) ?? '', step.type);
+    const { input, variables } = run.work;
+    const steps = await run.outputs.of(expression.steps);
+    const output = storable(expression.evaluate({ input, variables, steps }));
+    if (!output) throw new ExpressionError('The result is too large.');
+    return { status: 'completed', output };
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    throw error;
+  }
+}
+
+/** What a prompt step's templates are filled from. */
+export async function valuesFor(run: AdvancingRun, step: PromptStep) {
+  const { input, variables } = run.work;
+  return { input, variables, steps: await run.outputs.of(stepsNamed(step)) };
+}
+
+/** @returns undefined when the model takes time, or did not answer */
+async function askAtOnce(
+  { providers, log }: RunServices,
+  { tenant, correlationId }: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: PromptStep,
+): Promise<StepEnd | undefined> {
+  try {
+    const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
+    if (!isInstant(providers, tenant.environment, question)) return undefined;
+    log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
+    const call = { attempt: 1, signal: new AbortController().signal };
+    const { output, tokensUsed, warnings } = await askModels(providers, tenant.environment, question, call, () => {});
+    failPoint('step.called');
+    const stored = storable(output);
+    if (!stored) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
+    return { status: 'completed', output: stored, tokensUsed, warnings };
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    if (error instanceof StepFailure) {
+      const { code, message, tokensUsed } = error;
+      return { status: 'failed', code, message, tokensUsed };
+    }
+    if (error instanceof ProviderFailure) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Performs steps for as long as they answer at once, and records them together: expressions, and models that neither
+ * leave the process nor take time. A step that is recorded is not performed again. Ends the run with its last step, or
+ * with one that fails.
+ */
+export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
+  const run = await AdvancingRun.load(services, scope, ref);
+  if (!run) return { kind: 'gone' };
+  for (let { step } = run; step; { step } = run) {
+    const facts = { position: run.position, step, startedAt: new Date() };
+    if (step.type === 'prompt') {
+      const end = await askAtOnce(services, scope, ref.runId, run, step);
+      if (!end) {
+        await run.record();
+        return { kind: 'call', position: facts.position, stepId: step.id };
+      }
+      run.finishStep({ ...facts, ...candidatesOf(step, run.work.byDefault)[0] }, end);
+      if (end.status === 'failed') break;
+    } else {
+      const end = await evaluate(run, step);
+      run.finishStep(facts, end);
+      if (end.status === 'failed') break;
+    }
+    if (run.step && run.isTimeToRecord) await run.record();
+  }
+  const progress = await run.record();
+  failPoint('step.recorded');
+  return progress;
+}
