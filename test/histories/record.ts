@@ -81,6 +81,18 @@ async function record(): Promise<void> {
   const inTrace = await createOn(traced.api, ['One', 'sandbox:slow=0.2 Two', 'sandbox:fail']);
   await keep('executeRun/traced', runWorkflowId(await execute(inTrace, traced.api)));
   await traced.close();
+  const decisions = [
+    { id: 'a', type: 'condition', expression: 'true', then: 'c' },
+    { id: 'b', type: 'prompt', prompt: 'never' },
+    { id: 'c', type: 'transform', expression: '1' },
+  ];
+  const deciding = (await api.post('/api/v1/workflows', { name: 'Recorded', steps: decisions })).body.data.id;
+  await keep('executeRun/no-prompt', runWorkflowId(await execute(deciding)));
+
+  const cancelled = await execute(await create('sandbox:slow=600 One'));
+  await called(cancelled);
+  await api.post(`/api/v1/runs/${cancelled}/cancel`);
+  await keep('executeRun/cancelled', runWorkflowId(cancelled));
 
   // The database fails all tries of an instant step, and comes back before the call that takes time gives up.
   const afterFailure = await execute(await create('sandbox:slow=1 One', 'Two'));
