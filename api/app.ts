@@ -17,6 +17,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { creditRoutes } from './routes/v1/credits.ts';
 import { healthRoutes } from './routes/v1/health.ts';
 import { runControlRoutes } from './routes/v1/run-control.ts';
+import { runEventRoutes } from './routes/v1/run-events.ts';
 import { runRoutes } from './routes/v1/runs.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
@@ -59,6 +60,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   v1.route('/', workflowRoutes(services));
   v1.route('/', runRoutes(services));
   v1.route('/', runControlRoutes(services));
+  v1.route('/', runEventRoutes(services));
   v1.route('/', healthRoutes(services));
   v1.route('/', creditRoutes(services));
   v1.route('/', usageRoutes(services));

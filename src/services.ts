@@ -122,7 +122,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const background = new Background(log);
   const waiters = new RunWaiters();
   const notifications = new Notifications(env.DATABASE_URL, log);
-  notifications.on(waiters.channel, (runId) => waiters.settle(runId));
+  notifications.on(waiters.channel, (runId) => waiters.tell(runId));
 
   const keyCache = new KeyCache(notifications);
   const requests = new RequestCounter(database, log);

@@ -65,16 +65,9 @@ export class Conformance {
       if (body !== '') throw new Error(`${what} with ${JSON.stringify(body)}, where the document has no body`);
       return;
     }
-    const place = pointer(
-      'paths',
-      template,
-      name,
-      'responses',
-      String(status),
-      'content',
-      'application/json',
-      'schema',
-    );
+    const type = (headers.get('content-type') ?? '').split(';')[0]!;
+    if (!documented.content[type]) throw new Error(`${what} as ${type}, which the document does not know`);
+    const place = pointer('paths', template, name, 'responses', String(status), 'content', type, 'schema');
     const validate = this.#validator(place);
     if (validate(body)) return;
     throw new Error(`${what} with ${JSON.stringify(body)}, where ${this.#ajv.errorsText(validate.errors)}`);

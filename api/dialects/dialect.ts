@@ -1,5 +1,6 @@
 import type { AutomationDetail, AutomationSummary, Page } from '../../src/automation/automations.ts';
 import { type RunStatus, runStatuses } from '../../src/automation/core/run-status.ts';
+import type { SeenEvent } from '../../src/automation/follow-run.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
 import type { AppError, Facts } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
@@ -46,6 +47,8 @@ export interface Dialect {
   runDetail(run: RunDetail): RunDetailAnswer;
   /** The answer to a caller that waited until the end. */
   executed(run: ExecutedRun): ExecutedAnswer;
+  /** The data of an event in a run's stream. */
+  runEvent(event: SeenEvent): object;
   /** The answer to a caller that did not wait, or not long enough. */
   accepted(run: { runId: string; automationId: string }): AcceptedAnswer;
 }

@@ -6,6 +6,7 @@ import { parseId } from '../../src/platform/ids.ts';
 import { e1 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
 import { shownOutput } from './outputs.ts';
+import { eventData } from './run-events.ts';
 
 const statusWords = {
   queued: 'PENDING',
@@ -84,5 +85,11 @@ export const variantA: Dialect = {
     tokensUsed: run.tokensUsed,
     durationMs: run.durationMs,
   }),
+  runEvent: (event) =>
+    eventData(event, {
+      ...{ runId: event.run.id, status: status(event.run.status) },
+      durationName: 'durationMs',
+      error: ({ message }) => message,
+    }),
   accepted: ({ runId }) => ({ runId, status: 'RUNNING' }),
 };

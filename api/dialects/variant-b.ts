@@ -5,6 +5,7 @@ import { parseId, prefixed } from '../../src/platform/ids.ts';
 import { e1, e3 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
 import { outputReference, shownOutput } from './outputs.ts';
+import { eventData } from './run-events.ts';
 
 const ownCodes: Partial<Record<ErrorCode, string>> = {
   not_found: 'RESOURCE_NOT_FOUND',
@@ -121,6 +122,12 @@ export const variantB: Dialect = {
     duration: run.durationMs,
     output: shownOutput(run, prefixed('run', run.id)),
   }),
+  runEvent: (event) =>
+    eventData(event, {
+      ...{ runId: prefixed('run', event.run.id), status: event.run.status },
+      durationName: 'duration',
+      error: (error) => error,
+    }),
   accepted: ({ runId, automationId }) => ({
     runId: prefixed('run', runId),
     workflowId: prefixed('workflow', automationId),

@@ -55,6 +55,13 @@ export const answer = <Schema extends z.ZodType>(description: string, data: Sche
   content: json(z.object({ success: z.literal(true), data })),
 });
 
+/** A success that goes on until there is nothing left to say. */
+export const streamAnswer = (description: string) => ({
+  description,
+  headers: answerHeaders,
+  content: { 'text/event-stream': { schema: z.string() } },
+});
+
 /** A success without envelope. */
 export const plainAnswer = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
   description,

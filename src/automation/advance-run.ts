@@ -123,8 +123,8 @@ export class AdvancingRun {
     this.#records = [];
     this.#bytes = 0;
     this.#recordedAt = performance.now();
+    waiters.tell(runId);
     if (!recorded || !end) return { kind: 'walk' };
-    waiters.settle(runId);
     this.#services.countRunEnd(end.status);
     if (end.status === 'completed') return { kind: 'ended', status: 'completed' };
     return { kind: 'ended', status: 'failed', stepId: end.error.stepId! };

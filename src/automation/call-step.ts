@@ -78,6 +78,7 @@ export async function callStep(
   // Counted before anything else can go wrong, so that what always goes wrong does not go on for ever.
   const attempt = await beginStep(scope, ref.runId, facts);
   if (attempt === undefined) return { kind: 'walk' };
+  services.waiters.tell(ref.runId);
   const maxAttempts = step.retry?.maxAttempts ?? ref.maxAttempts;
   if (attempt > maxAttempts) {
     // Attempts that ended without a word: a killed worker, a time limit, a record that could not be written.

@@ -51,7 +51,7 @@ export async function cancelRun(services: CancelRunServices, scope: Scope, id: s
   const { id: runId } = await getRun(scope, id);
   const cancelled = await cancelRunRow(scope, runId);
   if (cancelled) failPoint('run.cancelled');
-  if (cancelled) services.waiters.settle(runId);
+  if (cancelled) services.waiters.tell(runId);
   const run = await getRun(scope, id);
   return { run, stop: async () => (cancelled ? services.temporal.cancelRun(runId) : undefined) };
 }

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 /** How often a waiter looks for itself: a notification may be lost, and a deleted run sends none. */
 const lookAgainMs = 2_000;
 
-/** Requests of this process that wait for a run's end. */
+/** Requests of this process that wait for news of a run. */
 export class RunWaiters {
   /** Where other processes send the ids of runs that this one waits for. */
   readonly channel = `run_waiters_${randomBytes(8).toString('hex')}`;
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Wakes whoever waits for this run. */
-  settle(runId: string): void {
+  /** Wakes whoever waits for this run: something happened to it, its end perhaps. */
+  tell(runId: string): void {
     for (const wake of this.#waiting.get(runId) ?? []) wake();
   }
 
@@ -29,13 +29,14 @@ export class RunWaiters {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       const left = deadline - performance.now();
-      await this.#nextSign(runId, Math.max(0, Math.min(left, lookAgainMs)), giveUp);
+      await this.nextSign(runId, Math.max(0, Math.min(left, lookAgainMs)), giveUp);
       const found = await look();
       if (found !== undefined || giveUp.aborted || performance.now() >= deadline) return found;
     }
   }
 
-  #nextSign(runId: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
+  /** Resolves at the next news of the run that this process hears of, or after a time, or when `giveUp` is aborted. */
+  nextSign(runId: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(runId) ?? new Set();
       const wake = () => {

@@ -54,6 +54,8 @@ export interface StepResult {
   tokensUsed: number | null;
   durationMs: number | null;
   warnings: Warning[];
+  startedAt: Date;
+  finishedAt: Date | null;
 }
 
 export type RunDetail = RunSummary & { stepResults: StepResult[] };
@@ -79,10 +81,18 @@ const findDetail = statement<RunRow & { stepResults: StepResult[] }>(
      (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
                'output', case when not ${isApart} then s.output end,
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
-               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings) order by s.position)
+               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings, 'startedAt', s.started_at,
+               'finishedAt', s.finished_at) order by s.position)
         from run_step s where s.run_id = r.id), '[]') as "stepResults"
    ${live} and r.id = $3`,
 );
+
+/** Inside JSON times are texts. */
+const withDates = (step: StepResult): StepResult => ({
+  ...step,
+  startedAt: new Date(step.startedAt),
+  finishedAt: step.finishedAt && new Date(step.finishedAt),
+});
 
 const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }: Row) => ({
   ...row,
@@ -114,7 +124,7 @@ export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = parseId('run', id);
   const found = uuid && (await scope.one(findDetail, uuid));
   if (!found) throw runNotFound(id);
-  const run = withProgress(found);
+  const run = withProgress({ ...found, stepResults: found.stepResults.map(withDates) });
   if (!run.output || run.resultApart === null) return run;
   return { ...run, resultApart: null, output: { ...run.output, result: await getOutput(scope, id, run.resultApart) } };
 }

@@ -1,0 +1,63 @@
+import type { RunStatus, StepStatus } from './run-status.ts';
+
+export const runEventNames = [
+  'run.started',
+  'step.started',
+  'step.completed',
+  'step.failed',
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+] as const;
+export type RunEventName = (typeof runEventNames)[number];
+
+/** What a run's rows say of when things happened. */
+export interface RunHistory<Step extends StepHistory = StepHistory> {
+  status: RunStatus;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  /** In the order of their positions. */
+  stepResults: Step[];
+}
+
+export interface StepHistory {
+  status: StepStatus;
+  /** None for steps that were passed over or taken from an earlier run: nothing happened to them. */
+  attempts: number;
+  startedAt: Date;
+  finishedAt: Date | null;
+}
+
+/** `id` counts 1, 2, 3 … within the run; `step` is there for what happened to one. */
+export interface RunEvent<Step extends StepHistory = StepHistory> {
+  id: number;
+  name: RunEventName;
+  at: Date;
+  step?: Step;
+}
+
+const ends: Partial<Record<RunStatus, RunEventName>> = {
+  completed: 'run.completed',
+  failed: 'run.failed',
+  cancelled: 'run.cancelled',
+};
+
+const stepEnds: Partial<Record<StepStatus, RunEventName>> = { completed: 'step.completed', failed: 'step.failed' };
+
+/**
+ * Everything that has happened in a run so far. Steps are performed one after another and never twice, so the number
+ * of an event is known from the rows, and what comes later never changes it: nothing has to be kept but the rows.
+ */
+export function eventsOf<Step extends StepHistory>(run: RunHistory<Step>): RunEvent<Step>[] {
+  const events: Omit<RunEvent<Step>, 'id'>[] = [];
+  if (run.startedAt) events.push({ name: 'run.started', at: run.startedAt });
+  for (const step of run.stepResults) {
+    if (step.attempts === 0) continue;
+    events.push({ name: 'step.started', at: step.startedAt, step });
+    const name = stepEnds[step.status];
+    if (name) events.push({ name, at: step.finishedAt ?? step.startedAt, step });
+  }
+  const end = ends[run.status];
+  if (end) events.push({ name: end, at: run.finishedAt ?? new Date(0) });
+  return events.map((event, index) => ({ id: index + 1, ...event }));
+}
