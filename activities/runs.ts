@@ -59,7 +59,7 @@ export const createRunActivities = (database: Database, services: RunServices, p
   /** Records that the run was cancelled, unless it has ended. */
   async recordCancelled(ref: RunRef & WorkContext): Promise<void> {
     if (await cancelRunRow(scopeOf(database, ref), ref.runId)) {
-      services.waiters.settle(ref.runId);
+      services.waiters.tell(ref.runId);
       services.countRunEnd('cancelled');
     }
   },
