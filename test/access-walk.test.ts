@@ -31,6 +31,7 @@ async function createThings(client: ApiClient): Promise<Things> {
   return [
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
     { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
+    { prefix: /\/v1\/runs\//, parameter: 'stepId', id: 'say' },
   ];
 }
 

@@ -58,7 +58,7 @@ describe('a run that is waited for', () => {
       one(trace, execute),
       one(trace, 'StartWorkflow:executeRun'),
       one(trace, 'RunWorkflow:executeRun'),
-      one(trace, 'RunActivity:performStep'),
+      one(trace, 'RunActivity:callStep'),
       one(trace, 'chat'),
     ];
     expect(request.parentSpanId).toBe('');
@@ -102,7 +102,7 @@ describe('a run that is waited for', () => {
     const { correlationId } = await run(live, callOfClaude);
     const trace = await traceOf(collector, correlationId);
     expect(one(trace, 'run.insert').parentSpanId).toBe(one(trace, execute).spanId);
-    expect(one(trace, 'run.end_step').parentSpanId).toBe(one(trace, 'RunActivity:performStep').spanId);
+    expect(one(trace, 'run.record_steps').parentSpanId).toBe(one(trace, 'RunActivity:callStep').spanId);
     expect(one(trace, 'run.insert').attributes).toEqual({
       'db.system.name': 'postgresql',
       'db.query.summary': 'run.insert',
@@ -120,7 +120,7 @@ describe('a run that is waited for', () => {
   test('has steps inside the worker in its trace too', async () => {
     const { correlationId } = await run(sandbox, '{{input}}');
     const trace = await traceOf(collector, correlationId);
-    const step = one(trace, 'RunActivity:performInstantStep');
+    const step = one(trace, 'RunActivity:walkSteps');
     expect(step.parentSpanId).toBe(one(trace, 'RunWorkflow:executeRun').spanId);
     expect(one(trace, 'chat').parentSpanId).toBe(step.spanId);
   });
@@ -215,7 +215,7 @@ test('lines of log say which trace they belong to', async () => {
     );
   const { traceId, spanId } = one(trace, execute);
   expect(await lineOf(front, 'request')).toMatchObject({ traceId, spanId });
-  const activity = one(trace, 'RunActivity:performStep');
+  const activity = one(trace, 'RunActivity:callStep');
   expect(await lineOf(worker, 'model called')).toMatchObject({ traceId, spanId: activity.spanId });
 });
 

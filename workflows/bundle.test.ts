@@ -29,7 +29,7 @@ test('the bundle holds workflow code, cores, the contract and the SDK, and nothi
     /^\?[0-9a-f]+$/,
   ];
   expect(modules).toContain('./workflows/execute-run.ts');
-  expect(modules).toContain('./src/automation/core/steps.ts');
+  expect(modules).toContain('./src/temporal/contracts.ts');
   expect(modules.filter((name) => !allowed.some((pattern) => pattern.test(name)))).toEqual([]);
   expect(code).not.toMatch(/require\(["']node:/);
 });
