@@ -19,6 +19,7 @@ import { healthRoutes } from './routes/v1/health.ts';
 import { runControlRoutes } from './routes/v1/run-control.ts';
 import { runEventRoutes } from './routes/v1/run-events.ts';
 import { runRoutes } from './routes/v1/runs.ts';
+import { triggerRoutes } from './routes/v1/trigger.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
 import { vitalRoutes } from './routes/vitals.ts';
@@ -61,6 +62,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   v1.route('/', runRoutes(services));
   v1.route('/', runControlRoutes(services));
   v1.route('/', runEventRoutes(services));
+  v1.route('/', triggerRoutes(services));
   v1.route('/', healthRoutes(services));
   v1.route('/', creditRoutes(services));
   v1.route('/', usageRoutes(services));
@@ -75,6 +77,12 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
+  });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'webhookSecret', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Webhook-Secret',
+    description: "A workflow's own secret; good for starting it and for nothing else.",
   });
   app.openAPIRegistry.registerComponent('securitySchemes', 'cronSecret', {
     type: 'http',

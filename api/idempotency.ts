@@ -16,12 +16,12 @@ export const idempotencyHeader = z.object({
 
 const prefix = /^(?:\/api)?\/v1\//;
 
-/** `/v1` and `/api/v1` are one place, and so are a workflow's two ids. */
+/** `/v1` and `/api/v1` are one place, and so are the two ids of a workflow or a run. */
 const canonicalPath = (path: string) =>
   path
     .replace(prefix, '/api/v1/')
     .split('/')
-    .map((part) => parseId('workflow', part) ?? part)
+    .map((part) => parseId('workflow', part) ?? parseId('run', part) ?? part)
     .join('/');
 
 /** What a request's Idempotency-Key is bound to, when it has one. @throws AppError validation_error */

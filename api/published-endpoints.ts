@@ -74,7 +74,10 @@ const builtPrefixes = [
   ...['/api/version', '/api/health', '/api/ready', '/api/performance/', '/api/cron/'],
 ];
 
+/** Shares its prefix with the management of subscriptions. */
+const trigger = 'POST /api/v1/webhooks/{workflowId}';
+
 /** Published and not yet built. This set only shrinks: a test refuses an entry that a route exists for. */
 export const notYetBuilt: readonly string[] = publishedEndpoints.filter(
-  (endpoint) => !builtPrefixes.some((prefix) => endpoint.split(' ')[1]!.startsWith(prefix)),
+  (endpoint) => endpoint !== trigger && !builtPrefixes.some((prefix) => endpoint.split(' ')[1]!.startsWith(prefix)),
 );

@@ -32,6 +32,7 @@ async function createThings(client: ApiClient): Promise<Things> {
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
     { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
     { prefix: /\/v1\/runs\//, parameter: 'stepId', id: 'say' },
+    { prefix: /\/v1\/webhooks\//, parameter: 'workflowId', id: workflow },
   ];
 }
 

@@ -58,7 +58,8 @@ const operators = /^(GET|POST) \/api\/(admin|cron)\//;
 function accessOf(endpoint: string): { needs: object[]; answers: string[] } {
   if (open.includes(endpoint)) return { needs: [], answers: ['429', '500'] };
   if (operators.test(endpoint)) return { needs: [{ cronSecret: [] }], answers: ['401', '429', '500'] };
-  return { needs: [{ bearer: [] }, { apiKey: [] }], answers: ['400', '401', '403', '429', '500'] };
+  const secret = endpoint.endsWith('/webhooks/{workflowId}') ? [{ webhookSecret: [] }] : [];
+  return { needs: [{ bearer: [] }, { apiKey: [] }, ...secret], answers: ['400', '401', '403', '429', '500'] };
 }
 
 describe('the document', () => {

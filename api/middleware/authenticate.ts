@@ -5,6 +5,7 @@ import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { plans } from '../../src/tenancy/core/plans.ts';
+import type { RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
@@ -15,7 +16,7 @@ export type Access = Pick<Services, 'database' | 'authenticator' | 'limiter' | '
 const bearer = /^bearer +(\S+)$/i;
 
 /** The key a request carries, in either header. @throws AppError */
-function readKey(c: ApiContext): string | undefined {
+export function readKey(c: ApiContext): string | undefined {
   const authorization = c.req.header('authorization');
   const fromBearer = authorization === undefined ? undefined : bearer.exec(authorization.trim())?.[1];
   if (authorization !== undefined && fromBearer === undefined) throw unauthorized('invalid_api_key');
@@ -46,6 +47,16 @@ function checkScope({ scopes, plan }: Caller, required: KeyScope | undefined): v
   }
 }
 
+/** Counts a request in its subject's windows, and says so in its answer. @throws AppError rate_limit_exceeded */
+export async function limitRequests(c: ApiContext, access: Access, subject: string, limits: RateLimits): Promise<void> {
+  const decision = await access.limiter.take(subject, limits);
+  c.header('X-RateLimit-Limit', String(decision.limit));
+  c.header('X-RateLimit-Remaining', String(decision.remaining));
+  c.header('X-RateLimit-Reset', String(decision.resetAt));
+  c.header('Cache-Control', 'no-store');
+  if (!decision.allowed) throw rateLimited(decision);
+}
+
 /** Lets a request in whose key is good, within its limits and allowed to do this; gives it the scope of its tenant. */
 export const requireKey = (access: Access, required?: KeyScope) =>
   createMiddleware<ApiEnv>(async (c, next) => {
@@ -55,12 +66,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     c.set('caller', caller);
     c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
     const { organizationId, environment, limits } = caller;
-    const decision = await access.limiter.take(`${organizationId}:${environment}`, limits);
-    c.header('X-RateLimit-Limit', String(decision.limit));
-    c.header('X-RateLimit-Remaining', String(decision.remaining));
-    c.header('X-RateLimit-Reset', String(decision.resetAt));
-    c.header('Cache-Control', 'no-store');
-    if (!decision.allowed) throw rateLimited(decision);
+    await limitRequests(c, access, `${organizationId}:${environment}`, limits);
     access.requests.count({ organizationId, environment });
     checkScope(caller, required);
     checkVariantHeader(signs.header);

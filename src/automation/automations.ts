@@ -118,6 +118,7 @@ export async function createAutomation(
       createdAt: now,
       updatedAt: now,
       deletedAt: null,
+      triggerSecretHash: null,
     });
     em.persist(automation);
     return detail(automation, definition);
@@ -168,7 +169,7 @@ export async function listAutomations(
 }
 
 /** Locks the row, so that two changes at once happen one after the other and neither is lost. */
-async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
+export async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
   const uuid = parseId('workflow', id);
   const found =
     uuid && (await em.findOne(Automation, { id: uuid, deletedAt: null }, { lockMode: LockMode.PESSIMISTIC_WRITE }));

@@ -27,6 +27,8 @@ export const Automation = defineEntity({
     updatedAt: p.datetime(),
     /** Set when the workflow was deleted: it is gone from every read, and its rows are purged behind it. */
     deletedAt: p.datetime().nullable(),
+    /** SHA-256 of the secret by which others may start it. */
+    triggerSecretHash: p.blob().nullable(),
   },
   indexes: [{ properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
 });

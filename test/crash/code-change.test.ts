@@ -80,13 +80,13 @@ test('runs that were in flight end with the code they began with, new ones use t
   await until('the earlier version is served', async () =>
     log.some(({ msg, version }) => msg === 'finishing runs of an earlier version' && version === oldVersion),
   );
-  for (let index = 0; index < 20; index++) {
-    expect(await caller.execute(api, quick, { wait: true })).toMatchObject({ status: 200 });
-  }
-  expect(bundles()).toHaveLength(2);
+  // Before anything else: on a busy machine the old runs end, and their bundle goes, while new ones are made.
   const newVersion = bundles()
     .find((name) => name !== oldBundle[0])!
     .slice(0, 16);
+  for (let index = 0; index < 20; index++) {
+    expect(await caller.execute(api, quick, { wait: true })).toMatchObject({ status: 200 });
+  }
   expect(await findViolations({ product, caller, api, temporalAddress: temporal.address })).toEqual([]);
   const expected = [...caller.acknowledged].map((runId) => [runId, before.includes(runId) ? oldVersion : newVersion]);
   expect(await versionsOf(caller.acknowledged)).toEqual(Object.fromEntries(expected));

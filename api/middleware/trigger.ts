@@ -1,0 +1,50 @@
+import { createMiddleware } from 'hono/factory';
+import { authenticateTrigger, checkTriggerSecret } from '../../src/automation/trigger.ts';
+import { AppError } from '../../src/platform/errors.ts';
+import { hasPrefix } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import { limitedRange } from '../client-address.ts';
+import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
+import type { ApiContext, ApiEnv } from '../surface.ts';
+import { type Access, limitRequests, readKey, requireKey } from './authenticate.ts';
+
+/** A trigger has no key whose setting counts: the form of its id says which dialect it speaks. */
+function dialectOf(c: ApiContext, id: string) {
+  const keyVariant = hasPrefix('workflow', id) ? 'B' : 'A';
+  return chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path, keyVariant });
+}
+
+/**
+ * Lets a request start a workflow: with a key that may, or with the workflow's own secret. A secret that is wrong is
+ * refused, whatever key comes with it; who sends neither learns nothing of what exists.
+ */
+export const requireTrigger = (access: Access) => {
+  const withKey = requireKey(access, 'runs:execute');
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    const id = c.req.param('workflowId') ?? '';
+    const secret = c.req.header('x-webhook-secret');
+    const refuse = async (error: unknown): Promise<never> => {
+      if (error instanceof AppError && error.code === 'unauthorized') {
+        await access.refusals.take(limitedRange(c.get('clientAddress')));
+      }
+      throw error;
+    };
+    c.set('dialect', dialectOf(c, id));
+    if (readKey(c) !== undefined) {
+      return withKey(c, async () => {
+        c.set('dialect', dialectOf(c, id));
+        if (secret !== undefined) await checkTriggerSecret(c.get('scope'), id, secret).catch(refuse);
+        await next();
+      });
+    }
+    if (secret === undefined) return refuse(unauthorized('missing_api_key'));
+    const triggered = await authenticateTrigger(access.database, id, secret).catch(refuse);
+    const { automationId, tenant, limits } = triggered;
+    await limitRequests(c, access, `trigger:${automationId}`, limits);
+    access.requests.count(tenant);
+    checkVariantHeader(c.req.header('x-api-variant'));
+    c.set('scope', new Scope(access.database, tenant, c.get('correlationId')));
+    await next();
+  });
+};

@@ -1,0 +1,71 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { startRun } from '../../../src/automation/start-run.ts';
+import { rotateTriggerSecret } from '../../../src/automation/trigger.ts';
+import type { Services } from '../../../src/services.ts';
+import { success } from '../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { jsonBody } from '../../middleware/json-body.ts';
+import { requireTrigger } from '../../middleware/trigger.ts';
+import { answer, failures } from '../../schemas/answers.ts';
+import { freeForm } from '../../schemas/free-form.ts';
+import { acceptedSchema } from '../../schemas/run.ts';
+import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+
+const key = [{ bearer: [] }, { apiKey: [] }];
+const secretHeader = z.object({
+  'X-Webhook-Secret': z
+    .string()
+    .optional()
+    .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's secret." }),
+});
+const pathParam = (name: 'id' | 'workflowId') =>
+  z.string().openapi({ param: { name, in: 'path' }, description: 'uuid or wf_…' });
+
+/** Workflows started from elsewhere. */
+export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const rotate = createRoute({
+    method: 'post',
+    path: '/workflows/{id}/webhook-secret',
+    tags: ['Workflows'],
+    security: key,
+    summary: 'Make a new webhook secret, which is shown once; the one before is dead at once',
+    middleware: [requireKey(services, 'workflows:write')] as const,
+    request: { params: z.object({ id: pathParam('id') }), headers: idempotencyHeader },
+    responses: { 200: answer('The secret.', z.object({ secret: z.string() })), ...failures(404, 422) },
+  });
+  const trigger = createRoute({
+    method: 'post',
+    path: '/webhooks/{workflowId}',
+    tags: ['Runs'],
+    security: [...key, { webhookSecret: [] }],
+    summary: 'Start a run from elsewhere: the body is its inputs',
+    middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
+    request: {
+      params: z.object({ workflowId: pathParam('workflowId') }),
+      headers: idempotencyHeader.extend(secretHeader.shape),
+      body: { content: { 'application/json': { schema: freeForm } } },
+    },
+    responses: { 200: answer('The run goes on.', acceptedSchema), ...failures(404, 413, 415, 422, 503) },
+  });
+
+  const routes = surface(v1Surface);
+  routes.openapi(rotate, async (c) => {
+    const { id } = c.req.valid('param');
+    const claim = readIdempotency(c);
+    const { secret, replayed } = await rotateTriggerSecret(c.get('scope'), services.sealer, id, claim);
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    c.header('Cache-Control', 'no-store');
+    return c.json(success({ secret }), 200);
+  });
+  routes.openapi(trigger, async (c) => {
+    const { workflowId } = c.req.valid('param');
+    const variables = c.req.valid('json') ?? {};
+    const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
+    const run = await startRun(services, c.get('scope'), workflowId, request);
+    services.background.run('start of a run', run.launch());
+    if (run.replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(c.get('dialect').accepted(run)), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,97 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
+import { AppError, workflowNotFound } from '../platform/errors.ts';
+import { type IdempotencyClaim, once } from '../platform/idempotency.ts';
+import { parseId } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { RateLimits } from '../tenancy/core/rate-windows.ts';
+import { lockAutomation } from './automations.ts';
+
+/** As strong as a key: 32 random bytes, of which the hash alone is stored. */
+const newSecret = () => `whsec_${randomBytes(32).toString('base64url')}`;
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+/** Compared with when there is nothing to compare with, so that an unknown workflow takes as long as a known one. */
+const nothing = Buffer.alloc(32);
+
+const wrongSecret = () =>
+  new AppError('unauthorized', 'The webhook secret is not valid.', { reason: 'invalid_api_key' });
+
+/**
+ * Gives a workflow a new webhook secret; the one before is dead with the same commit.
+ * @returns the secret, which is shown once: only the repetition of this very request gets it again, from a sealed copy
+ * @throws AppError workflow_not_found, idempotency_key_reused
+ */
+export async function rotateTriggerSecret(
+  scope: Scope,
+  sealer: Sealer,
+  id: string,
+  claim: IdempotencyClaim | undefined,
+): Promise<{ secret: string; replayed: boolean }> {
+  const secret = newSecret();
+  const place = (rowId: string) => ({ table: 'idempotency', column: 'outcome', rowId, tenant: scope.tenant });
+  const { outcome, replayed } = await once(scope, claim, async (em: EntityManager) => {
+    const automation = await lockAutomation(em, id);
+    automation.triggerSecretHash = hashOf(secret);
+    return { id: automation.id, ...(claim && { sealed: sealer.seal(secret, place(automation.id)) }) };
+  });
+  return { secret: replayed ? sealer.open(outcome.sealed!, place(outcome.id)) : secret, replayed };
+}
+
+interface Guarded extends Tenant {
+  id: string;
+  hash: Buffer | null;
+  plan: PlanName;
+  rateMinute: number | null;
+  rateDay: number | null;
+}
+
+const findGuarded = statement<Guarded>(
+  'trigger.by_id',
+  `select a.id, a.organization_id as "organizationId", a.environment, a.trigger_secret_hash as hash, o.plan,
+          o.rate_minute as "rateMinute", o.rate_day as "rateDay"
+     from automation a join organization o on o.id = a.organization_id
+    where a.id = $1 and a.deleted_at is null`,
+);
+
+/** A workflow whose secret somebody knew, and how often it may be started so. */
+export interface Triggered {
+  automationId: string;
+  tenant: Tenant;
+  limits: RateLimits;
+}
+
+/**
+ * Finds the workflow that a secret belongs to: like a key it says itself whose it is, and so is looked up across
+ * tenants. Whether there is such a workflow cannot be told from the answer.
+ * @throws AppError unauthorized
+ */
+export async function authenticateTrigger(database: Database, id: string, secret: string): Promise<Triggered> {
+  const uuid = parseId('workflow', id);
+  const found = uuid ? await sqlOn(database.pool).one(findGuarded, [uuid]) : undefined;
+  const matches = timingSafeEqual(hashOf(secret), found?.hash ?? nothing);
+  if (!found?.hash || !matches) throw wrongSecret();
+  const { organizationId, environment, rateMinute, rateDay } = found;
+  const { requestsPerMinute, requestsPerDay } = plans[found.plan];
+  const limits = { perMinute: rateMinute ?? requestsPerMinute, perDay: rateDay ?? requestsPerDay };
+  return { automationId: found.id, tenant: { organizationId, environment }, limits };
+}
+
+const findHash = statement<{ hash: Buffer | null }>(
+  'trigger.hash',
+  `select trigger_secret_hash as hash from automation
+    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+);
+
+/** A secret that comes beside a key must be right where the workflow has one. @throws AppError workflow_not_found, unauthorized */
+export async function checkTriggerSecret(scope: Scope, id: string, secret: string): Promise<void> {
+  const uuid = parseId('workflow', id);
+  const found = uuid && (await scope.one(findHash, uuid));
+  if (!found) throw workflowNotFound(id);
+  if (found.hash && !timingSafeEqual(hashOf(secret), found.hash)) throw wrongSecret();
+}
