@@ -4,6 +4,7 @@ import { createEarlierRunActivities } from './earlier-runs.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createPurgeActivities } from './purge.ts';
 import { createRunActivities } from './runs.ts';
+import { createScheduleActivities } from './schedules.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
 export function createActivities(services: Services) {
@@ -17,6 +18,7 @@ export function createActivities(services: Services) {
     ...createEarlierRunActivities(runs),
     ...createHousekeepingActivities(services),
     ...createPurgeActivities(services.database, services.temporal),
+    ...createScheduleActivities(services.database, services),
   };
 }
 

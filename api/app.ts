@@ -19,6 +19,7 @@ import { healthRoutes } from './routes/v1/health.ts';
 import { runControlRoutes } from './routes/v1/run-control.ts';
 import { runEventRoutes } from './routes/v1/run-events.ts';
 import { runRoutes } from './routes/v1/runs.ts';
+import { scheduleRoutes } from './routes/v1/schedules.ts';
 import { triggerRoutes } from './routes/v1/trigger.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
@@ -59,6 +60,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
 
   const v1 = surface(v1Surface);
   v1.route('/', workflowRoutes(services));
+  v1.route('/', scheduleRoutes(services));
   v1.route('/', runRoutes(services));
   v1.route('/', runControlRoutes(services));
   v1.route('/', runEventRoutes(services));

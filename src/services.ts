@@ -1,8 +1,9 @@
 import type { ConnectionLike } from '@temporalio/client';
-import { Automation, Definition, Run, RunStep } from './automation/entities.ts';
+import { Automation, AutomationSchedule, Definition, Run, RunStep } from './automation/entities.ts';
 import { launchOwedRun } from './automation/launch-run.ts';
 import { launchPurge } from './automation/purge.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
+import { syncSchedule } from './automation/schedule-sync.ts';
 import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
 import { expireReservations } from './credits/expiry.ts';
 import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
@@ -50,6 +51,7 @@ export const entities = [
   Definition,
   Run,
   RunStep,
+  AutomationSchedule,
   OutboxEntry,
   IdempotencyRecord,
   AuditEntry,
@@ -132,6 +134,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),
     'run.cancel': (_, runId) => temporal.cancelRun(runId),
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
+    'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
   };
   // True where processes share nothing.
   const isCacheUp = async () => redis === undefined || redis.isUp();

@@ -28,6 +28,8 @@ async function createThings(client: ApiClient): Promise<Things> {
   const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
   const workflow = (await client.post('/api/v1/workflows', { name: 'Mine', steps })).body.data.id;
   const run = (await client.post(`/api/v1/workflows/${workflow}/execute`, { input: 'x' })).body.data.runId;
+  const yearly = { cron: '@yearly', timezone: 'UTC', paused: true };
+  await client.request('PUT', `/api/v1/workflows/${workflow}/schedule`, yearly);
   return [
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
     { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
@@ -37,7 +39,7 @@ async function createThings(client: ApiClient): Promise<Things> {
 }
 
 const call = (client: ApiClient, operation: Operation, of = things) =>
-  client.request(operation.method, pathOf(operation, of), operation.hasBody ? {} : undefined);
+  client.request(operation.method, pathOf(operation, of), operation.body);
 
 /** What no route may look at before it knows who asks. */
 const brokenBody = ({ method }: Operation) => (method === 'GET' ? undefined : '{not json');

@@ -124,3 +124,25 @@ export const RunStep = defineEntity({
   },
 });
 export type RunStep = InferEntity<typeof RunStep>;
+
+/** When a workflow runs by itself. This row is the truth; the Temporal Schedule is brought in line with it. */
+export const AutomationSchedule = defineEntity({
+  name: 'AutomationSchedule',
+  tableName: 'automation_schedule',
+  filters: { tenant: tenantFilter },
+  properties: {
+    automationId: p.uuid().primary(),
+    ...tenant,
+    cron: p.string().length(200),
+    timezone: p.string().length(64),
+    paused: p.boolean(),
+    input: p.json<unknown>().nullable(),
+    variables: p.json<Record<string, unknown>>(),
+    /** Another one whenever the schedule is written: the Temporal Schedule carries the one that it was made from. */
+    revision: p.uuid(),
+    lastRunAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+export type AutomationSchedule = InferEntity<typeof AutomationSchedule>;

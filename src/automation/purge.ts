@@ -35,7 +35,7 @@ const markCancelled = statement(
 );
 
 /**
- * Cancels some of a deleted workflow's runs in flight. Asked first and marked then: a crash in between asks again,
+ * Cancels some of a deleted workflow's runs in flight; its schedule goes before them, so that no more come. Asked first and marked then: a crash in between asks again,
  * the other order would forget to ask.
  * @returns whether there may be more
  */
@@ -44,6 +44,7 @@ export async function cancelRunsInFlight(
   scope: Scope,
   automationId: string,
 ): Promise<boolean> {
+  await temporal.schedules.remove(automationId);
   const inFlight = (await scope.rows(findInFlight, automationId, cancelBatch)).map(({ id }) => id);
   await Promise.all(inFlight.map((id) => temporal.cancelRun(id)));
   await scope.rows(markCancelled, inFlight);
@@ -63,7 +64,9 @@ const purgeRuns = statement<{ count: number }>(
 
 const purgeAutomationRows = statement(
   'purge.automation',
-  `with definitions as (delete from definition where organization_id = $1 and environment = $2 and automation_id = $3)
+  `with definitions as (delete from definition where organization_id = $1 and environment = $2 and automation_id = $3),
+        schedules as (delete from automation_schedule
+                       where organization_id = $1 and environment = $2 and automation_id = $3)
    delete from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is not null`,
 );
 

@@ -5,7 +5,8 @@ export type FailPoint =
   | 'run.started'
   | 'run.cancelled'
   | 'step.called'
-  | 'step.recorded';
+  | 'step.recorded'
+  | 'schedule.committed';
 
 let armed: string | undefined;
 

@@ -4,7 +4,6 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
 import {
   type ExecuteRunArgs,
@@ -13,14 +12,12 @@ import {
   type Queue,
   queues,
   runWorkflowId,
-  searchAttributes,
   type Workflows,
   workflowTypes,
 } from './contracts.ts';
+import { Schedules } from './schedules.ts';
+import { attributesOf } from './search-attributes.ts';
 import { traceStarts } from './trace-starts.ts';
-
-const organizationKey = defineSearchAttributeKey(searchAttributes.organization, SearchAttributeType.KEYWORD);
-const resourceKey = defineSearchAttributeKey(searchAttributes.resource, SearchAttributeType.KEYWORD);
 
 export interface TemporalSettings {
   connection: ConnectionLike;
@@ -43,6 +40,7 @@ export const taskQueueName = (prefix: string, queue: Queue) => `${prefix}${queue
 /** The one way from the product to Temporal. Starting what is already started, or was, is success. */
 export class TemporalClient {
   readonly client: Client;
+  readonly schedules: Schedules;
   readonly #settings: TemporalSettings;
 
   constructor(settings: TemporalSettings) {
@@ -50,6 +48,7 @@ export class TemporalClient {
     const { connection, namespace, tracing } = settings;
     const interceptors = tracing && { workflow: [traceStarts(tracing)] };
     this.client = new Client({ connection, namespace, ...(interceptors && { interceptors }) });
+    this.schedules = new Schedules(this.client, taskQueueName(settings.taskQueuePrefix, 'runs'));
   }
 
   /** Which version answers. @throws Error when none does in time */
@@ -77,7 +76,7 @@ export class TemporalClient {
     }
   }
 
-  async #start<Type extends keyof Workflows>(
+  async #start<Type extends 'executeRun' | 'purgeAutomation'>(
     type: Type,
     workflowId: string,
     args: Parameters<Workflows[Type]>[0],
@@ -92,10 +91,7 @@ export class TemporalClient {
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         requestEagerStart: this.#settings.eagerStart,
         memo: { correlationId: args.correlationId },
-        typedSearchAttributes: [
-          { key: organizationKey, value: args.organizationId },
-          { key: resourceKey, value: resourceId },
-        ],
+        typedSearchAttributes: attributesOf(args.organizationId, resourceId),
         priority: { fairnessKey: fairness.key, fairnessWeight: fairness.weight },
       } as never);
     } catch (error) {

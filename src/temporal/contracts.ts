@@ -3,14 +3,26 @@
 export const queues = { runs: 'runs' } as const;
 export type Queue = keyof typeof queues;
 
-export const workflowTypes = { executeRun: 'executeRun', purgeAutomation: 'purgeAutomation' } as const;
+export const workflowTypes = {
+  executeRun: 'executeRun',
+  purgeAutomation: 'purgeAutomation',
+  startScheduledRun: 'startScheduledRun',
+} as const;
 
-/** What schedules start; none takes an argument. */
+/** What the product's own schedules start; none takes an argument. */
 export const scheduledWorkflows = { housekeeping: 'housekeeping' } as const;
 
 /** One id per run: a second start of the same run is refused by Temporal, whoever makes it. */
 export const runWorkflowId = (runId: string) => `run-${runId}`;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
+/** Of a Temporal Schedule; what it starts has this id and the time it was due at. */
+export const scheduleId = (automationId: string) => `schedule-${automationId}`;
+
+/**
+ * How late a scheduled run may start. It bounds what an outage leaves behind: of a schedule of every minute, ten runs.
+ * Well below the 24 hours for which an idempotency claim is kept, which keeps a time from being run twice.
+ */
+export const scheduleGraceMs = 600_000;
 
 export const searchAttributes = {
   organization: 'OrgId',
@@ -68,10 +80,23 @@ export interface PurgeAutomationArgs extends WorkContext {
   automationId: string;
 }
 
+/** What a Temporal Schedule carries: whose it is and which state of it, nothing that could be outdated. */
+export interface ScheduledRunArgs extends Omit<WorkContext, 'correlationId'> {
+  automationId: string;
+  revision: string;
+}
+
+/**
+ * What became of a time: a run; nothing, because the workflow cannot run now; nothing, because the schedule has changed
+ * or is gone.
+ */
+export type ScheduledRunOutcome = { started: string } | { skipped: string } | { outdated: true };
+
 /** The workflows that exist; `workflows/index.ts` must satisfy it. */
 export interface Workflows {
   executeRun(args: ExecuteRunArgs): Promise<void>;
   purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
+  startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome>;
 }
 
 /** The closed list of failure types that workflows and activities throw at each other. */

@@ -5,4 +5,4 @@ async function changed(): Promise<void> {
   await sleep('1 second');
 }
 
-export { changed as executeRun, changed as housekeeping, changed as purgeAutomation };
+export { changed as executeRun, changed as housekeeping, changed as purgeAutomation, changed as startScheduledRun };

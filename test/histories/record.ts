@@ -14,7 +14,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import pg from 'pg';
 import { parseId } from '../../src/platform/ids.ts';
 import { taskQueueName } from '../../src/temporal/client.ts';
-import { purgeWorkflowId, runWorkflowId, scheduledWorkflows } from '../../src/temporal/contracts.ts';
+import { purgeWorkflowId, runWorkflowId, scheduledWorkflows, scheduleId } from '../../src/temporal/contracts.ts';
 import type { ApiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
@@ -39,7 +39,7 @@ const fileOf = (name: string) => fileURLToPath(new URL(`${name}.json`, import.me
 async function record(): Promise<void> {
   const { api, process: product, ...rest } = await startProduct();
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
-  const { workflow } = new Client({ connection });
+  const { workflow, schedule } = new Client({ connection });
 
   /** Waits until it is closed. */
   const keep = async (name: string, workflowId: string) => {
@@ -120,6 +120,13 @@ async function record(): Promise<void> {
   const unused = await create('One');
   await api.delete(`/api/v1/workflows/${unused}`);
   await keep('purgeAutomation/without-runs', purgeWorkflowId(unused));
+
+  const scheduled = await create('One');
+  await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });
+  const handle = schedule.getHandle(scheduleId(scheduled));
+  await handle.trigger();
+  const firing = await until('it fires', async () => (await handle.describe()).info.recentActions[0]?.action);
+  await keep('startScheduledRun/a-run', firing.workflow.workflowId);
 
   const taskQueue = taskQueueName(rest.taskQueuePrefix, 'runs');
   await workflow.start(scheduledWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });

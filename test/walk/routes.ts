@@ -6,13 +6,21 @@ export interface Operation {
   /** As documented, with parameters in braces. */
   template: string;
   needsKey: boolean;
-  hasBody: boolean;
+  /** A body that the schema accepts, where there is one: what is checked after it is what a walk looks at. */
+  body: unknown;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON; the conformance check holds its shape
 type Document = any;
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** The example of the body's schema, else an empty object; undefined where there is no body. */
+function exampleOf(document: Document, requestBody: Document): unknown {
+  if (!requestBody) return undefined;
+  const { $ref, example = {} } = Object.values<Document>(requestBody.content)[0].schema;
+  return $ref ? (document.components.schemas[$ref.split('/').at(-1)].example ?? {}) : example;
+}
 
 /** Every operation that the product says it has. */
 export async function documentedOperations(api: string): Promise<Operation[]> {
@@ -24,7 +32,7 @@ export async function documentedOperations(api: string): Promise<Operation[]> {
         method: method.toUpperCase(),
         template,
         needsKey: item[method].security?.some((one: object) => 'bearer' in one) ?? false,
-        hasBody: item[method].requestBody !== undefined,
+        body: exampleOf(document, item[method].requestBody),
       })),
   );
 }

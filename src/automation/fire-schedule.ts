@@ -1,0 +1,81 @@
+import { AppError, type ErrorCode } from '../platform/errors.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../platform/idempotency.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts.ts';
+import { includesTime } from './core/cron.ts';
+import { findSchedule, syncSchedule } from './schedule-sync.ts';
+import { type StartRunServices, startRun } from './start-run.ts';
+
+export interface FireServices extends StartRunServices {
+  log: Log;
+}
+
+/** Reasons that are the workflow's own: the next time may find it otherwise, trying this one again would not. */
+const reasonsToSkip: readonly ErrorCode[] = [
+  'workflow_inactive',
+  'workflow_not_found',
+  'validation_error',
+  'provider_not_configured',
+];
+
+const noteRun = statement(
+  'schedule.note_run',
+  `update automation_schedule set last_run_at = greatest(last_run_at, r.created_at)
+     from run r
+    where automation_schedule.organization_id = $1 and automation_schedule.environment = $2
+      and automation_schedule.automation_id = $3 and r.id = $4`,
+);
+
+/** One time of one workflow's schedule: whoever comes second finds the run that the first one made. */
+const claimOf = (automationId: string, time: string): IdempotencyClaim => ({
+  method: 'SCHEDULE',
+  path: `/api/v1/workflows/${automationId}/schedule`,
+  key: time,
+  fingerprint: fingerprintOf(null),
+});
+
+/** Names a scheduled run in its correlation id; to the second, as Temporal names what it starts. */
+export const firingName = (automationId: string, dueAt: Date) =>
+  `schedule-${automationId}-${dueAt.toISOString().replace('.000Z', 'Z')}`;
+
+/**
+ * Starts the run that is due at a time, once however often it is called. A Temporal Schedule that was not told yet of
+ * the last change, or never will be, is brought in line first; of its times only those count that the schedule still has.
+ */
+export async function fireSchedule(
+  services: FireServices,
+  scope: Scope,
+  { automationId, revision }: ScheduledRunArgs,
+  dueAt: Date,
+): Promise<ScheduledRunOutcome> {
+  const schedule = await scope.one(findSchedule, automationId);
+  const isCurrent = schedule?.revision === revision;
+  if (!isCurrent) await syncSchedule(services.temporal, scope, automationId);
+  // A current schedule that is paused was fired by an operator's hand.
+  const isDue = schedule && (isCurrent || (!schedule.paused && includesTime(schedule.cron, schedule.timezone, dueAt)));
+  if (!isDue) return { outdated: true };
+
+  const { input, variables } = schedule;
+  const idempotency = claimOf(automationId, dueAt.toISOString());
+  try {
+    const run = await startRun(services, scope, automationId, {
+      input: { value: input },
+      variables,
+      idempotency,
+      waiter: null,
+    });
+    await scope.rows(noteRun, automationId, run.runId);
+    await run.launch();
+    return { started: run.runId };
+  } catch (error) {
+    if (!(error instanceof AppError) || !reasonsToSkip.includes(error.code)) throw error;
+    const { correlationId, tenant } = scope;
+    services.log.warn(
+      { ...tenant, automationId, correlationId, reason: error.code },
+      'a scheduled run was not started',
+    );
+    return { skipped: error.code };
+  }
+}

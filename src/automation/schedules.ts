@@ -1,0 +1,155 @@
+import { AppError, invalid, workflowNotFound } from '../platform/errors.ts';
+import { failPoint } from '../platform/fail-points.ts';
+import { newId, parseId } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import { writerGraceMs } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { KnownSchedule } from '../temporal/schedules.ts';
+import { getAutomation } from './automations.ts';
+import { findCronProblem, findTimezone, nextTimes } from './core/cron.ts';
+import { resolveInputs } from './core/inputs.ts';
+import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
+
+export interface ScheduleServices {
+  temporal: TemporalClient;
+  log: Log;
+}
+
+export type NewSchedule = Pick<Schedule, 'cron' | 'timezone' | 'paused' | 'input' | 'variables'>;
+
+export interface ScheduleDetail extends NewSchedule {
+  /** When it is due next; while it is paused, nothing starts then. */
+  nextRunTimes: Date[];
+  lastRunAt: Date | null;
+}
+
+const timesTold = 5;
+
+// Temporal is told after the commit, and by the drain where that fails. One entry serves all writes before it, so a
+// later one takes its place: a drain that holds the earlier then deletes nothing.
+const owe = (from: string) => `
+  insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+  select $4::uuid, $1::uuid, $2::text, 'schedule.sync', "automationId", $5::text, 0, clock_timestamp(),
+         clock_timestamp() + make_interval(secs => $6)
+    from ${from}
+  on conflict (kind, subject_id) do update
+     set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, available_at = excluded.available_at`;
+
+const put = statement<Schedule>(
+  'schedule.put',
+  `with live as (
+     select id from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null
+        for share),
+   written as (
+     insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
+                                      variables, created_at, updated_at)
+     select id, $1::uuid, $2::text, $4::uuid, $7::text, $8::text, $9::boolean, $10::jsonb, $11::jsonb, clock_timestamp(),
+            clock_timestamp()
+       from live
+     on conflict (automation_id) do update
+        set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,
+            input = excluded.input, variables = excluded.variables, updated_at = excluded.updated_at
+     returning ${scheduleColumns}),
+   owed as (${owe('written')})
+   select * from written`,
+);
+
+const remove = statement<{ id: string }>(
+  'schedule.remove',
+  `with removed as (
+     delete from automation_schedule
+      where organization_id = $1 and environment = $2 and automation_id = $3
+        and exists (select from automation where id = automation_id and deleted_at is null)
+     returning automation_id as "automationId"),
+   owed as (${owe('removed')})
+   select "automationId" as id from removed`,
+);
+
+/** Tells Temporal at once; what does not get there the outbox owes. */
+async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
+  failPoint('schedule.committed');
+  return syncSchedule(temporal, scope, automationId).catch((error) => {
+    log.warn({ err: error, automationId }, 'a schedule will be brought in line later');
+    return undefined;
+  });
+}
+
+/** Temporal says when it fires; while it has not heard of this state of the schedule, or is away, it is worked out. */
+function detailOf(
+  { revision, automationId: _, ...schedule }: Schedule,
+  known: KnownSchedule | undefined,
+): ScheduleDetail {
+  const { cron, timezone } = schedule;
+  const times =
+    known?.revision === revision
+      ? known.nextTimes.slice(0, timesTold)
+      : nextTimes(cron, timezone, new Date(), timesTold);
+  return { ...schedule, nextRunTimes: times };
+}
+
+const noSchedule = (workflowId: string) => new AppError('not_found', 'The workflow has no schedule.', { workflowId });
+
+function check({ cron, timezone }: NewSchedule): void {
+  const problem = findCronProblem(cron);
+  const problems = [
+    ...(problem === undefined ? [] : [{ path: 'cron', message: problem }]),
+    ...(findTimezone(timezone) ? [] : [{ path: 'timezone', message: 'Expected a zone of the tz database.' }]),
+  ];
+  if (problems.length > 0) throw invalid(problems);
+}
+
+/**
+ * Makes the workflow's schedule, or replaces it. Variables must satisfy the inputs as they are now; at each time those of
+ * that time are applied.
+ * @throws AppError validation_error with paths cron, timezone and inputs.<name>, workflow_not_found
+ */
+export async function putSchedule(
+  services: ScheduleServices,
+  scope: Scope,
+  id: string,
+  schedule: NewSchedule,
+): Promise<ScheduleDetail> {
+  check(schedule);
+  const automation = await getAutomation(scope, id);
+  const { problems } = resolveInputs(automation.inputs, schedule.variables);
+  if (problems.length > 0) throw invalid(problems);
+  const { cron, timezone, paused, input, variables } = schedule;
+  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
+  const values = [cron, timezone, paused, JSON.stringify(input ?? null), JSON.stringify(variables)];
+  const written = await scope.one(put, automation.id, ...owed, ...values);
+  if (!written) throw workflowNotFound(id);
+  return detailOf(written, await tellTemporal(services, scope, automation.id));
+}
+
+/** @throws AppError workflow_not_found, not_found when the workflow has none */
+export async function getSchedule(
+  { temporal, log }: ScheduleServices,
+  scope: Scope,
+  id: string,
+): Promise<ScheduleDetail> {
+  const uuid = parseId('workflow', id);
+  const found = uuid && (await scope.one(findSchedule, uuid));
+  if (!found) {
+    await getAutomation(scope, id);
+    throw noSchedule(id);
+  }
+  const known = await temporal.schedules.find(uuid).catch((error) => {
+    log.warn({ err: error, automationId: uuid }, 'times of a schedule are worked out without Temporal');
+    return undefined;
+  });
+  return detailOf(found, known);
+}
+
+/** @throws AppError workflow_not_found, not_found when the workflow has none */
+export async function deleteSchedule(services: ScheduleServices, scope: Scope, id: string): Promise<void> {
+  const uuid = parseId('workflow', id);
+  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
+  const removed = uuid && (await scope.one(remove, uuid, ...owed));
+  if (!removed) {
+    await getAutomation(scope, id);
+    throw noSchedule(id);
+  }
+  await tellTemporal(services, scope, uuid);
+}
