@@ -5,8 +5,9 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts.ts';
 import { includesTime } from './core/cron.ts';
+import type { StartRunServices } from './launch-run.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';
-import { type StartRunServices, startRun } from './start-run.ts';
+import { startRun } from './start-run.ts';
 
 export interface FireServices extends StartRunServices {
   log: Log;
