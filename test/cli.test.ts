@@ -1,21 +1,17 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { readLocalSettings } from '../src/platform/env.ts';
 import { apiClient } from './api-client.ts';
 import { openProduct, type Product } from './product.ts';
 import type { ProductProcess } from './product-process.ts';
+import { runCli, runProgram } from './run-cli.ts';
 import { runningServers } from './servers.ts';
 
 // Each command is a process of its own: on a busy machine a dozen of them take their time.
 jest.setTimeout(180_000);
-
-const project = fileURLToPath(new URL('..', import.meta.url));
-const program = join(project, 'src/cli/main.ts');
 
 let product: Product;
 let api: ProductProcess;
@@ -25,22 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-interface Outcome {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
-}
-
-function run(file: string, args: string[], env: NodeJS.ProcessEnv, cwd = project): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(file, args, { env, cwd }, (error, stdout, stderr) =>
-      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
-    );
-  });
-}
-
 const cli = (args: string[], env: Record<string, string> = { DATABASE_URL: product.databaseUrl }, cwd?: string) =>
-  run(process.execPath, [program, ...args], env, cwd);
+  runCli(args, env, cwd);
 
 /** Runs a command that must succeed, and reads its one document. */
 async function json(...args: string[]) {
@@ -268,7 +250,7 @@ describe('in any case', () => {
 
   test('"npm run --silent cli --" prints the document and nothing else, and passes the exit code on', async () => {
     const env = { ...readLocalSettings().parentEnvironment, DATABASE_URL: product.databaseUrl };
-    const npm = (...args: string[]) => run('npm', ['run', '--silent', 'cli', '--', ...args], env);
+    const npm = (...args: string[]) => runProgram('npm', ['run', '--silent', 'cli', '--', ...args], env);
     const made = await npm('org', 'create', '--name', 'Through npm', '--plan', 'pro', '--json');
     expect(made.exitCode).toBe(0);
     expect(JSON.parse(made.stdout)).toMatchObject({ name: 'Through npm', plan: 'pro' });

@@ -1,5 +1,6 @@
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
+import { prefixed } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
@@ -70,6 +71,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     access.requests.count({ organizationId, environment });
     checkScope(caller, required);
     checkVariantHeader(signs.header);
-    c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId')));
+    const actor = prefixed('apiKey', caller.keyId);
+    c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
     await next();
   });

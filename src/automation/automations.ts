@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { byScope, recordAudit } from '../platform/audit.ts';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
@@ -121,6 +122,8 @@ export async function createAutomation(
       triggerSecretHash: null,
     });
     em.persist(automation);
+    const facts = { state: automation.state, definitionId: definition.id };
+    await recordAudit(em, { ...byScope(scope), action: 'workflow.create', subjectId: id, facts });
     return detail(automation, definition);
   });
   // A replayed outcome has been through JSON, where dates are texts.
@@ -195,6 +198,8 @@ export async function updateAutomation(scope: Scope, id: string, change: Automat
     automation.state = fields.state;
     automation.definitionId = definition.id;
     automation.updatedAt = new Date();
+    const facts = { given: given.map(([name]) => name), state: automation.state, definitionId: definition.id };
+    await recordAudit(em, { ...byScope(scope), action: 'workflow.update', subjectId: automation.id, facts });
     return detail(automation, definition);
   });
 }
@@ -209,6 +214,7 @@ export async function deleteAutomation(scope: Scope, id: string): Promise<string
     const automation = await lockAutomation(em, id);
     automation.deletedAt = new Date();
     em.persist(em.create(OutboxEntry, outboxEntry(scope, 'automation.purge', automation.id)));
+    await recordAudit(em, { ...byScope(scope), action: 'workflow.delete', subjectId: automation.id });
     return automation.id;
   });
 }

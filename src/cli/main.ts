@@ -7,6 +7,7 @@ import { AppError } from '../platform/errors.ts';
 import { openProductDatabase } from '../services.ts';
 import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
 import { createOrganization, type OrganizationView, updateOrganization } from '../tenancy/organizations.ts';
+import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
 import { addDeprecationCommands } from './deprecations.ts';
@@ -30,6 +31,7 @@ function fail(error: unknown): never {
 
 function describe(error: unknown): { code: string; message: string } {
   if (error instanceof AppError) return { code: error.code, message: error.message };
+  if (error instanceof BrokenAudit) return { code: 'audit_broken', message: error.message };
   if (error instanceof EnvError) return { code: 'environment', message: error.message };
   if (error instanceof CommanderError) {
     // What commander says when it would only print its help.
@@ -128,6 +130,7 @@ key
   .option(...json)
   .action((id, options) => withDatabase((database) => revokeKey(database, id), options));
 
+addAuditCommands(program, withDatabase);
 addCreditCommands(program, withDatabase);
 addDeprecationCommands(program, withDatabase);
 

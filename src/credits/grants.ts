@@ -1,8 +1,9 @@
+import { byScope, operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { sqlOfManager, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
@@ -110,16 +111,17 @@ export async function giveDueGrants(scope: Scope, now: Date): Promise<boolean> {
   return true;
 }
 
-const addGrant = statement(
+const addGrant = statement<{ granted: number }>(
   'credit.add_grant',
   `with entry as (
      insert into credit_entry (organization_id, environment, key, phase, step,
                                monthly, lasting, held, spent, lapsed, issued, reason, created_at)
-     values ($1, $2, $3, 0, 'granted', 0, $4::int, 0, 0, 0, -$4, $5, $6)
+     values ($1, $2, $3, 0, 'granted', 0, $4::int, 0, 0, 0, -$4::int, $5, $6)
      on conflict do nothing
      returning lasting)
    update credit_account a set lasting = a.lasting + entry.lasting, issued = a.issued - entry.lasting
-     from entry where a.organization_id = $1 and a.environment = $2`,
+     from entry where a.organization_id = $1 and a.environment = $2
+   returning entry.lasting as granted`,
 );
 
 export interface OperatorGrant {
@@ -158,7 +160,14 @@ export async function grantCredits(database: Database, grant: OperatorGrant, now
   check(grant);
   const scope = await operatorScope(database, grant.organizationId, grant.environment as Environment);
   await scope.rows(openAccount);
-  await scope.rows(addGrant, grant.key ?? newId(), grant.amount, grant.reason ?? null, now);
+  const { organizationId, environment } = scope.tenant;
+  const { key = newId(), amount, reason = null } = grant;
+  await scope.em.transactional(async (em) => {
+    const sql = sqlOfManager(em);
+    if (!(await sql.one(addGrant, [organizationId, environment, key, amount, reason, now.toISOString()]))) return;
+    const facts = { amount, reason };
+    await recordAudit(em, { ...byScope(scope), action: 'credits.grant', subjectId: organizationId, facts });
+  });
   return scope;
 }
 
@@ -168,7 +177,7 @@ export async function operatorScope(database: Database, organizationId: string, 
     throw invalid([{ path: 'environment', message: 'Expected live or test.' }], 'environment: Expected live or test.');
   }
   const { id } = await findOrganization(database, organizationId);
-  return new Scope(database, { organizationId: id, environment }, newId());
+  return new Scope(database, { organizationId: id, environment }, newId(), operator);
 }
 
 const setOwnGrant = statement(
@@ -196,6 +205,11 @@ export async function setMonthlyGrant(
   }
   const scope = await operatorScope(database, organizationId, 'live');
   await scope.rows(openAccount);
-  await scope.rows(setOwnGrant, monthlyCredits);
+  const { organizationId: uuid, environment } = scope.tenant;
+  await scope.em.transactional(async (em) => {
+    await sqlOfManager(em).rows(setOwnGrant, [uuid, environment, monthlyCredits]);
+    const facts = { monthlyCredits };
+    await recordAudit(em, { ...byScope(scope), action: 'credits.monthly', subjectId: uuid, facts });
+  });
   await giveDueGrants(scope, now);
 }

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database } from './database.ts';
+import { failPoint } from './fail-points.ts';
 import { canonicalJson } from './idempotency.ts';
-import { type Sql, statement } from './sql.ts';
+import type { Scope } from './scope.ts';
+import { sqlOfManager, sqlOn, statement } from './sql.ts';
 import type { Environment } from './tenant.ts';
 
 /**
@@ -35,8 +38,14 @@ export type AuditAction =
   | 'organization.update'
   | 'api_key.create'
   | 'api_key.revoke'
+  | 'workflow.create'
+  | 'workflow.update'
   | 'workflow.delete'
-  | 'credits.grant';
+  | 'credits.grant'
+  | 'credits.monthly';
+
+/** The actor of commands on the installation itself. */
+export const operator = 'operator';
 
 export interface AuditRecord {
   /** Canonical uuid. */
@@ -45,86 +54,110 @@ export interface AuditRecord {
   action: AuditAction;
   /** Canonical uuid of what it was done to. */
   subjectId: string;
-  /** The id of the key that asked; `operator` for commands on the installation itself. */
+  /** The id of the key that asked (`key_…`), or `operator`. */
   actor: string;
   correlationId?: string;
-  /** Values that say what changed; never a secret. */
+  /** Values that say what changed, of JSON; never a secret, and no text of a tenant's own. */
   facts?: Record<string, unknown>;
 }
 
-interface Link {
-  number: number;
-  hash: Buffer;
-}
-
-// One writer at a time for each organization; the lock ends with the transaction.
+// One writer at a time for each organization; the lock ends with the transaction. A statement of its own: the next one
+// must see what the one before in the line has committed.
 const takeTurn = statement('audit.turn', "select pg_advisory_xact_lock(hashtextextended('audit ' || $1::text, 0))");
-const findLast = statement<Link>(
-  'audit.last',
-  'select number, hash from audit_log where organization_id = $1::uuid order by number desc limit 1',
-);
 const append = statement(
   'audit.append',
-  `insert into audit_log (organization_id, number, environment, action, subject_id, actor, correlation_id, facts,
+  `with last as (
+     select number, hash from audit_log where organization_id = $1::uuid order by number desc limit 1),
+   link as (
+     select coalesce(max(number), 0) + 1 as number, coalesce((select hash from last), $2::bytea) as previous from last)
+   insert into audit_log (organization_id, number, environment, action, subject_id, actor, correlation_id, facts,
                           recorded_at, previous_hash, hash)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+   select $1::uuid, number, $3::varchar, $4::varchar, $5::uuid, $6::varchar, $7::varchar, $8::jsonb, $9::timestamptz,
+          previous, sha256(previous || int4send(number) || $10::bytea)
+     from link`,
 );
-
-/** The transaction that an entity manager is in. Parameters must stand in the order of their numbers. */
-const sqlOfManager = (em: EntityManager): Pick<Sql, 'rows'> => ({
-  rows: ({ text }, values = []) => em.execute(text.replaceAll(/\$\d+/g, '?'), values),
-});
 
 const firstHash = Buffer.alloc(32);
 
-/** Everything an entry says, in one order, with the hash of the one before. */
-function hashOf(entry: Omit<AuditEntry, 'hash'>): Buffer {
-  const said = {
-    organizationId: entry.organizationId,
-    number: entry.number,
-    environment: entry.environment,
-    action: entry.action,
-    subjectId: entry.subjectId,
-    actor: entry.actor,
-    correlationId: entry.correlationId,
-    facts: entry.facts,
-    recordedAt: entry.recordedAt.toISOString(),
-    previousHash: Buffer.from(entry.previousHash).toString('hex'),
-  };
-  return createHash('sha256').update(canonicalJson(said)).digest();
-}
+const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
+  parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** Writes an entry in the transaction that does what it records: both are there, or neither is. */
-export async function recordAudit(transaction: Sql | EntityManager, record: AuditRecord): Promise<void> {
-  const sql = 'rows' in transaction ? transaction : sqlOfManager(transaction);
-  const { organizationId, environment, action, subjectId, actor, correlationId, facts = {} } = record;
-  await sql.rows(takeTurn, [organizationId]);
-  const [last] = await sql.rows(findLast, [organizationId]);
-  const entry = {
-    ...{ organizationId, action, subjectId, actor, facts },
-    environment: environment ?? null,
-    correlationId: correlationId ?? null,
-    number: (last?.number ?? 0) + 1,
-    recordedAt: new Date(),
-    previousHash: last?.hash ?? firstHash,
-  };
-  await sql.rows(append, [
-    ...[organizationId, entry.number, entry.environment, action, subjectId, actor, entry.correlationId],
-    ...[JSON.stringify(facts), entry.recordedAt.toISOString(), entry.previousHash, hashOf(entry)],
-  ]);
-}
+/** Of everything that an entry says, in one order. */
+const digestOf = (said: Omit<AuditEntry, 'number' | 'previousHash' | 'hash'>): Buffer =>
+  sha256(canonicalJson({ ...said, recordedAt: said.recordedAt.toISOString() }));
 
 /**
- * Reads an organization's chain from its first entry.
- * @returns the number of the first entry that is missing or not what was written, or undefined when the chain is whole
+ * Writes an entry in the transaction that does what it records: both are there, or neither is. To be called last in it,
+ * because other writers of the organization wait from here to its end.
  */
-export async function findBrokenLink(em: EntityManager, organizationId: string): Promise<number | undefined> {
-  const entries = await em.find(AuditEntry, { organizationId }, { orderBy: { number: 'asc' } });
-  let previous: Buffer = firstHash;
-  for (const [index, entry] of entries.entries()) {
-    const sound = entry.number === index + 1 && previous.equals(entry.previousHash) && hashOf(entry).equals(entry.hash);
-    if (!sound) return index + 1;
-    previous = Buffer.from(entry.hash);
+export async function recordAudit(em: EntityManager, record: AuditRecord): Promise<void> {
+  const { organizationId, action, subjectId, actor, facts = {} } = record;
+  const { environment = null, correlationId = null } = record;
+  const recordedAt = new Date();
+  const said = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
+  const sql = sqlOfManager(em);
+  await sql.rows(takeTurn, [organizationId]);
+  await sql.rows(append, [
+    ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
+    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(said)],
+  ]);
+  failPoint('audit.recorded');
+}
+
+/** Whose doing it is and where, as a scope knows it. */
+export const byScope = ({ tenant, actor, correlationId }: Scope) => ({ ...tenant, actor, correlationId });
+
+const columns = `organization_id as "organizationId", number, environment, action, subject_id as "subjectId", actor,
+  correlation_id as "correlationId", facts, recorded_at as "recordedAt", previous_hash as "previousHash", hash`;
+
+const findLatest = statement<AuditEntry>(
+  'audit.latest',
+  `select ${columns} from audit_log where organization_id = $1 order by number desc limit $2`,
+);
+
+/** An organization's latest entries, newest first. `organizationId` is a canonical uuid. */
+export const latestAudit = (database: Database, organizationId: string, limit: number): Promise<AuditEntry[]> =>
+  sqlOn(database.pool).rows(findLatest, [organizationId, limit]);
+
+const findNext = statement<AuditEntry>(
+  'audit.next',
+  `select ${columns} from audit_log where organization_id = $1 and number > $2::bigint order by number limit $3`,
+);
+
+const pageSize = 1_000;
+const beforeAll = -(2 ** 31) - 1;
+
+export interface ChainReport {
+  /** How many were read and are sound. */
+  entries: number;
+  /**
+   * Hexadecimal, of the last sound entry. Whoever removes the latest entries, or writes all of them anew, leaves a chain
+   * that is whole: only a hash that was kept elsewhere shows it.
+   */
+  lastHash: string | null;
+  /** Number of the first entry that is missing or not what was written. */
+  broken?: number;
+}
+
+/** Reads an organization's chain from its first entry to the first that is broken. */
+export async function verifyAudit(database: Database, organizationId: string): Promise<ChainReport> {
+  const sql = sqlOn(database.pool);
+  let entries = 0;
+  let previous = firstHash;
+  const report = () => ({ entries, lastHash: entries === 0 ? null : previous.toString('hex') });
+  for (let after = beforeAll; ; after = entries) {
+    const page = await sql.rows(findNext, [organizationId, after, pageSize]);
+    for (const { number, previousHash, hash, ...said } of page) {
+      const position = Buffer.alloc(4);
+      position.writeInt32BE(number);
+      const sound =
+        number === entries + 1 &&
+        previous.equals(previousHash) &&
+        sha256(previous, position, digestOf(said)).equals(hash);
+      if (!sound) return { ...report(), broken: entries + 1 };
+      entries = number;
+      previous = Buffer.from(hash);
+    }
+    if (page.length < pageSize) return report();
   }
-  return undefined;
 }

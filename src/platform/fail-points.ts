@@ -6,7 +6,8 @@ export type FailPoint =
   | 'run.cancelled'
   | 'step.called'
   | 'step.recorded'
-  | 'schedule.committed';
+  | 'schedule.committed'
+  | 'audit.recorded';
 
 let armed: string | undefined;
 

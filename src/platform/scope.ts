@@ -13,14 +13,17 @@ export class Scope {
   readonly tenant: Tenant;
   /** Follows the work into runs, Temporal, events and logs. */
   readonly correlationId: string;
+  /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for work that nobody waits for. */
+  readonly actor: string;
   readonly #database: Database;
   readonly #transaction: Sql | undefined;
   #em: EntityManager | undefined;
 
-  constructor(database: Database, tenant: Tenant, correlationId: string, transaction?: Sql) {
+  constructor(database: Database, tenant: Tenant, correlationId: string, actor = 'system', transaction?: Sql) {
     this.#database = database;
     this.tenant = tenant;
     this.correlationId = correlationId;
+    this.actor = actor;
     this.#transaction = transaction;
   }
 
@@ -44,7 +47,7 @@ export class Scope {
   transaction<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
     if (this.#transaction) return work(this);
     return this.#withConnection((client) =>
-      transactionOn(client, (sql) => work(new Scope(this.#database, this.tenant, this.correlationId, sql))),
+      transactionOn(client, (sql) => work(new Scope(this.#database, this.tenant, this.correlationId, this.actor, sql))),
     );
   }
 

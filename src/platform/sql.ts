@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import pg, { type ClientBase, type Pool, type QueryResultRow } from 'pg';
 
 /**
@@ -37,6 +38,25 @@ export function sqlOn(executor: Pool | ClientBase): Sql {
     (await executor.query<Row>({ name, text, values, types })).rows;
   const rows = <Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []) =>
     watch ? watch(of.name, () => ask(of, values)) : ask(of, values);
+  return {
+    rows,
+    async one(of, values) {
+      return (await rows(of, values))[0];
+    },
+  };
+}
+
+/** Runs statements in the transaction that an entity manager is in, with what it has yet to write written first. */
+export function sqlOfManager(em: EntityManager): Sql {
+  const rows = async <Row extends QueryResultRow>({ text }: Statement<Row>, values: unknown[] = []) => {
+    await em.flush();
+    const bound: unknown[] = [];
+    const numberless = text.replaceAll(/\$(\d+)/g, (_, number) => {
+      bound.push(values[number - 1]);
+      return '?';
+    });
+    return em.execute<Row[]>(numberless, bound);
+  };
   return {
     rows,
     async one(of, values) {

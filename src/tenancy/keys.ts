@@ -1,3 +1,4 @@
+import { operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId, parseId, prefixed } from '../platform/ids.ts';
@@ -74,9 +75,9 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
   const key = generateKey(environment);
   const prefix = `sk_${environment}_`;
   const expiresAt = input.expires === undefined ? null : new Date(input.expires);
-  const em = database.orm.em.fork();
-  const row = em.create(ApiKey, {
-    id: newId(),
+  const id = newId();
+  const row = {
+    id,
     organizationId: organization.id,
     environment,
     name: input.name ?? `${environment} key`,
@@ -89,10 +90,16 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
     lastUsedAt: null,
     expiresAt,
     revokedAt: null,
+  };
+  await database.orm.em.fork().transactional(async (em) => {
+    em.persist(em.create(ApiKey, row));
+    const { organizationId, name, scopes, variant } = row;
+    const facts = { name, scopes, variant, expiresAt: expiresAt?.toISOString() ?? null };
+    const whose = { organizationId, environment, subjectId: id, actor: operator };
+    await recordAudit(em, { ...whose, action: 'api_key.create', facts });
   });
-  await em.persist(row).flush();
   return {
-    id: prefixed('apiKey', row.id),
+    id: prefixed('apiKey', id),
     key,
     prefix,
     environment,
@@ -132,10 +139,15 @@ export async function listKeys(database: Database, organizationId: string): Prom
  */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
   const uuid = parseId('apiKey', id);
-  const em = database.orm.em.fork();
-  const key = uuid && (await em.findOne(ApiKey, { id: uuid }));
+  const key = uuid && (await database.orm.em.fork().findOne(ApiKey, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
-  await em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
+  await database.orm.em.fork().transactional(async (em) => {
+    const revoked = await em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
+    if (revoked === 0) return;
+    const { id: subjectId, organizationId } = key;
+    const whose = { organizationId, environment: key.environment as Environment, subjectId, actor: operator };
+    await recordAudit(em, { ...whose, action: 'api_key.revoke' });
+  });
   await announceKeyChange(database);
   return { id: prefixed('apiKey', key.id), status: 'revoked' };
 }

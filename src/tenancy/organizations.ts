@@ -1,3 +1,4 @@
+import { operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId, parseId, prefixed } from '../platform/ids.ts';
@@ -21,6 +22,8 @@ export interface OrganizationChange {
   /** Requests a UTC day, in place of the plan's number. */
   rateDay?: number;
 }
+
+const changeable = ['name', 'plan', 'email', 'rateMinute', 'rateDay'];
 
 export type NewOrganization = OrganizationChange & { name: string; plan: string };
 
@@ -50,23 +53,32 @@ function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): 
   if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
 }
 
+/** What the audit log keeps of an organization: it is never erased, and so holds no address of a person. */
+const told = ({ name, plan, rateMinute, rateDay }: Organization) => ({ name, plan, rateMinute, rateDay });
+
 /** @throws AppError validation_error */
 export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
   check(input);
   const now = new Date();
-  const em = database.orm.em.fork();
-  const organization = em.create(Organization, {
-    id: newId(),
-    name: input.name,
-    plan: input.plan,
-    email: input.email ?? null,
-    rateMinute: input.rateMinute ?? null,
-    rateDay: input.rateDay ?? null,
-    createdAt: now,
-    updatedAt: now,
+  return database.orm.em.fork().transactional(async (em) => {
+    const organization = em.create(Organization, {
+      id: newId(),
+      name: input.name,
+      plan: input.plan,
+      email: input.email ?? null,
+      rateMinute: input.rateMinute ?? null,
+      rateDay: input.rateDay ?? null,
+      createdAt: now,
+      updatedAt: now,
+    });
+    em.persist(organization);
+    await recordAudit(em, {
+      ...{ organizationId: organization.id, subjectId: organization.id, actor: operator },
+      action: 'organization.create',
+      facts: told(organization),
+    });
+    return view(organization);
   });
-  await em.persist(organization).flush();
-  return view(organization);
 }
 
 /** Finds by `org_…` or uuid. @throws AppError not_found */
@@ -75,6 +87,12 @@ export async function findOrganization(database: Database, id: string): Promise<
   const organization = uuid && (await database.orm.em.fork().findOne(Organization, { id: uuid }));
   if (!organization) throw new AppError('not_found', `No organization has the id ${id}.`);
   return organization;
+}
+
+/** Of all organizations, as canonical uuids, oldest first. */
+export async function organizationIds(database: Database): Promise<string[]> {
+  const all = await database.orm.em.fork().findAll(Organization, { fields: ['id'], orderBy: { id: 'asc' } });
+  return all.map(({ id }) => id);
 }
 
 export async function organizationExists(database: Database, id: string): Promise<boolean> {
@@ -95,9 +113,14 @@ export async function updateOrganization(
   const { id: uuid } = await findOrganization(database, id);
   const changed = await database.orm.em.fork().transactional(async (em) => {
     const organization = await em.findOneOrFail(Organization, { id: uuid });
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const { name, plan, email, rateMinute, rateDay } = { ...organization, ...given };
-    Object.assign(organization, { name, plan, email, rateMinute, rateDay, updatedAt: new Date() });
+    const given = Object.entries(change).filter(([name, value]) => changeable.includes(name) && value !== undefined);
+    if (given.length === 0) return view(organization);
+    Object.assign(organization, Object.fromEntries(given), { updatedAt: new Date() });
+    await recordAudit(em, {
+      ...{ organizationId: uuid, subjectId: uuid, actor: operator },
+      action: 'organization.update',
+      facts: { given: given.map(([name]) => name), ...told(organization) },
+    });
     return view(organization);
   });
   await announceKeyChange(database);

@@ -1,0 +1,77 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AuditEntry, latestAudit, verifyAudit } from '../platform/audit.ts';
+import type { Database } from '../platform/database.ts';
+import { type IdKind, prefixed } from '../platform/ids.ts';
+import { findOrganization, organizationIds } from '../tenancy/organizations.ts';
+
+/** Opens the database, does the work and prints what comes of it. */
+type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+
+/** Thrown when a log is not what was written; the message says whose and from which entry on. */
+export class BrokenAudit extends Error {
+  override name = 'BrokenAudit';
+}
+
+const subjects: Record<string, IdKind> = { api_key: 'apiKey', workflow: 'workflow' };
+
+const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
+  number,
+  recordedAt: recordedAt.toISOString(),
+  actor,
+  action,
+  subject: prefixed(subjects[action.split('.')[0]!] ?? 'organization', subjectId),
+  environment: environment ?? null,
+  correlationId: correlationId ?? null,
+  facts,
+});
+
+/** @throws BrokenAudit when any of them is broken, after all were read */
+async function verify(database: Database, organizations: string[]): Promise<object> {
+  const sound = [];
+  const broken = [];
+  for (const uuid of organizations) {
+    const { broken: number, ...report } = await verifyAudit(database, uuid);
+    const id = prefixed('organization', uuid);
+    if (number === undefined) sound.push({ organizationId: id, ...report });
+    else broken.push(`The audit log of ${id} is broken from entry ${number} on.`);
+  }
+  if (broken.length > 0) throw new BrokenAudit(broken.join(' '));
+  return { verified: sound };
+}
+
+function readLimit(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999.');
+  return Number(text);
+}
+
+/** `audit list` and `audit verify`. */
+export function addAuditCommands(program: Command, withDatabase: WithDatabase): void {
+  const audit = program.command('audit').description('what was done to organizations, and by whom');
+  audit
+    .command('list')
+    .description('the latest entries, newest first')
+    .requiredOption('--org <id>')
+    .option('--limit <entries>', 'how many', readLimit, 100)
+    .option('--json', 'print one JSON document')
+    .action(({ org, limit, json }) =>
+      withDatabase(
+        async (database) => {
+          const { id } = await findOrganization(database, org);
+          return { entries: (await latestAudit(database, id, limit)).map(view) };
+        },
+        { json },
+      ),
+    );
+  audit
+    .command('verify')
+    .description('read the log from its first entry and fail with the first that is not what was written')
+    .option('--org <id>', 'all organizations unless given')
+    .option('--json', 'print one JSON document')
+    .action(({ org, json }) =>
+      withDatabase(
+        async (database) =>
+          verify(database, org ? [(await findOrganization(database, org)).id] : await organizationIds(database)),
+        { json },
+      ),
+    );
+}
