@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, workflowNotFound } from '../platform/errors.ts';
@@ -38,6 +39,7 @@ export async function rotateTriggerSecret(
   const { outcome, replayed } = await once(scope, claim, async (em: EntityManager) => {
     const automation = await lockAutomation(em, id);
     automation.triggerSecretHash = hashOf(secret);
+    await recordAudit(em, { ...byScope(scope), action: 'workflow.rotate_secret', subjectId: automation.id });
     return { id: automation.id, ...(claim && { sealed: sealer.seal(secret, place(automation.id)) }) };
   });
   return { secret: replayed ? sealer.open(outcome.sealed!, place(outcome.id)) : secret, replayed };

@@ -41,6 +41,7 @@ export type AuditAction =
   | 'workflow.create'
   | 'workflow.update'
   | 'workflow.delete'
+  | 'workflow.rotate_secret'
   | 'credits.grant'
   | 'credits.monthly';
 

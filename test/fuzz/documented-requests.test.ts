@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { mutated, valid } from './schema-arbitrary.ts';
+
+// Every operation is asked many times, and others may use the machine too.
+jest.setTimeout(300_000);
 
 let product: Awaited<ReturnType<typeof startProduct>>;
 let client: ApiClient;
