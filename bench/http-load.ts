@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Round } from './interleave.ts';
 
-const autocannon = fileURLToPath(import.meta.resolve('autocannon'));
+const program = fileURLToPath(new URL('programs/http-load.ts', import.meta.url));
 
 export interface HttpLoad {
   url: string;
@@ -12,9 +12,11 @@ export interface HttpLoad {
   seconds: number;
   /** The status that every answer must have. */
   status: number;
+  /** Each request names another client in X-Forwarded-For, as a proxy in front of many would. */
+  fromManyAddresses?: boolean;
 }
 
-interface Report {
+export interface LoadReport {
   requests: { total: number };
   duration: number;
   errors: number;
@@ -26,22 +28,16 @@ interface Report {
  * Requests per second over keep-alive connections, sent by a process of its own.
  * Throws when a request failed or was answered otherwise than expected: such a figure would mean nothing.
  */
-export async function requestsPerSecond({ url, headers = {}, connections, seconds, status }: HttpLoad): Promise<Round> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [
-      autocannon,
-      ...['--json', '--no-progress', '-c', String(connections), '-d', String(seconds)],
-      ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]),
-      url,
-    ],
-    { timeout: (seconds + 20) * 1000, maxBuffer: 16 * 1024 * 1024 },
-  );
-  const report = JSON.parse(stdout) as Report;
+export async function requestsPerSecond(load: HttpLoad): Promise<Round> {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(load)], {
+    timeout: (load.seconds + 20) * 1000,
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  const report = JSON.parse(stdout) as LoadReport;
   const answers = Object.entries(report.statusCodeStats);
-  const others = answers.filter(([code]) => code !== String(status));
+  const others = answers.filter(([code]) => code !== String(load.status));
   if (others.length > 0 || report.errors > 0 || report.timeouts > 0) {
-    throw new Error(`${url} answered ${JSON.stringify(report.statusCodeStats)} with ${report.errors} errors.`);
+    throw new Error(`${load.url} answered ${JSON.stringify(report.statusCodeStats)} with ${report.errors} errors.`);
   }
   return { value: report.requests.total / report.duration, operations: report.requests.total };
 }

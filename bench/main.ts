@@ -1,16 +1,28 @@
 import { cpus, loadavg } from 'node:os';
 import { Cleanup } from './cleanup.ts';
 import type { Finding, Item } from './item.ts';
+import { creditPairs } from './items/credit-pairs.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
+import { listRuns } from './items/list-runs.ts';
 import { localStack } from './items/local-stack.ts';
 import { readWorkflow } from './items/read-workflow.ts';
+import { refuseRequests } from './items/refuse-requests.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { describeFindings, findingsJson } from './report.ts';
 import { openStand } from './stand.ts';
 
 /** In the order in which they run. */
-const items: Item[] = [readWorkflow, executeAsynchronous, executeSynchronous, runThroughput, localStack];
+const items: Item[] = [
+  readWorkflow,
+  refuseRequests,
+  executeAsynchronous,
+  executeSynchronous,
+  runThroughput,
+  creditPairs,
+  listRuns,
+  localStack,
+];
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 

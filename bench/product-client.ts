@@ -1,4 +1,11 @@
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+
+/** An answer as it came. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
 
 /** Speaks JSON to the product over connections that are kept, with as little work as possible beside it. */
 export class ProductClient {
@@ -13,28 +20,45 @@ export class ProductClient {
   }
 
   /** The `data` of the answer. Throws unless it is a success. */
-  async post<Data>(path: string, body: unknown): Promise<Data> {
-    const text = JSON.stringify(body);
+  post<Data>(path: string, body: unknown): Promise<Data> {
+    return this.#data('POST', path, JSON.stringify(body));
+  }
+
+  /** The `data` of the answer. Throws unless it is a success. */
+  get<Data>(path: string): Promise<Data> {
+    return this.#data('GET', path);
+  }
+
+  /** Whatever is answered to a GET with this key. */
+  look(path: string, key: string): Promise<Answer> {
+    return this.#ask('GET', path, key);
+  }
+
+  async #data<Data>(method: string, path: string, body?: string): Promise<Data> {
+    const { status, text } = await this.#ask(method, path, this.#key, body);
+    if (status !== 200 && status !== 201)
+      throw new Error(`${method} ${path} answered ${status}: ${text.slice(0, 500)}`);
+    return (JSON.parse(text) as { data: Data }).data;
+  }
+
+  #ask(method: string, path: string, key: string, body?: string): Promise<Answer> {
     const headers = {
-      authorization: `Bearer ${this.#key}`,
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(text),
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };
-    const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-      const sent = request(new URL(path, this.#base), { method: 'POST', agent: this.#agent, headers }, (response) => {
+    return new Promise((resolve, reject) => {
+      const sent = request(new URL(path, this.#base), { method, agent: this.#agent, headers }, (response) => {
         const chunks: string[] = [];
         response.setEncoding('utf8');
         response.on('data', (chunk) => chunks.push(chunk));
-        response.on('end', () => resolve({ status: response.statusCode, text: chunks.join('') }));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text: chunks.join('') }),
+        );
         response.on('error', reject);
       });
       sent.on('error', reject);
-      sent.end(text);
+      sent.end(body);
     });
-    if (answer.status !== 200 && answer.status !== 201) {
-      throw new Error(`POST ${path} answered ${answer.status}: ${answer.text.slice(0, 500)}`);
-    }
-    return (JSON.parse(answer.text) as { data: Data }).data;
   }
 
   close(): void {

@@ -1,0 +1,20 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Answer } from '../product-client.ts';
+
+/** The baseline of refusals: `node:http` that reads nothing and answers every request with the bytes it was told. */
+let told: Answer = { status: 404, headers: {}, text: '' };
+
+const server = createServer({ keepAliveTimeout: 75_000 }, (_, response) => {
+  response.writeHead(told.status, told.headers);
+  response.end(told.text);
+});
+
+process.on('message', (answer: Answer) => {
+  told = answer;
+  process.send?.({});
+});
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+});
+for (const end of ['SIGTERM', 'disconnect']) process.on(end, () => process.exit(0));
