@@ -36,7 +36,8 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, arrivalMs),
     },
-    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: refuseRequest }),
+    // Puts Request and Response of its own in the place of Node's, which cost it a third of a request's time.
+    getRequestListener(app.fetch, { errorHandler: refuseRequest }),
   );
   server.on('clientError', refuseBytes);
   server.listen(env.PORT, env.HOST);
