@@ -139,6 +139,20 @@ describe('is refused', () => {
     await expectRefusal(bearer(key), 'invalid_api_key');
   });
 
+  test('a key that is none, without looking it up again', async () => {
+    const headers = bearer(generateKey('test'));
+    expect((await request(headers)).status).toBe(401);
+    const client = await product.database.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table api_key in access exclusive mode');
+      await until('it is refused while keys cannot be read', async () => (await request(headers)).status === 401);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  });
+
   test('every route of v1 alike, before anything else is looked at', async () => {
     const client = apiClient(product.process.api);
     const routes: [string, string][] = [

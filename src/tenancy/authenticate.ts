@@ -69,9 +69,13 @@ export class Authenticator {
     const name = hash.toString('base64');
     const cached = this.#cache.get(name);
     if (cached) return cached;
+    if (this.#cache.isRefused(name)) throw unauthorized('invalid_api_key');
     const generation = this.#cache.generation;
     const row = await sqlOn(this.#database.pool).one(findKey, [hash]);
-    if (!row || row.revoked) throw unauthorized('invalid_api_key');
+    if (!row || row.revoked) {
+      this.#cache.refuse(name, generation);
+      throw unauthorized('invalid_api_key');
+    }
     const { revoked, expiresAt, rateMinute, rateDay, ...caller } = row;
     const { requestsPerMinute, requestsPerDay } = plans[caller.plan];
     const limits = { perMinute: rateMinute ?? requestsPerMinute, perDay: rateDay ?? requestsPerDay };

@@ -17,7 +17,7 @@ export const leaseMs = 3_000;
 /** Beyond the lease, for the time a notification takes. */
 const marginMs = 500;
 
-/** Bounds memory; past it the cache starts anew. */
+/** Bounds memory; past it the cache starts anew, of keys that are good and of those that are not each by itself. */
 const maxEntries = 10_000;
 
 export interface CachedKey {
@@ -34,6 +34,8 @@ export interface CachedKey {
 export class KeyCache {
   readonly #notifications: Notifications;
   readonly #entries = new Map<string, CachedKey>();
+  /** Nobody's, or revoked for ever: a client that goes on sending one costs no query. A key is not asked for before it exists. */
+  readonly #refused = new Set<string>();
   #generation = 0;
   #on = false;
 
@@ -72,6 +74,17 @@ export class KeyCache {
     this.#entries.set(hash, entry);
   }
 
+  isRefused(hash: string): boolean {
+    return this.#isCertain() && this.#refused.has(hash);
+  }
+
+  /** Keeps what was looked up while the cache was in this generation. */
+  refuse(hash: string, generation: number): void {
+    if (generation !== this.#generation || !this.#isCertain()) return;
+    if (this.#refused.size >= maxEntries) this.#refused.clear();
+    this.#refused.add(hash);
+  }
+
   #isCertain(): boolean {
     return this.#on && this.#notifications.silenceMs < leaseMs;
   }
@@ -79,6 +92,7 @@ export class KeyCache {
   #empty(): void {
     this.#generation++;
     this.#entries.clear();
+    this.#refused.clear();
   }
 
   /** Said on the connection that holds the lock, so that the announcer knows who said it. */

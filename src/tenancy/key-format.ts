@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { customAlphabet } from 'nanoid';
 import type { Environment } from '../platform/tenant.ts';
@@ -39,4 +39,4 @@ export function keyEnvironment(key: string): Environment | undefined {
 }
 
 /** What is stored in a key's place. A plain hash is right for 214 random bits; a slow one would only invite floods. */
-export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
