@@ -6,10 +6,9 @@ import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import { type Envelope, e1, e2 } from './envelopes.ts';
-import { findClientAddress, limitBroadly } from './middleware/client-address.ts';
+import { beginRequest } from './middleware/begin-request.ts';
+import { limitBroadly } from './middleware/limit-broadly.ts';
 import { observe } from './middleware/observe.ts';
-import { requestIds } from './middleware/request-ids.ts';
-import { securityHeaders } from './middleware/security-headers.ts';
 import { traceRequests } from './middleware/trace.ts';
 import { openApiDocument } from './openapi.ts';
 import { docsRoutes } from './routes/docs.ts';
@@ -24,7 +23,7 @@ import { triggerRoutes } from './routes/v1/trigger.ts';
 import { usageRoutes } from './routes/v1/usage.ts';
 import { workflowRoutes } from './routes/v1/workflows.ts';
 import { vitalRoutes } from './routes/vitals.ts';
-import { type ApiEnv, renderError, surface, v1Surface } from './surface.ts';
+import { type ApiEnv, renderError, surface } from './surface.ts';
 
 const e2Prefixes = ['/api/chat', '/api/agents', '/api/voice'];
 const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
@@ -36,11 +35,9 @@ const envelopeOf = (path: string): Envelope => (e2Prefixes.some((prefix) => isBe
 export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> {
   const app = new OpenAPIHono<ApiEnv>();
   const { env } = services;
-  app.use(requestIds(services.log));
+  app.use(beginRequest(services.log, new AddressRanges(env.TRUSTED_PROXIES)));
   if (services.tracing) app.use(traceRequests(services.tracing));
-  app.use(securityHeaders);
   app.use(observe(services.operations.metrics));
-  app.use(findClientAddress(new AddressRanges(env.TRUSTED_PROXIES)));
   if (env.BROAD_RATE_MAX !== undefined) {
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));
@@ -58,7 +55,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
     return renderError(c, failure, envelopeOf(path), isVersioned(path));
   });
 
-  const v1 = surface(v1Surface);
+  const v1 = surface();
   v1.route('/', workflowRoutes(services));
   v1.route('/', scheduleRoutes(services));
   v1.route('/', runRoutes(services));

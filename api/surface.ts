@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -8,10 +9,11 @@ import type { Scope } from '../src/platform/scope.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { type Envelope, e1, statusOf } from './envelopes.ts';
+import { type Envelope, statusOf } from './envelopes.ts';
 
 /** What middleware leaves for handlers. */
 export interface ApiEnv {
+  Bindings: HttpBindings;
   Variables: {
     requestId: string;
     correlationId: string;
@@ -44,7 +46,7 @@ function expected(error: Error, log: Log): AppError {
   return new AppError('internal_error', 'Something went wrong on our side.');
 }
 
-/** Answers a failure in the surface's envelope and in the request's dialect, where the surface has dialects. */
+/** Answers a failure in this envelope and in the request's dialect, where there are dialects. */
 export function renderError(c: ApiContext, error: Error, envelope: Envelope, dialects: boolean): Response {
   const failure = expected(error, c.get('log'));
   const dialect = dialects ? (c.get('dialect') ?? chooseDialect({ path: c.req.path })) : undefined;
@@ -53,12 +55,6 @@ export function renderError(c: ApiContext, error: Error, envelope: Envelope, dia
   if (failure.retryAfter !== undefined) c.header('Retry-After', String(failure.retryAfter));
   if (failure.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
   return c.json((dialect?.envelope(failure) ?? envelope)(failure, rendering), statusOf(failure));
-}
-
-export interface SurfaceOptions {
-  envelope: Envelope;
-  /** Whether the two variants exist below this surface. */
-  dialects: boolean;
 }
 
 /** A body of 1 MiB can be wrong in a hundred thousand places; nobody reads the answer to that. */
@@ -71,17 +67,13 @@ export function invalidRequest({ issues }: z.ZodError): AppError {
   );
 }
 
-/** A part of the API whose every failure, its middleware's and validators' included, comes in one envelope. */
-export function surface({ envelope, dialects }: SurfaceOptions): OpenAPIHono<ApiEnv> {
-  const app = new OpenAPIHono<ApiEnv>({
+/**
+ * A part of the API: what does not fit a schema is a failure as any other. How failures are answered is said once, where
+ * the parts are put together; a part that said it too would wrap every handler, at a cost.
+ */
+export const surface = (): OpenAPIHono<ApiEnv> =>
+  new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {
-      if (result.success) return;
-      throw invalidRequest(result.error);
+      if (!result.success) throw invalidRequest(result.error);
     },
   });
-  app.onError((error, c) => renderError(c, error, envelope, dialects));
-  return app;
-}
-
-/** The surface of the versioned API. */
-export const v1Surface: SurfaceOptions = { envelope: e1, dialects: true };

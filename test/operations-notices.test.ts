@@ -8,10 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Client, Connection } from '@temporalio/client';
 import { e1 } from '../api/envelopes.ts';
 import { requireKey } from '../api/middleware/authenticate.ts';
-import { findClientAddress } from '../api/middleware/client-address.ts';
+import { beginRequest } from '../api/middleware/begin-request.ts';
 import { deprecated } from '../api/middleware/deprecated.ts';
-import { requestIds } from '../api/middleware/request-ids.ts';
-import { surface } from '../api/surface.ts';
+import { renderError, surface } from '../api/surface.ts';
 import { announceDeprecations } from '../src/operations/deprecations.ts';
 import { noticeExpiringKeys } from '../src/operations/key-expiry.ts';
 import { AddressRanges } from '../src/platform/address-ranges.ts';
@@ -157,8 +156,9 @@ describe('a route that will go', () => {
     const log = openLog('silent', 'test');
     const services = await openServices(env, log, { connection: Connection.lazy(), eagerStart: false });
     await services.start();
-    const app = surface({ envelope: e1, dialects: false });
-    app.use(requestIds(log), findClientAddress(new AddressRanges([])));
+    const app = surface();
+    app.onError((error, c) => renderError(c, error, e1, false));
+    app.use(beginRequest(log, new AddressRanges([])));
     const old = createRoute({
       method: 'get',
       path: '/api/v1/old/{id}',

@@ -8,6 +8,7 @@ import type { Caller } from '../../src/tenancy/caller.ts';
 import { plans } from '../../src/tenancy/core/plans.ts';
 import type { RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
+import { setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
@@ -51,10 +52,12 @@ function checkScope({ scopes, plan }: Caller, required: KeyScope | undefined): v
 /** Counts a request in its subject's windows, and says so in its answer. @throws AppError rate_limit_exceeded */
 export async function limitRequests(c: ApiContext, access: Access, subject: string, limits: RateLimits): Promise<void> {
   const decision = await access.limiter.take(subject, limits);
-  c.header('X-RateLimit-Limit', String(decision.limit));
-  c.header('X-RateLimit-Remaining', String(decision.remaining));
-  c.header('X-RateLimit-Reset', String(decision.resetAt));
-  c.header('Cache-Control', 'no-store');
+  setAnswerHeaders(c, {
+    'X-RateLimit-Limit': String(decision.limit),
+    'X-RateLimit-Remaining': String(decision.remaining),
+    'X-RateLimit-Reset': String(decision.resetAt),
+    'Cache-Control': 'no-store',
+  });
   if (!decision.allowed) throw rateLimited(decision);
 }
 
@@ -73,5 +76,5 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     checkVariantHeader(signs.header);
     const actor = prefixed('apiKey', caller.keyId);
     c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
-    await next();
+    return next();
   });

@@ -1,19 +1,16 @@
 import { createMiddleware } from 'hono/factory';
 import type { ApiEnv } from '../surface.ts';
 
-/** An answer of the API is data: nothing in it is to be run, shown in a frame or guessed at. */
+/**
+ * An answer of the API is data: nothing in it is to be run, shown in a frame or guessed at. Other origins' pages get
+ * nothing: no answer has a CORS header.
+ */
 export const onEveryAnswer = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
-
-/** Other origins' pages get nothing: no answer has a CORS header. */
-export const securityHeaders = createMiddleware<ApiEnv>(async (c, next) => {
-  for (const [name, value] of Object.entries(onEveryAnswer)) c.header(name, value);
-  await next();
-});
 
 /** For a page of ours: its own scripts, styles and requests, and nothing from elsewhere. */
 const ofPages = [
@@ -29,7 +26,7 @@ const ofPages = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export const pageSecurity = createMiddleware<ApiEnv>(async (c, next) => {
+export const pageSecurity = createMiddleware<ApiEnv>((c, next) => {
   c.header('Content-Security-Policy', ofPages);
-  await next();
+  return next();
 });

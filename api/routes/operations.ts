@@ -3,7 +3,6 @@ import { type Findings, healthStatus, isReady } from '../../src/operations/core/
 import { drainAll } from '../../src/operations/drain-all.ts';
 import { type Build, inspectService } from '../../src/operations/inspect.ts';
 import type { Services } from '../../src/services.ts';
-import { e1 } from '../envelopes.ts';
 import { requireCronSecret } from '../middleware/cron-secret.ts';
 import { openFailures, plainAnswer } from '../schemas/answers.ts';
 import {
@@ -30,7 +29,7 @@ const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
 /** How the service is, for load balancers and its operator. */
 export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
   const { operations, draining } = services;
-  const routes = surface({ envelope: e1, dialects: false });
+  const routes = surface();
 
   const version = createRoute({
     method: 'get',

@@ -2,7 +2,6 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { type Beacon, pageOf } from '../../src/operations/core/vitals.ts';
 import type { Services } from '../../src/services.ts';
-import { e1 } from '../envelopes.ts';
 import { requireKey } from '../middleware/authenticate.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { emptyAnswer, failures, openFailures, plainAnswer } from '../schemas/answers.ts';
@@ -27,7 +26,7 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 /** What the product's own pages tell of their speed. */
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals } = services.operations;
-  const routes = surface({ envelope: e1, dialects: false });
+  const routes = surface();
   const content = { schema: beaconsSchema };
 
   const receive = createRoute({

@@ -5,7 +5,7 @@ import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { answer, failures } from '../../schemas/answers.ts';
 import { creditBalanceSchema } from '../../schemas/credits.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const get = createRoute({
@@ -18,7 +18,7 @@ export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [requireKey(services)] as const,
     responses: { 200: answer('The credits.', creditBalanceSchema), ...failures() },
   });
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(get, async (c) => {
     const { nextGrantAt, ...balance } = await creditBalance(c.get('scope'));
     return c.json(success({ ...balance, nextGrantAt: nextGrantAt?.toISOString() ?? null }), 200);

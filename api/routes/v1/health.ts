@@ -3,7 +3,7 @@ import type { Services } from '../../../src/services.ts';
 import { planNames } from '../../../src/tenancy/core/plans.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { failures, plainAnswer } from '../../schemas/answers.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const keyHealth = z
   .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
@@ -19,7 +19,7 @@ export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [requireKey(services)] as const,
     responses: { 200: plainAnswer('The key is good.', keyHealth), ...failures() },
   });
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(health, (c) => {
     const { organizationName, plan } = c.get('caller');
     return c.json({ status: 'healthy' as const, organization: organizationName, plan }, 200);

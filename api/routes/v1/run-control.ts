@@ -9,7 +9,7 @@ import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { answer, failures } from '../../schemas/answers.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../schemas/run.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
 const security = [{ bearer: [] }, { apiKey: [] }];
@@ -55,7 +55,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('The output.', stepOutputSchema), ...failures(404) },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(cancel, async (c) => {
     const { run, stop } = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
     services.background.run('cancellation of a run', stop());

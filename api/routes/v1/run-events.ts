@@ -5,7 +5,7 @@ import { getRun } from '../../../src/automation/runs.ts';
 import type { Services } from '../../../src/services.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { failures, streamAnswer } from '../../schemas/answers.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 /** Less than the time after which proxies end a connection that says nothing. */
 const pingEveryMs = 10_000;
@@ -41,7 +41,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(events, async (c) => {
     const { dialect, scope } = c.var;
     const run = await getRun(scope, c.req.valid('param').id);

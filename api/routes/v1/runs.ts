@@ -10,7 +10,7 @@ import { jsonBody } from '../../middleware/json-body.ts';
 import { answer, failures } from '../../schemas/answers.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import { acceptedSchema, executedSchema, executeSchema, runDetailSchema, runListSchema } from '../../schemas/run.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
 const security = [{ bearer: [] }, { apiKey: [] }];
@@ -66,7 +66,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('The run.', runDetailSchema), ...failures(404) },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(execute, async (c) => {
     const { id } = c.req.valid('param');
     const body = c.req.valid('json');

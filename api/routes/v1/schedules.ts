@@ -6,7 +6,7 @@ import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { answer, failures } from '../../schemas/answers.ts';
 import { newScheduleSchema, type ScheduleAnswer, scheduleSchema } from '../../schemas/schedule.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Workflows'];
 const security = [{ bearer: [] }, { apiKey: [] }];
@@ -62,7 +62,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('It is gone.', z.object({ deleted: z.literal(true) })), ...failures(404) },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(put, async (c) => {
     const { input = null, paused = false, variables = {}, ...times } = c.req.valid('json');
     const schedule = { ...times, paused, input, variables };

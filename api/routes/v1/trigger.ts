@@ -10,7 +10,7 @@ import { requireTrigger } from '../../middleware/trigger.ts';
 import { answer, failures } from '../../schemas/answers.ts';
 import { freeForm } from '../../schemas/free-form.ts';
 import { acceptedSchema } from '../../schemas/run.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const key = [{ bearer: [] }, { apiKey: [] }];
 const secretHeader = z.object({
@@ -49,7 +49,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('The run goes on.', acceptedSchema), ...failures(404, 413, 415, 422, 503) },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(rotate, async (c) => {
     const { id } = c.req.valid('param');
     const claim = readIdempotency(c);

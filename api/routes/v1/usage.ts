@@ -5,7 +5,7 @@ import { readUsage } from '../../../src/tenancy/usage.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { answer, failures } from '../../schemas/answers.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const usage = z
   .object({
@@ -35,7 +35,7 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [requireKey(services)] as const,
     responses: { 200: answer('The usage.', usage), ...failures() },
   });
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(read, async (c) => {
     const scope = c.get('scope');
     const used = await readUsage(scope);

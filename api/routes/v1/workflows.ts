@@ -26,7 +26,7 @@ import {
   workflowListSchema,
   workflowSummarySchema,
 } from '../../schemas/workflow.ts';
-import { type ApiEnv, surface, v1Surface } from '../../surface.ts';
+import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Workflows'];
 const security = [{ bearer: [] }, { apiKey: [] }];
@@ -113,7 +113,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('It is gone.', z.object({ deleted: z.literal(true) })), ...failures(404) },
   });
 
-  const routes = surface(v1Surface);
+  const routes = surface();
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, ...filters } = c.req.valid('query');
     const states = statesOf(filters);

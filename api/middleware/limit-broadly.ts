@@ -1,0 +1,21 @@
+import { createMiddleware } from 'hono/factory';
+import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
+import { limitedRange } from '../client-address.ts';
+import type { ApiEnv } from '../surface.ts';
+
+export interface BroadLimit {
+  /** Requests of one address in a window. */
+  max: number;
+  windowSeconds: number;
+  /** Paths that are never limited. */
+  bypass: readonly string[];
+}
+
+/** Limits every address before anything else is asked. Off unless the operator sets it. */
+export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
+  const limiter = new AddressLimiter(max, windowSeconds);
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    if (!bypass.includes(c.req.path)) await limiter.take(limitedRange(c.get('clientAddress')));
+    await next();
+  });
+}
