@@ -37,10 +37,10 @@ export const refuseRequests: Item = {
     stand.meter.watch('bare', bare.pid);
     const findings: Finding[] = [];
     for (const { name, path, key, ...refusal } of refusals) {
+      const answer = await stand.client.look(path, key);
       // What Node adds by itself is left to it.
-      const { date, connection, 'keep-alive': _, ...headers } = (await stand.client.look(path, key)).headers;
-      const { status, text } = await stand.client.look(path, key);
-      await bare.ask({ status, headers, text });
+      const { date, connection, 'keep-alive': _, ...headers } = answer.headers;
+      await bare.ask({ ...answer, headers });
       const side = (of: string, base: string): Side => {
         const target = { ...load, ...refusal, url: base + path, headers: { authorization: `Bearer ${key}` } };
         return { name: of, warmUp: () => requestsPerSecond(target), round: () => requestsPerSecond(target) };
