@@ -71,23 +71,6 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   app.route('/api', vitalRoutes(services));
   app.route('/', docsRoutes());
 
-  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
-  app.openAPIRegistry.registerComponent('securitySchemes', 'apiKey', {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-API-Key',
-  });
-  app.openAPIRegistry.registerComponent('securitySchemes', 'webhookSecret', {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Webhook-Secret',
-    description: "A workflow's own secret; good for starting it and for nothing else.",
-  });
-  app.openAPIRegistry.registerComponent('securitySchemes', 'cronSecret', {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'CRON_SECRET of the installation; for its operator alone.',
-  });
   const document = openApiDocument(app, { version: build.version, publicUrl: services.env.PUBLIC_URL });
   app.get('/openapi.json', (c) => c.json(document));
   return app;

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { onEveryAnswer } from '../api/middleware/security-headers.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON document of any shape is walked here
 type Json = any;
@@ -15,6 +16,13 @@ export interface SeenAnswer {
 }
 
 const documentId = 'openapi.json';
+
+/** What HTTP itself and every answer of the process has; the document does not say it of each. */
+const ofTransport = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'transfer-encoding'];
+const undocumented = new Set([...ofTransport, ...Object.keys(onEveryAnswer).map((name) => name.toLowerCase())]);
+
+/** What any path may answer to a method that it does not have: that, or that the caller must wait, or a failure. */
+const toOtherMethods = [405, 429, 500];
 
 const pointer = (...parts: string[]) =>
   parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
@@ -38,39 +46,91 @@ const templatePattern = (template: string) =>
 export class Conformance {
   readonly #document: Json;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  /** For headers, which are texts whatever they say. */
+  readonly #ajvOfTexts = new Ajv2020({ strict: false, coerceTypes: true });
   readonly #templates: { template: string; pattern: RegExp }[];
   readonly #validators = new Map<string, ValidateFunction>();
 
   constructor(document: Json) {
     this.#document = document;
-    formats.default(this.#ajv);
+    for (const ajv of [this.#ajv, this.#ajvOfTexts]) formats.default(ajv);
     const { paths, components } = document;
     this.#ajv.addSchema(closed({ paths, components }), documentId);
     this.#templates = Object.keys(paths).map((template) => ({ template, pattern: templatePattern(template) }));
   }
 
-  /** @throws Error that says where the answer and the document part; silent where the document knows no such route */
+  /** @throws Error that says where the answer and the document part; silent where the document knows no such path */
   check({ method, path, status, headers, body }: SeenAnswer): void {
-    const name = method.toLowerCase();
     const template = this.#templates.find(({ pattern }) => pattern.test(path))?.template;
-    const operation = template && this.#document.paths[template][name];
-    if (!operation) return;
+    if (!template) return;
     const what = `${method} ${template} answered ${status}`;
-    const documented = operation.responses[status];
-    if (!documented) throw new Error(`${what}, which the document does not know: ${JSON.stringify(body)}`);
-    for (const [header, { required }] of Object.entries<Json>(documented.headers ?? {})) {
-      if (required && !headers.has(header)) throw new Error(`${what} without the header ${header}`);
+    const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = this.#document.paths[template][name];
+    if (!operation) {
+      this.#checkOtherMethod(what, template, status, headers);
+      return;
     }
+    const [place, documented] = this.resolve('paths', template, name, 'responses', String(status));
+    if (!documented) throw new Error(`${what}, which the document does not know: ${JSON.stringify(body)}`);
+    this.#checkHeaders(what, documented.headers ?? {}, headers);
+    if (method === 'HEAD') return;
     if (!documented.content) {
       if (body !== '') throw new Error(`${what} with ${JSON.stringify(body)}, where the document has no body`);
       return;
     }
     const type = (headers.get('content-type') ?? '').split(';')[0]!;
     if (!documented.content[type]) throw new Error(`${what} as ${type}, which the document does not know`);
-    const place = pointer('paths', template, name, 'responses', String(status), 'content', type, 'schema');
-    const validate = this.#validator(place);
+    const validate = this.#validator(pointer(...place, 'content', type, 'schema'));
     if (validate(body)) return;
     throw new Error(`${what} with ${JSON.stringify(body)}, where ${this.#ajv.errorsText(validate.errors)}`);
+  }
+
+  /** What stands at a place of the document, or at the place that it refers to. @returns where that is, and it */
+  resolve(...place: string[]): [place: string[], value: Json] {
+    const value = place.reduce((at, name) => at?.[name], this.#document);
+    if (typeof value?.$ref !== 'string') return [place, value];
+    return this.resolve(...value.$ref.slice(2).split('/'));
+  }
+
+  /** What is wrong with a value that stands for the schema at this place; undefined when nothing is. */
+  problemOf(value: unknown, ...place: string[]): string | undefined {
+    const validate = this.#validator(pointer(...place));
+    return validate(value) ? undefined : this.#ajv.errorsText(validate.errors);
+  }
+
+  #checkHeaders(what: string, documented: Json, headers: Headers): void {
+    const known = new Set(Object.keys(documented).map((header) => header.toLowerCase()));
+    for (const header of Object.keys(documented)) {
+      const [, { required, schema }] = this.#header(documented[header]);
+      const value = headers.get(header);
+      if (value === null && required) throw new Error(`${what} without the header ${header}`);
+      if (value !== null && !this.#ajvOfTexts.validate(schema, value)) {
+        throw new Error(`${what} with ${header}: ${value}, where ${this.#ajvOfTexts.errorsText()}`);
+      }
+    }
+    for (const header of headers.keys()) {
+      if (known.has(header) || undocumented.has(header)) continue;
+      throw new Error(`${what} with the header ${header}, which the document does not know there`);
+    }
+  }
+
+  #header(header: Json): [place: string[], value: Json] {
+    return typeof header.$ref === 'string' ? this.resolve(...header.$ref.slice(2).split('/')) : [[], header];
+  }
+
+  #checkOtherMethod(what: string, template: string, status: number, headers: Headers): void {
+    if (!toOtherMethods.includes(status)) {
+      throw new Error(
+        `${what}, where the document has no such operation: expected one of ${toOtherMethods.join(', ')}`,
+      );
+    }
+    if (status !== 405) return;
+    const documented = Object.keys(this.#document.paths[template]).map((method) => method.toUpperCase());
+    const allowed = documented.includes('GET') ? [...documented, 'HEAD'] : documented;
+    const said = headers.get('allow')?.split(', ') ?? [];
+    if (said.toSorted().join() !== allowed.toSorted().join()) {
+      throw new Error(`${what} with Allow: ${said.join(', ')}, where the document has ${allowed.join(', ')}`);
+    }
   }
 
   #validator(place: string): ValidateFunction {

@@ -4,13 +4,17 @@ import { drainAll } from '../../src/operations/drain-all.ts';
 import { type Build, inspectService } from '../../src/operations/inspect.ts';
 import type { Services } from '../../src/services.ts';
 import { requireCronSecret } from '../middleware/cron-secret.ts';
-import { openFailures, plainAnswer } from '../schemas/answers.ts';
+import { openAnswer, openFailures } from '../schemas/answers.ts';
 import {
+  adminHealthExample,
   adminHealthSchema,
+  allOk,
+  databaseAway,
   drainedSchema,
   healthSchema,
   readySchema,
   strictQuery,
+  versionExample,
   versionSchema,
 } from '../schemas/operations.ts';
 import { type ApiContext, type ApiEnv, surface } from '../surface.ts';
@@ -36,8 +40,13 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     path: '/version',
     tags,
     security: [],
+    operationId: 'getVersion',
     summary: 'What is deployed',
-    responses: { 200: plainAnswer('Version and commit.', versionSchema), ...openFailures() },
+    description: 'Asks nobody, so that it answers whatever else is away.',
+    responses: {
+      200: openAnswer('Version and commit.', versionSchema, { examples: { deployed: versionExample } }),
+      ...openFailures(),
+    },
   });
   routes.openapi(version, (c) => c.json({ version: build.version, commit: build.commit }, 200));
 
@@ -46,13 +55,23 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     path: '/health',
     tags,
     security: [],
+    operationId: 'getHealth',
     summary: 'Whether the process lives',
     description: 'Degraded means that something it depends on is not well; restarting the process would not help.',
     request: { query: strictQuery },
     responses: {
-      200: plainAnswer('It lives.', healthSchema),
+      200: openAnswer('It lives.', healthSchema, {
+        fresh: true,
+        examples: {
+          healthy: { status: 'healthy', checks: allOk },
+          degraded: { status: 'degraded', checks: databaseAway },
+        },
+      }),
       ...openFailures(400),
-      503: plainAnswer('With `strict`: the database or the configuration is not there.', healthSchema),
+      503: openAnswer('With `strict`: the database or the configuration is not there.', healthSchema, {
+        fresh: true,
+        examples: { unhealthy: { status: 'unhealthy', checks: databaseAway } },
+      }),
     },
   });
   routes.openapi(health, async (c) => {
@@ -68,11 +87,22 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     path: '/ready',
     tags,
     security: [],
+    operationId: 'getReadiness',
     summary: 'Whether requests should be sent here',
+    description: 'Within about a second, even while something it depends on does not answer at all.',
     responses: {
-      200: plainAnswer('They should.', readySchema),
+      200: openAnswer('They should.', readySchema, {
+        fresh: true,
+        examples: { ready: { ready: true, checks: allOk } },
+      }),
       ...openFailures(),
-      503: plainAnswer('They should not: the process drains, or something it depends on does not answer.', readySchema),
+      503: openAnswer('They should not: the process drains, or something it depends on does not answer.', readySchema, {
+        fresh: true,
+        examples: {
+          draining: { ready: false, checks: allOk },
+          databaseAway: { ready: false, checks: databaseAway },
+        },
+      }),
     },
   });
   routes.openapi(ready, async (c) => {
@@ -89,9 +119,14 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       path: '/admin/health',
       tags,
       security,
+      operationId: `${method}AdminHealth`,
       summary: 'How the service is, in detail',
+      description: 'What each dependency answered and how fast, how much the outbox holds, and what runs here.',
       middleware,
-      responses: { 200: plainAnswer('What was found.', adminHealthSchema), ...openFailures(401) },
+      responses: {
+        200: openAnswer('What was found.', adminHealthSchema, { fresh: true, examples: { well: adminHealthExample } }),
+        ...openFailures(401),
+      },
     });
     routes.openapi(admin, async (c) => {
       fresh(c);
@@ -103,10 +138,14 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       path: '/cron/webhook-gateway',
       tags,
       security,
+      operationId: `${method}WebhookGateway`,
       summary: 'Drain the outbox',
       description: 'Does what committed changes still owe. Safe to call at any time, any number of times at once.',
       middleware,
-      responses: { 200: plainAnswer('How much was done.', drainedSchema), ...openFailures(401, 503) },
+      responses: {
+        200: openAnswer('How much was done.', drainedSchema, { fresh: true, examples: { some: { drained: 3 } } }),
+        ...openFailures(401, 503),
+      },
     });
     routes.openapi(gateway, async (c) => {
       fresh(c);

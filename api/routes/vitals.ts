@@ -4,8 +4,15 @@ import { type Beacon, pageOf } from '../../src/operations/core/vitals.ts';
 import type { Services } from '../../src/services.ts';
 import { requireKey } from '../middleware/authenticate.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { emptyAnswer, failures, openFailures, plainAnswer } from '../schemas/answers.ts';
-import { beaconListSchema, beaconSchema, beaconsSchema, vitalsSchema } from '../schemas/operations.ts';
+import { emptyAnswer, jsonContent, keySecurity, openFailures, plainAnswer, plainFailures } from '../schemas/answers.ts';
+import {
+  beaconExamples,
+  beaconListSchema,
+  beaconSchema,
+  beaconsSchema,
+  vitalsExample,
+  vitalsSchema,
+} from '../schemas/operations.ts';
 import { type ApiEnv, invalidRequest, surface } from '../surface.ts';
 
 const tags = ['Operations'];
@@ -27,17 +34,18 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals } = services.operations;
   const routes = surface();
-  const content = { schema: beaconsSchema };
+  const content = jsonContent(beaconsSchema, beaconExamples);
 
   const receive = createRoute({
     method: 'post',
     path: '/performance/vitals',
     tags,
     security: [],
+    operationId: 'reportVitals',
     summary: 'Receive measures from a browser',
     description: 'One or several, at most 16 KiB. `navigator.sendBeacon` sends JSON as text/plain.',
     middleware: [jsonBody({ maxBytes, asText: true }), readBeacons] as const,
-    request: { body: { content: { 'application/json': content, 'text/plain': content } } },
+    request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
     responses: { 204: emptyAnswer('Taken.'), ...openFailures(400, 413, 415) },
   });
   routes.openapi(receive, (c) => {
@@ -49,10 +57,15 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/performance/vitals',
     tags,
-    security: [{ bearer: [] }, { apiKey: [] }],
+    security: keySecurity(),
+    operationId: 'getVitals',
     summary: 'How fast the pages are',
+    description: 'By what was measured and on which page; percentiles of the latest measures.',
     middleware: [requireKey(services)] as const,
-    responses: { 200: plainAnswer('By measure and page.', vitalsSchema), ...failures() },
+    responses: {
+      200: plainAnswer('By measure and page.', vitalsSchema, { measured: vitalsExample }),
+      ...plainFailures(),
+    },
   });
   routes.openapi(summarize, async (c) => c.json({ vitals: await vitals.summary() }, 200));
   return routes;

@@ -1,105 +1,117 @@
 import { z } from '@hono/zod-openapi';
+import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
+import { success } from '../envelopes.ts';
+import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
+import { behindKey, headersOf, onAll } from './headers.ts';
 
-export const requestIdSchema = z
-  .uuid()
-  .openapi({ description: 'Identifies this request; equals the header X-Request-ID.' });
+export { runFailure } from './failures.ts';
 
-const E1 = z
-  .object({
-    success: z.literal(false),
-    error: z.object({
-      code: z.string(),
-      message: z.string(),
-      details: z.record(z.string(), z.unknown()).optional(),
-      hint: z.string().optional(),
-      requestId: requestIdSchema,
+/** What an integrator sees first. By dialect (`A`, `B`, and `B…` for more of them) where the route has dialects. */
+export type Examples<Value> = Record<string, Value>;
+
+interface Links {
+  [name: string]: { operationId: string; parameters?: Record<string, string>; description?: string };
+}
+
+export interface AnswerMore<Value> {
+  examples: Examples<Value>;
+  /** What to do next, by names of operations: `create` leads to `get`. */
+  links?: Links;
+  /** Whether an Idempotency-Key may bring this answer again. */
+  replayable?: boolean;
+}
+
+const summaries: [RegExp, string][] = [
+  [/^A/, 'Dialect A'],
+  [/^B/, 'Dialect B'],
+];
+
+const described = (examples: Examples<unknown>) =>
+  Object.fromEntries(
+    Object.entries(examples).map(([name, value]) => {
+      const summary = summaries.find(([pattern]) => pattern.test(name))?.[1] ?? 'Example';
+      return [name, { summary, value }];
     }),
-  })
-  .openapi('Error');
+  );
 
-const E3 = z
-  .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.number().optional() }) })
-  .openapi('AccessError', { description: 'Dialect B, for 401, 403 and 429.' });
-
-const descriptions = {
-  400: 'The request is not valid.',
-  401: 'The key is missing, invalid, expired or revoked.',
-  403: 'The key may not do this.',
-  404: 'There is no such resource.',
-  409: 'A request with the same Idempotency-Key is in progress.',
-  413: 'The body is too large.',
-  415: 'The body is not application/json.',
-  422: 'The Idempotency-Key was used with another body.',
-  429: 'Too many requests; Retry-After says how many seconds to wait.',
-  500: 'The run failed, or something went wrong on our side.',
-  503: 'Something that is needed is not available, or not configured.',
-} as const;
-
-export type ErrorStatus = keyof typeof descriptions;
-
-const json = <Schema extends z.ZodType>(schema: Schema) => ({ 'application/json': { schema } });
-
-const answerHeaders = z.object({
-  'X-Request-ID': z.uuid().openapi({ description: 'Identifies this request.' }),
-  'x-correlation-id': z.string().openapi({ description: 'Stable across the retries of one operation.' }),
-  'X-RateLimit-Limit': z.string().optional().openapi({ description: 'Requests that fit into the tighter window.' }),
-  'X-RateLimit-Remaining': z.string().optional().openapi({ description: 'Requests left in it.' }),
-  'X-RateLimit-Reset': z.string().optional().openapi({ description: 'When it begins anew, in Unix seconds.' }),
-  'Retry-After': z.string().optional().openapi({ description: 'Seconds to wait, with 429 and 503.' }),
+const json = <Schema extends z.ZodType>(schema: Schema, examples: Examples<unknown> | undefined) => ({
+  'application/json': { schema, ...(examples && { examples: described(examples) }) },
 });
 
-/** A success of this shape, in the envelope `{success, data}`. */
-export const answer = <Schema extends z.ZodType>(description: string, data: Schema) => ({
+const enveloped = (examples: Examples<unknown>) =>
+  Object.fromEntries(Object.entries(examples).map(([name, data]) => [name, success(data)]));
+
+const successHeaders = (replayable = false) =>
+  headersOf([...onAll, ...behindKey], [...(replayable ? (['Idempotent-Replayed'] as const) : []), 'X-API-Deprecated']);
+
+/** A success behind a key, of this shape, in the envelope `{success, data}`. */
+export const answer = <Schema extends z.ZodType>(
+  description: string,
+  data: Schema,
+  more?: AnswerMore<z.input<Schema>>,
+) => ({
   description,
-  headers: answerHeaders,
-  content: json(z.object({ success: z.literal(true), data })),
+  headers: successHeaders(more?.replayable),
+  ...(more?.links && { links: more.links }),
+  content: json(z.object({ success: z.literal(true), data }), more && enveloped(more.examples)),
 });
 
-/** A success that goes on until there is nothing left to say. */
-export const streamAnswer = (description: string) => ({
+/** A success behind a key, without envelope. */
+export const plainAnswer = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  examples?: Examples<z.input<Schema>>,
+) => ({ description, headers: successHeaders(), content: json(schema, examples) });
+
+/** A success behind a key that goes on until there is nothing left to say. */
+export const streamAnswer = (description: string, examples: Examples<string>) => ({
   description,
-  headers: answerHeaders,
-  content: { 'text/event-stream': { schema: z.string() } },
+  headers: { ...successHeaders(), ...headersOf(['X-Accel-Buffering']) },
+  content: { 'text/event-stream': { schema: z.string(), examples: described(examples) } },
 });
 
-/** A success without envelope. */
-export const plainAnswer = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
+/** A success for which nobody needs a key, without envelope. `fresh` is what no cache may keep. */
+export const openAnswer = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  { examples, fresh = false }: { examples: Examples<z.input<Schema>>; fresh?: boolean },
+) => ({
   description,
-  headers: answerHeaders,
-  content: json(schema),
+  headers: headersOf([...onAll, ...(fresh ? (['Cache-Control'] as const) : [])]),
+  content: json(schema, examples),
 });
 
-/** A success that has nothing to say. */
-export const emptyAnswer = (description: string) => ({ description, headers: answerHeaders });
+/** A success for which nobody needs a key and that has nothing to say. */
+export const emptyAnswer = (description: string) => ({ description, headers: headersOf(onAll) });
+
+/** A body of JSON, with examples that can be sent as they are. */
+export const jsonContent = <Schema extends z.ZodType>(schema: Schema, examples: Examples<z.input<Schema>>) => ({
+  'application/json': { schema, examples: described(examples) },
+});
+
+/** What a route behind a key asks for: either header, and the scope that its `requireKey` names. */
+export const keySecurity = (scope?: KeyScope) => [{ bearer: scope ? [scope] : [] }, { apiKey: scope ? [scope] : [] }];
+
+function references<Status extends ErrorStatus>(surface: FailureSurface, statuses: readonly Status[]) {
+  const all = statuses.map((status) => [status, failureReference(status, surface)]);
+  return Object.fromEntries(all) as Record<Status, ReturnType<typeof failureReference>>;
+}
 
 /** What every route behind a key can answer. */
-const always = [400, 401, 403, 429, 500, 503] as const;
-const inEitherEnvelope: readonly ErrorStatus[] = [401, 403, 429];
+const always = [400, 401, 429, 500, 503] as const;
 
-/** The failures that a route of the versioned API can answer, beside those that every such route can. */
-export function failures<Status extends ErrorStatus>(...statuses: Status[]) {
-  const entry = (status: ErrorStatus) => ({
-    description: descriptions[status],
-    headers: answerHeaders,
-    content: json(inEitherEnvelope.includes(status) ? z.union([E1, E3]) : E1),
-  });
-  const all = [...statuses, ...always];
-  return Object.fromEntries(all.map((status) => [status, entry(status)])) as Record<
-    (typeof all)[number],
-    ReturnType<typeof entry>
-  >;
-}
+/** The failures that a route of the versioned API can answer, beside those that every such route with a scope can. */
+export const failures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('versioned', [...statuses, 403, ...always]);
+
+/** The same for a route that any key may use. */
+export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('versioned', [...statuses, ...always]);
+
+/** The same for a route that any key may use and that has no dialects. */
+export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('keyed', [...statuses, ...always]);
 
 /** The failures of a route that has no key to refuse. */
-export function openFailures<Status extends ErrorStatus>(...statuses: Status[]) {
-  const entry = (status: ErrorStatus) => ({
-    description: descriptions[status],
-    headers: answerHeaders,
-    content: json(E1),
-  });
-  const all = [...statuses, 429, 500] as const;
-  return Object.fromEntries(all.map((status) => [status, entry(status)])) as Record<
-    (typeof all)[number],
-    ReturnType<typeof entry>
-  >;
-}
+export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('open', [...statuses, 429, 500]);

@@ -13,12 +13,12 @@ export const creditBalanceSchema = z
       .nullable()
       .openapi({ description: "When the plan's next grant comes and what is left of this one lapses." }),
   })
-  .openapi('Credits', {
-    example: {
-      balance: 4_812,
-      reserved: 25,
-      available: 4_787,
-      monthlyGrant: 5_000,
-      nextGrantAt: '2026-12-01T00:00:00.000Z',
-    },
-  });
+  .openapi('Credits');
+
+export const creditBalanceExample = {
+  balance: 4_812,
+  reserved: 25,
+  available: 4_787,
+  monthlyGrant: 5_000,
+  nextGrantAt: '2026-12-01T00:00:00.000Z',
+};

@@ -9,10 +9,15 @@ export const versionSchema = z
   })
   .openapi('Version');
 
+export const versionExample = { version: '0.1.0', commit: '3f9c2d1e5b7a8c6d4e2f1a0b9c8d7e6f5a4b3c2d' };
+
 const outcome = z.enum(['ok', 'failed']);
 const checks = z
   .object(Object.fromEntries(dependencies.map((name) => [name, outcome])) as Record<string, typeof outcome>)
   .openapi('Checks', { description: 'What the service depends on. Nothing says which setting is missing.' });
+
+export const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' } as const;
+export const databaseAway = { ...allOk, database: 'failed' } as const;
 
 export const healthSchema = z
   .object({
@@ -54,6 +59,24 @@ export const adminHealthSchema = z
   })
   .openapi('AdminHealth');
 
+const well = { ok: true, latencyMs: 1.2 };
+
+export const adminHealthExample: z.input<typeof adminHealthSchema> = {
+  status: 'healthy',
+  ready: true,
+  draining: false,
+  checks: { database: well, cache: well, environment: well, temporal: well },
+  outbox: { depth: 0, oldestSeconds: 0 },
+  versions: {
+    ...versionExample,
+    node: 'v24.21.0',
+    postgres: '18.4',
+    migration: 'Migration20261101000000_example',
+    temporal: '1.29.0',
+  },
+  uptimeSeconds: 86_400,
+};
+
 export const drainedSchema = z
   .object({ drained: z.int().openapi({ description: 'Entries of the outbox whose work is done now.' }) })
   .openapi('Drained');
@@ -69,6 +92,16 @@ export const beaconSchema = z
 
 export const beaconListSchema = z.array(beaconSchema).min(1).max(200);
 export const beaconsSchema = z.union([beaconSchema, beaconListSchema]).openapi('VitalBeacons');
+
+const longestPaint = { name: 'LCP', value: 1834.5, id: 'v4-1763717400000', path: '/workflows' };
+export const beaconExamples = { one: longestPaint, several: [longestPaint, { name: 'CLS', value: 0.04 }] };
+
+export const vitalsExample = {
+  vitals: [
+    { name: 'CLS', path: null, count: 2, p50: 0, p75: 0.04, p95: 0.04 },
+    { name: 'LCP', path: '/workflows/:id', count: 412, p50: 1_204, p75: 1_834.5, p95: 2_911 },
+  ],
+};
 
 export const vitalsSchema = z
   .object({

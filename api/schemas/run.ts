@@ -15,8 +15,9 @@ export const executeSchema = z
       .optional()
       .openapi({ description: 'Whether to answer at once. Default false in dialect A, true in dialect B.' }),
   })
-  .openapi('Execution', { example: { input: 'a text', variables: { style: 'plain' } } });
+  .openapi('Execution');
 export type ExecuteBody = z.output<typeof executeSchema>;
+export type ExecutionExample = z.input<typeof executeSchema>;
 
 const statusA = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']);
 const statusB = z.enum(runStatuses);
@@ -114,7 +115,7 @@ export const retrySchema = z
       .optional()
       .openapi({ description: 'Id of the step to begin at. Absent: the first that did not complete.' }),
   })
-  .openapi('Retry', { example: { fromStep: 'summarize' } });
+  .openapi('Retry');
 export type RetryBody = z.output<typeof retrySchema>;
 
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');

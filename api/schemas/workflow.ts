@@ -80,16 +80,13 @@ const writable = {
     }),
 };
 
-export const newWorkflowSchema = z.object({ ...z.object(writable).partial().shape, name }).openapi('NewWorkflow', {
-  example: {
-    name: 'Summarize',
-    steps: [{ id: 'summarize', type: 'prompt', prompt: 'Summarize in {{style}} style: {{input}}' }],
-  },
-});
+export const newWorkflowSchema = z.object({ ...z.object(writable).partial().shape, name }).openapi('NewWorkflow');
 export type NewWorkflowBody = z.output<typeof newWorkflowSchema>;
+export type NewWorkflowExample = z.input<typeof newWorkflowSchema>;
 
 export const workflowChangeSchema = z.object(writable).partial().openapi('WorkflowChange');
 export type WorkflowChangeBody = z.output<typeof workflowChangeSchema>;
+export type WorkflowChangeExample = z.input<typeof workflowChangeSchema>;
 
 const common = {
   id: z.string(),

@@ -3,20 +3,26 @@ import { creditBalance } from '../../../src/credits/balance.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
-import { answer, failures } from '../../schemas/answers.ts';
-import { creditBalanceSchema } from '../../schemas/credits.ts';
+import { answer, anyKeyFailures, keySecurity } from '../../schemas/answers.ts';
+import { creditBalanceExample, creditBalanceSchema } from '../../schemas/credits.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const get = createRoute({
     method: 'get',
     path: '/credits',
-    tags: ['Operations'],
-    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: ['Account'],
+    security: keySecurity(),
+    operationId: 'getCredits',
     summary: "Read the organization's credits",
     description: "Of the key's environment: test credits and live credits are apart.",
     middleware: [requireKey(services)] as const,
-    responses: { 200: answer('The credits.', creditBalanceSchema), ...failures() },
+    responses: {
+      200: answer('The credits.', creditBalanceSchema, {
+        examples: { A: creditBalanceExample, B: creditBalanceExample },
+      }),
+      ...anyKeyFailures(),
+    },
   });
   const routes = surface();
   routes.openapi(get, async (c) => {

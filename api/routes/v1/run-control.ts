@@ -7,14 +7,25 @@ import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
-import { answer, failures } from '../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../schemas/answers.ts';
+import { idInPath } from '../../schemas/ids.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../schemas/run.ts';
+import {
+  acceptedExamples,
+  retryExamples,
+  runDetailExamples,
+  runIds,
+  stepOutputExamples,
+} from '../../schemas/run-examples.ts';
+import { runLinks } from '../../schemas/run-links.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
-const security = [{ bearer: [] }, { apiKey: [] }];
-const id = z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'uuid or run_…' });
-const stepId = z.string().openapi({ param: { name: 'stepId', in: 'path' }, description: 'Id of a step.' });
+const mayExecute = keySecurity('runs:execute');
+const params = idInPath(runIds);
+const stepId = z
+  .string()
+  .openapi({ param: { name: 'stepId', in: 'path', example: 'summarize' }, description: 'Id of a step.' });
 
 /** What can be done with a run once it was started. */
 export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -24,35 +35,51 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/runs/{id}/cancel',
     tags,
-    security,
+    security: mayExecute,
+    operationId: 'cancelRun',
     summary: 'Cancel a run; one that has ended stays as it is',
+    description: 'What it has done stays done. To cancel it again changes nothing.',
     middleware: [execute] as const,
-    request: { params: z.object({ id }) },
-    responses: { 200: answer('The run as it is now.', runDetailSchema), ...failures(404, 503) },
+    request: { params },
+    responses: {
+      200: answer('The run as it is now.', runDetailSchema, { examples: runDetailExamples }),
+      ...failures(404),
+    },
   });
   const retry = createRoute({
     method: 'post',
     path: '/runs/{id}/retry',
     tags,
-    security,
+    security: mayExecute,
+    operationId: 'retryRun',
     summary: 'Run again what failed, with the outputs of the steps before it',
+    description: 'A new run of the same definition. A run that has not ended cannot be retried: 409 `conflict`.',
     middleware: [execute, jsonBody({ optional: true })] as const,
     request: {
-      params: z.object({ id }),
+      params,
       headers: idempotencyHeader,
-      body: { content: { 'application/json': { schema: retrySchema } } },
+      body: { content: jsonContent(retrySchema, retryExamples) },
     },
-    responses: { 200: answer('The new run.', acceptedSchema), ...failures(404, 409, 413, 415, 422, 503) },
+    responses: {
+      200: answer('The new run.', acceptedSchema, {
+        examples: acceptedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
   });
   const output = createRoute({
     method: 'get',
     path: '/runs/{id}/outputs/{stepId}',
     tags,
-    security,
+    security: keySecurity('runs:read'),
+    operationId: 'getStepOutput',
     summary: "Read one step's output, whatever its size",
+    description: 'Where an answer shows `{$ref, bytes}` in place of an output, this is what it refers to.',
     middleware: [requireKey(services, 'runs:read')] as const,
-    request: { params: z.object({ id, stepId }) },
-    responses: { 200: answer('The output.', stepOutputSchema), ...failures(404) },
+    request: { params: params.extend({ stepId }) },
+    responses: { 200: answer('The output.', stepOutputSchema, { examples: stepOutputExamples }), ...failures(404) },
   });
 
   const routes = surface();

@@ -4,7 +4,9 @@ import { followRun } from '../../../src/automation/follow-run.ts';
 import { getRun } from '../../../src/automation/runs.ts';
 import type { Services } from '../../../src/services.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
-import { failures, streamAnswer } from '../../schemas/answers.ts';
+import { failures, keySecurity, streamAnswer } from '../../schemas/answers.ts';
+import { idInPath } from '../../schemas/ids.ts';
+import { runEventsExamples, runIds } from '../../schemas/run-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 /** Less than the time after which proxies end a connection that says nothing. */
@@ -25,17 +27,20 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/runs/{id}/events',
     tags: ['Runs'],
-    security: [{ bearer: [] }, { apiKey: [] }],
+    security: keySecurity('runs:read'),
+    operationId: 'followRun',
     summary: "Follow a run's events, from its beginning or from where one was",
+    description: 'As Server-Sent Events: a client that lost its connection goes on with `Last-Event-ID`.',
     middleware: [requireKey(services, 'runs:read')] as const,
     request: {
-      params: z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'uuid or run_…' }) }),
+      params: idInPath(runIds),
       headers: z.object({ 'last-event-id': lastEventId }),
     },
     responses: {
       200: streamAnswer(
         'Server-Sent Events until the run has ended: run.started, step.started, step.completed, step.failed, ' +
           'run.completed, run.failed, run.cancelled. Comments in between keep the connection alive.',
+        runEventsExamples,
       ),
       ...failures(404),
     },
@@ -48,7 +53,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const after = c.req.valid('header')['last-event-id'] ?? 0;
     // Tells proxies to hand on each event as it comes.
     c.header('X-Accel-Buffering', 'no');
-    return streamSSE(c, async (stream) => {
+    const answer = streamSSE(c, async (stream) => {
       const gone = new AbortController();
       stream.onAbort(() => gone.abort());
       const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
@@ -63,6 +68,9 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
         clearInterval(ping);
       }
     });
+    // Less than what every answer behind a key says was put in its place.
+    answer.headers.set('Cache-Control', 'no-store');
+    return answer;
   });
   return routes;
 }

@@ -7,15 +7,24 @@ import { executeRun } from '../../execute-run.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
-import { answer, failures } from '../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity, runFailure } from '../../schemas/answers.ts';
+import { idInPath } from '../../schemas/ids.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import { acceptedSchema, executedSchema, executeSchema, runDetailSchema, runListSchema } from '../../schemas/run.ts';
+import {
+  acceptedExamples,
+  executedExamples,
+  executionExamples,
+  runDetailExamples,
+  runIds,
+  runListExamples,
+} from '../../schemas/run-examples.ts';
+import { runLinks } from '../../schemas/run-links.ts';
+import { workflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
-const security = [{ bearer: [] }, { apiKey: [] }];
-const idParam = (description: string) =>
-  z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description }) });
+const mayRead = keySecurity('runs:read');
 
 const statusQuery = z
   .string()
@@ -31,39 +40,58 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/workflows/{id}/execute',
     tags,
-    security,
+    security: keySecurity('runs:execute'),
+    operationId: 'executeWorkflow',
     summary: 'Execute a workflow',
+    description: [
+      'Dialect A waits for the end, dialect B answers at once; `async` says otherwise. The workflow must be active, or the',
+      'answer is 400 `workflow_inactive` (`workflow_disabled` in dialect B). With an Idempotency-Key a second request',
+      'attaches to the same run.',
+    ].join(' '),
     middleware: [requireKey(services, 'runs:execute'), jsonBody({ optional: true, choosesDialect: true })] as const,
     request: {
-      params: idParam('uuid or wf_…'),
+      params: idInPath(workflowIds),
       headers: idempotencyHeader,
-      body: { content: { 'application/json': { schema: executeSchema } } },
+      body: { content: jsonContent(executeSchema, executionExamples) },
     },
     responses: {
-      200: answer('The run, at its end or, when nobody waits for that, at its start.', executedSchema),
-      202: answer('The run goes on; waiting for it took too long.', acceptedSchema),
-      ...failures(404, 413, 415, 422, 503),
+      200: answer('The run, at its end or, when nobody waits for that, at its start.', executedSchema, {
+        examples: executedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      202: answer('The run goes on; waiting for it took too long.', acceptedSchema, {
+        examples: acceptedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      ...failures(404, 413, 415, 422),
+      500: runFailure,
     },
   });
   const list = createRoute({
     method: 'get',
     path: '/workflows/{id}/runs',
     tags,
-    security,
+    security: mayRead,
+    operationId: 'listWorkflowRuns',
     summary: "List a workflow's runs, newest first",
+    description: 'Those that are still going on are among them.',
     middleware: [read] as const,
-    request: { params: idParam('uuid or wf_…'), query: z.object({ ...pageQuery, status: statusQuery }) },
-    responses: { 200: answer('The page.', runListSchema), ...failures(404) },
+    request: { params: idInPath(workflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
+    responses: { 200: answer('The page.', runListSchema, { examples: runListExamples }), ...failures(404) },
   });
   const get = createRoute({
     method: 'get',
     path: '/runs/{id}',
     tags,
-    security,
+    security: mayRead,
+    operationId: 'getRun',
     summary: 'Read a run',
+    description: 'Dialect B shows what became of each step. A run whose workflow was deleted is gone.',
     middleware: [read] as const,
-    request: { params: idParam('uuid or run_…') },
-    responses: { 200: answer('The run.', runDetailSchema), ...failures(404) },
+    request: { params: idInPath(runIds) },
+    responses: { 200: answer('The run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
 
   const routes = surface();

@@ -16,7 +16,8 @@ import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../read-workflow.ts';
-import { answer, failures } from '../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../schemas/answers.ts';
+import { idInPath } from '../../schemas/ids.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import {
   changedWorkflowSchema,
@@ -26,11 +27,32 @@ import {
   workflowListSchema,
   workflowSummarySchema,
 } from '../../schemas/workflow.ts';
+import {
+  changedWorkflowExamples,
+  newWorkflowExamples,
+  workflowChangeExamples,
+  workflowDetailExamples,
+  workflowIds,
+  workflowListExamples,
+  workflowSummaryExamples,
+} from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Workflows'];
-const security = [{ bearer: [] }, { apiKey: [] }];
-const params = z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'uuid or wf_…' }) });
+const deletedSchema = z.object({ deleted: z.literal(true) });
+const deletedExamples = { examples: { A: { deleted: true }, B: { deleted: true } } } as const;
+const mayRead = keySecurity('workflows:read');
+const mayWrite = keySecurity('workflows:write');
+const params = idInPath(workflowIds);
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getWorkflow', parameters: withThisId },
+  Update: { operationId: 'updateWorkflow', parameters: withThisId },
+  Execute: { operationId: 'executeWorkflow', parameters: withThisId },
+  Runs: { operationId: 'listWorkflowRuns', parameters: withThisId },
+  Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
+};
 
 const listQuery = z.object({
   ...pageQuery,
@@ -63,54 +85,81 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'get',
     path: '/workflows',
     tags,
-    security,
+    security: mayRead,
+    operationId: 'listWorkflows',
     summary: 'List workflows, newest first',
+    description: 'Both filters together give what passes each of them.',
     middleware: [read] as const,
     request: { query: listQuery },
-    responses: { 200: answer('The page.', workflowListSchema), ...failures() },
+    responses: { 200: answer('The page.', workflowListSchema, { examples: workflowListExamples }), ...failures() },
   });
   const create = createRoute({
     method: 'post',
     path: '/workflows',
     tags,
-    security,
+    security: mayWrite,
+    operationId: 'createWorkflow',
     summary: 'Create a workflow',
+    description:
+      'Only the name is required. Without steps a run gives back what it was given. Active unless the body says otherwise.',
     middleware: [write, jsonBody()] as const,
     request: {
       headers: idempotencyHeader,
-      body: { required: true, content: { 'application/json': { schema: newWorkflowSchema } } },
+      body: { required: true, content: jsonContent(newWorkflowSchema, newWorkflowExamples) },
     },
-    responses: { 201: answer('The workflow.', workflowSummarySchema), ...failures(413, 415, 422) },
+    responses: {
+      201: answer('The workflow.', workflowSummarySchema, {
+        examples: workflowSummaryExamples,
+        links,
+        replayable: true,
+      }),
+      ...failures(413, 415, 422),
+    },
   });
   const get = createRoute({
     method: 'get',
     path: '/workflows/{id}',
     tags,
-    security,
+    security: mayRead,
+    operationId: 'getWorkflow',
     summary: 'Read a workflow',
+    description: 'With its definition. Dialect B shows its inputs and the address of its trigger too.',
     middleware: [read] as const,
     request: { params },
-    responses: { 200: answer('The workflow.', workflowDetailSchema), ...failures(404) },
+    responses: {
+      200: answer('The workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
+      ...failures(404),
+    },
   });
   const patch = createRoute({
     method: 'patch',
     path: '/workflows/{id}',
     tags,
-    security,
+    security: mayWrite,
+    operationId: 'updateWorkflow',
     summary: 'Change a workflow; only what is given changes',
+    description: 'Runs that have begun go on with the definition that they began with.',
     middleware: [write, jsonBody()] as const,
-    request: { params, body: { required: true, content: { 'application/json': { schema: workflowChangeSchema } } } },
-    responses: { 200: answer('What changed.', changedWorkflowSchema), ...failures(404, 413, 415) },
+    request: { params, body: { required: true, content: jsonContent(workflowChangeSchema, workflowChangeExamples) } },
+    responses: {
+      200: answer('The workflow as it is now, in short.', changedWorkflowSchema, {
+        examples: changedWorkflowExamples,
+        links,
+      }),
+      ...failures(404, 413, 415),
+    },
   });
   const remove = createRoute({
     method: 'delete',
     path: '/workflows/{id}',
     tags,
-    security,
+    security: mayWrite,
+    operationId: 'deleteWorkflow',
     summary: 'Delete a workflow with all its run history',
+    description: 'At once and for every read; runs in flight are cancelled.',
     middleware: [write] as const,
     request: { params },
-    responses: { 200: answer('It is gone.', z.object({ deleted: z.literal(true) })), ...failures(404) },
+    responses: { 200: answer('It is gone.', deletedSchema, deletedExamples), ...failures(404) },
   });
 
   const routes = surface();

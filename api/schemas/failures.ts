@@ -1,0 +1,194 @@
+import { z } from '@hono/zod-openapi';
+import {
+  AppError,
+  errorCodes,
+  invalid,
+  rateLimited,
+  unavailable,
+  workflowNotFound,
+} from '../../src/platform/errors.ts';
+import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { variantA } from '../dialects/variant-a.ts';
+import { variantB } from '../dialects/variant-b.ts';
+import { e1 } from '../envelopes.ts';
+import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
+
+const requestIdSchema = z.uuid().openapi({ description: 'Identifies this request; equals the header X-Request-ID.' });
+
+/** The two envelopes that a failure may come in, as schemas. */
+export const failureSchemas = {
+  Error: z.object({
+    success: z.literal(false),
+    error: z.object({
+      code: z.string().openapi({
+        description: `One of ${errorCodes.join(', ')}; in dialect B in upper case, or as its own guides call it.`,
+      }),
+      message: z.string().openapi({ description: 'For people. It may change.' }),
+      details: z.record(z.string(), z.unknown()).optional().openapi({
+        description: 'Facts for programs; `errors` of a request that is not valid is a list of {path, message}.',
+      }),
+      hint: z.string().optional(),
+      requestId: requestIdSchema,
+    }),
+  }),
+  AccessError: z
+    .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.int().optional() }) })
+    .openapi({ description: 'Dialect B, for 401, 403 and 429. `retryAfter` is in seconds.' }),
+};
+
+const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
+const maxBytes = 1024 * 1024;
+
+interface Failure {
+  name: string;
+  description: string;
+  example: AppError;
+  always?: readonly HeaderName[];
+  sometimes?: readonly HeaderName[];
+}
+
+// In the order of the checks: what comes after the key was known has the headers that speak of its limits.
+const failures = {
+  400: {
+    name: 'Invalid',
+    description: 'The request is not valid.',
+    example: invalid([{ path: 'steps.0.type', message: 'Expected a type of a step.' }]),
+    sometimes: behindKey,
+  },
+  401: {
+    name: 'Unauthorized',
+    description: 'What lets the caller in is missing, invalid, expired or revoked.',
+    example: unauthorized('invalid_api_key'),
+    always: ['WWW-Authenticate'],
+  },
+  403: {
+    name: 'Forbidden',
+    description: 'The key, or the plan, may not do this.',
+    example: new AppError('forbidden', 'The key lacks the scope workflows:write.', { required: 'workflows:write' }),
+    always: behindKey,
+  },
+  404: {
+    name: 'NotFound',
+    description: "There is no such thing; another tenant's is answered in the same way.",
+    example: workflowNotFound(exampleId),
+    always: behindKey,
+  },
+  409: {
+    name: 'Conflict',
+    description: 'It is at odds with what exists, or a request with the same Idempotency-Key is in progress.',
+    example: new AppError('conflict', 'This exists already.'),
+    always: behindKey,
+  },
+  413: {
+    name: 'TooLarge',
+    description: 'The body is too large.',
+    example: new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes }),
+    always: behindKey,
+  },
+  415: {
+    name: 'UnsupportedType',
+    description: 'The body is not application/json in UTF-8, or is encoded.',
+    example: new AppError('unsupported_media_type', 'Send the body as application/json.'),
+    always: behindKey,
+  },
+  422: {
+    name: 'KeyReused',
+    description: 'The Idempotency-Key was used with another body.',
+    example: new AppError('idempotency_key_reused', 'This Idempotency-Key was used with another body.'),
+    always: behindKey,
+  },
+  429: {
+    name: 'TooMany',
+    description: "Too many requests of this organization, or too many failures of the caller's address.",
+    example: rateLimited({ limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
+    always: ['Retry-After'],
+    sometimes: behindKey,
+  },
+  500: {
+    name: 'Failed',
+    description: 'Something went wrong on our side.',
+    example: new AppError('internal_error', 'Something went wrong on our side.'),
+    sometimes: behindKey,
+  },
+  503: {
+    name: 'Unavailable',
+    description: 'Something that is needed is not available at the moment, or the provider is not configured.',
+    example: unavailable('The database'),
+    sometimes: [...behindKey, 'Retry-After'],
+  },
+} satisfies Record<number, Failure>;
+
+export type ErrorStatus = keyof typeof failures;
+
+const runFailed: Failure = {
+  name: 'RunFailed',
+  description: 'The run failed, and `details.runId` names it; or something went wrong on our side.',
+  example: new AppError('ai_provider_error', 'The provider refused the request.', { runId: exampleId }),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+};
+
+/** Who has no key to show has the secret of the installation. */
+const withoutSecret = new AppError('unauthorized', 'Send the secret of this installation as a bearer token.');
+
+const requestId = '5f0c9d1e-5d3b-4c55-9a43-0f3a2b1c4d5e';
+
+/** The example as this dialect would answer it, made by what answers it. */
+function exampleIn(dialect: Dialect, failure: AppError) {
+  const facts = failure.facts && dialect.facts(failure.facts);
+  return dialect.envelope(failure)(failure, { requestId, code: dialect.errorCode(failure), facts });
+}
+
+/** Who is answered: in the dialects of the versioned API, behind a key elsewhere, or without any key. */
+const surfaces = {
+  versioned: { prefix: '', isKeyed: true, hasDialects: true },
+  keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false },
+  open: { prefix: 'Open', isKeyed: false, hasDialects: false },
+} as const;
+
+export type FailureSurface = keyof typeof surfaces;
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+function component({ description, example, always = [], sometimes = [] }: Failure, surface: FailureSurface) {
+  const { isKeyed, hasDialects } = surfaces[surface];
+  const isSent = (name: HeaderName) => isKeyed || !behindKey.includes(name);
+  const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
+  const inA = exampleIn(variantA, example);
+  const inB = exampleIn(variantB, example);
+  const eitherEnvelope = { anyOf: [reference('Error'), reference('AccessError')] };
+  const content = hasDialects
+    ? {
+        schema: 'success' in inB ? reference('Error') : eitherEnvelope,
+        examples: { A: { summary: 'Dialect A', value: inA }, B: { summary: 'Dialect B', value: inB } },
+      }
+    : {
+        schema: reference('Error'),
+        example: e1(shown, { requestId, code: shown.code, facts: shown.facts }),
+      };
+  return {
+    description,
+    headers: headersOf(
+      [...onAll, ...always.filter(isSent)],
+      [...sometimes.filter(isSent), ...(hasDialects ? (['X-API-Deprecated'] as const) : [])],
+    ),
+    content: { 'application/json': content },
+  };
+}
+
+const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
+
+/** What the references of `failureReference` lead to. */
+export const failureComponents = Object.fromEntries(
+  (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
+    [...Object.values(failures), runFailed].map((failure) => [named(failure, surface), component(failure, surface)]),
+  ),
+);
+
+const responseReference = (name: string) => ({ $ref: `#/components/responses/${name}` });
+
+export const failureReference = (status: ErrorStatus, surface: FailureSurface) =>
+  responseReference(named(failures[status], surface));
+
+/** 500 of what runs a workflow and waits for it. */
+export const runFailure = responseReference(named(runFailed, 'versioned'));

@@ -1,0 +1,115 @@
+import type { ExecutionExample } from './run.ts';
+import { workflowIds } from './workflow-examples.ts';
+
+export const runIds = { A: '0199bbbb-cccc-7ddd-8eee-ffff00001111', B: 'run_0199bbbbcccc7ddd8eeeffff00001111' } as const;
+
+const text = 'Ten sentences about the sea.';
+
+export const executionExamples = {
+  A: { input: text, variables: { style: 'plain' } },
+  B: { inputs: { text } },
+  BWaiting: { inputs: { text, style: 'solemn' }, async: false },
+} satisfies Record<string, ExecutionExample>;
+
+const result = 'The sea is large.';
+const output = { result, steps: { summarize: result } };
+const startedAt = '2026-11-21T09:30:00.000Z';
+const completedAt = '2026-11-21T09:30:01.204Z';
+
+const acceptedB = {
+  runId: runIds.B,
+  workflowId: workflowIds.B,
+  status: 'running' as const,
+  message: 'Workflow execution started',
+};
+
+export const executedExamples = {
+  A: { runId: runIds.A, status: 'COMPLETED' as const, output: result, tokensUsed: 41, durationMs: 1_204 },
+  B: acceptedB,
+  BWaiting: {
+    runId: runIds.B,
+    workflowId: workflowIds.B,
+    status: 'completed' as const,
+    duration: 1_204,
+    output,
+  },
+};
+
+export const acceptedExamples = { A: { runId: runIds.A, status: 'RUNNING' as const }, B: acceptedB };
+
+const summary = {
+  A: {
+    id: runIds.A,
+    status: 'COMPLETED' as const,
+    input: { input: text, variables: { style: 'plain' } },
+    output,
+    error: null,
+    tokensUsed: 41,
+    durationMs: 1_204,
+    createdAt: startedAt,
+  },
+  B: {
+    runId: runIds.B,
+    workflowId: workflowIds.B,
+    status: 'completed' as const,
+    progress: 100,
+    startedAt,
+    completedAt,
+    duration: 1_204,
+    output,
+  },
+};
+
+const failed = {
+  runId: runIds.B,
+  workflowId: workflowIds.B,
+  status: 'failed' as const,
+  progress: 0,
+  startedAt,
+  failedAt: completedAt,
+  duration: 1_204,
+  error: { stepId: 'summarize', message: 'The provider refused the request.', code: 'service_unavailable' as const },
+};
+
+const step = { stepId: 'summarize', name: 'Summary', attempts: 1, warnings: [] };
+
+export const runDetailExamples = {
+  A: { ...summary.A, workflowId: workflowIds.A, workflowName: 'Summarize' },
+  B: {
+    ...summary.B,
+    stepResults: [
+      {
+        ...step,
+        status: 'completed' as const,
+        duration: 1_180,
+        output: result,
+        provider: 'ANTHROPIC',
+        model: 'claude-sonnet-4-20250514',
+        tokensUsed: 41,
+      },
+    ],
+  },
+  BFailed: { ...failed, stepResults: [{ ...step, status: 'failed' as const, error: failed.error }] },
+};
+
+export const runListExamples = {
+  A: { runs: [summary.A], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },
+  B: { runs: [summary.B, failed], total: 2, limit: 20, offset: 0 },
+};
+
+export const retryExamples = { A: { fromStep: 'summarize' }, B: {} };
+
+const stepOutput = { stepId: 'summarize', output: result };
+export const stepOutputExamples = { A: stepOutput, B: stepOutput };
+
+const events = (runId: string) =>
+  [
+    'retry: 1000',
+    '',
+    'event: step.started',
+    `data: ${JSON.stringify({ runId, at: startedAt, stepId: 'summarize', name: 'Summary' })}`,
+    'id: 2',
+    '',
+    '',
+  ].join('\n');
+export const runEventsExamples = { A: events(runIds.A), B: events(runIds.B) };

@@ -1,0 +1,72 @@
+import type { NewWorkflowExample, WorkflowChangeExample } from './workflow.ts';
+
+export const workflowIds = {
+  A: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+  B: 'wf_0199aaaabbbb7ccc8dddeeeeffff0000',
+} as const;
+
+const prompt = 'Summarize in a {{style}} style: {{text}}';
+const inputs = [
+  { name: 'text', type: 'string', required: true },
+  { name: 'style', type: 'string', required: false, default: 'plain', description: 'How it should sound.' },
+] as const;
+
+export const newWorkflowExamples = {
+  A: {
+    name: 'Summarize',
+    description: 'Makes a long text short.',
+    steps: [{ id: 'summarize', type: 'prompt', prompt: 'Summarize in a {{style}} style: {{input}}' }],
+  },
+  B: {
+    name: 'Summarize',
+    status: 'active',
+    steps: [{ id: 'summarize', name: 'Summary', type: 'ai_chat', prompt, temperature: 0.2 }],
+    inputs: [...inputs],
+  },
+} satisfies Record<string, NewWorkflowExample>;
+
+export const workflowChangeExamples = {
+  A: { description: 'Makes a long text short, or leaves it.', isActive: true },
+  B: { name: 'Summarize briefly', status: 'active' as const },
+} satisfies Record<string, WorkflowChangeExample>;
+
+const createdAt = '2026-11-21T09:30:00.000Z';
+const updatedAt = '2026-11-21T09:41:12.482Z';
+const { name, description } = newWorkflowExamples.A;
+
+const summary = {
+  A: { id: workflowIds.A, name, description, totalRuns: 12, createdAt, updatedAt, isActive: true },
+  B: { id: workflowIds.B, name, description: null, totalRuns: 12, createdAt, updatedAt, status: 'active' as const },
+};
+
+export const workflowSummaryExamples = {
+  A: { ...summary.A, totalRuns: 0, updatedAt: createdAt },
+  B: { ...summary.B, totalRuns: 0, updatedAt: createdAt },
+};
+
+const definition = { aiModel: 'claude-sonnet-4-20250514', aiProvider: 'ANTHROPIC' as const, config: {} };
+const [stepOfA] = newWorkflowExamples.A.steps;
+const [stepOfB] = newWorkflowExamples.B.steps;
+
+export const workflowDetailExamples = {
+  A: { ...summary.A, ...definition, steps: [{ ...stepOfA!, type: 'prompt' as const }] },
+  B: {
+    ...summary.B,
+    ...definition,
+    steps: [{ ...stepOfB!, type: 'ai_chat' as const }],
+    inputs: [...inputs],
+    webhookUrl: `https://api.example.com/api/v1/webhooks/${workflowIds.B}`,
+  },
+};
+
+export const workflowListExamples = {
+  A: { workflows: [summary.A], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },
+  B: { workflows: [summary.B], total: 1, limit: 20, offset: 0 },
+};
+
+const { aiModel } = definition;
+
+export const changedWorkflowExamples = {
+  A: { id: workflowIds.A, name, ...workflowChangeExamples.A, aiModel, updatedAt },
+  B: { id: workflowIds.B, ...workflowChangeExamples.B, description: null, aiModel, updatedAt },
+};

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient } from './api-client.ts';
+import { type DocumentedOperation, type Json, type ReadDocument, readDocument } from './openapi-operations.ts';
+import { asOperator, secrets } from './operator.ts';
+import { openProduct, type Product } from './product.ts';
+
+let product: Product;
+let read: ReadDocument;
+let base: string;
+beforeAll(async () => {
+  product = await openProduct({ env: secrets });
+  base = (await product.start(['api', 'runs'])).api;
+  read = readDocument((await apiClient(base).get('/openapi.json')).body);
+});
+afterAll(() => product.close());
+
+const isVersioned = ({ path }: DocumentedOperation) => /^(\/api)?\/v1\//.test(path);
+const isRemoval = ({ method }: DocumentedOperation) => method === 'DELETE';
+const named = (operationId: string) => read.operations.find(({ operation }) => operation.operationId === operationId)!;
+
+/** The bodies that an operation's own examples of this dialect send; one without a body where it takes none. */
+function bodiesOf({ operation, ...of }: DocumentedOperation, dialect: string): { type?: string; body?: unknown }[] {
+  const content = Object.entries<Json>(operation.requestBody?.content ?? {});
+  const bodies = content.flatMap(([type, { examples = {} }]) =>
+    Object.entries<Json>(examples)
+      .filter(([name]) => !isVersioned({ operation, ...of }) || name.startsWith(dialect))
+      .map(([, { value }]) => ({ type, body: value })),
+  );
+  return content.length === 0 ? [{}] : bodies;
+}
+
+/** `$response.body#/data/id` in an answer. */
+function readFrom(expression: string, body: Json): string {
+  const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
+  if (!pointer) throw new Error(`A link has the expression ${expression}, which this test cannot read.`);
+  return pointer.split('/').reduce((at, name) => at?.[name], body);
+}
+
+/** An integrator who knows nothing but the document: sends its examples and follows its links, removals last. */
+class Reader {
+  readonly #client: ApiClient;
+  readonly #dialect: 'A' | 'B';
+  /** Names of the operations that answered with a success. */
+  readonly done = new Set<string>();
+
+  constructor(client: ApiClient, dialect: 'A' | 'B') {
+    this.#client = client;
+    this.#dialect = dialect;
+  }
+
+  async call(of: DocumentedOperation, parameters: Record<string, string> = {}): Promise<void> {
+    const path = of.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!);
+    this.done.add(of.operation.operationId);
+    for (const { type, body } of bodiesOf(of, this.#dialect)) {
+      const headers = {
+        ...(isVersioned(of) && { 'x-api-variant': this.#dialect }),
+        ...(type && { 'content-type': type }),
+        ...(JSON.stringify(of.operation.security).includes('cronSecret') && asOperator),
+      };
+      const answer = await this.#client.request(of.method, path, body && JSON.stringify(body), headers);
+      const seen = { of: of.endpoint, dialect: this.#dialect, sent: body, status: answer.status, got: answer.body };
+      expect({ ...seen, isSuccess: answer.status < 300 }).toMatchObject({ isSuccess: true });
+      await this.#follow(of, String(answer.status), answer.body);
+    }
+  }
+
+  async #follow(of: DocumentedOperation, status: string, body: Json): Promise<void> {
+    const links = Object.values<Json>(of.responses[status]!.response.links ?? {});
+    const targets = links.map((link) => ({ link, target: named(link.operationId) }));
+    for (const { link, target } of targets.toSorted((one, two) => +isRemoval(one.target) - +isRemoval(two.target))) {
+      if (this.done.has(link.operationId)) continue;
+      const values = Object.entries<string>(link.parameters ?? {}).map(([name, text]) => [name, readFrom(text, body)]);
+      await this.call(target, Object.fromEntries(values));
+    }
+  }
+}
+
+test.each(['A', 'B'] as const)(
+  'every example request of dialect %s is answered as documented, and every operation is one or has a link to it',
+  async (dialect) => {
+    const { testKey } = await product.createTenant({ plan: 'enterprise' });
+    const reader = new Reader(apiClient(base, testKey), dialect);
+    for (const of of read.operations.filter(({ path }) => !path.includes('{'))) await reader.call(of);
+    const missed = read.operations.filter(({ operation }) => !reader.done.has(operation.operationId));
+    expect(
+      missed.map(({ endpoint }) => `${endpoint}: no answer has a link that leads to it (answer(…, { links }))`),
+    ).toEqual([]);
+  },
+);
+
+test('the ids of the examples are of the form that the product gives', async () => {
+  const { testKey } = await product.createTenant();
+  const client = apiClient(base, testKey);
+  for (const dialect of ['A', 'B']) {
+    const headers = { 'x-api-variant': dialect };
+    const shape = (id: string) => id.replaceAll(/[0-9a-f]/g, 'x');
+    const { body } = await client.post('/api/v1/workflows', { name: 'Shape' }, headers);
+    const example = named('createWorkflow').responses['201']!.response.content['application/json'].examples[dialect];
+    expect(shape(example.value.data.id)).toBe(shape(body.data.id));
+    expect(Object.keys(example.value.data).toSorted()).toEqual(Object.keys(body.data).toSorted());
+  }
+});
