@@ -4,7 +4,7 @@ import { AddressRanges } from '../src/platform/address-ranges.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
-import { chooseDialect } from './dialects/choose-dialect.ts';
+import { chooseDialect, hasDialects } from './dialects/choose-dialect.ts';
 import { type Envelope, e1, e2 } from './envelopes.ts';
 import { beginRequest } from './middleware/begin-request.ts';
 import { limitBroadly } from './middleware/limit-broadly.ts';
@@ -27,7 +27,6 @@ import { type ApiEnv, renderError, surface } from './surface.ts';
 
 const e2Prefixes = ['/api/chat', '/api/agents', '/api/voice'];
 const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
-const isVersioned = (path: string) => isBelow(path, '/api/v1') || isBelow(path, '/v1');
 
 const envelopeOf = (path: string): Envelope => (e2Prefixes.some((prefix) => isBelow(path, prefix)) ? e2 : e1);
 
@@ -42,7 +41,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));
   }
-  app.onError((error, c) => renderError(c, error, envelopeOf(c.req.path), isVersioned(c.req.path)));
+  app.onError((error, c) => renderError(c, error, envelopeOf(c.req.path), hasDialects(c.req.path)));
   app.notFound((c) => {
     const { path } = c.req;
     const allowed = allowedMethods(app, path);
@@ -52,7 +51,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
         : new AppError('not_found', 'There is nothing at this path.');
     if (allowed.length > 0) c.header('Allow', allowed.join(', '));
     c.set('dialect', chooseDialect({ header: c.req.header('x-api-variant'), path }));
-    return renderError(c, failure, envelopeOf(path), isVersioned(path));
+    return renderError(c, failure, envelopeOf(path), hasDialects(path));
   });
 
   const v1 = surface();

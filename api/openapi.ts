@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { hasDialects } from './dialects/choose-dialect.ts';
 import { failureComponents, failureSchemas } from './schemas/failures.ts';
 import { headerComponents } from './schemas/headers.ts';
 import type { ApiEnv } from './surface.ts';
@@ -101,7 +102,7 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, { version, publicUrl }
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     for (const operation of Object.values<Json>(operations)) {
       const ofAll = [reference('parameters', 'CorrelationId')];
-      if (/^(\/api)?\/v1\//.test(path)) ofAll.unshift(reference('parameters', 'Variant'));
+      if (hasDialects(path)) ofAll.unshift(reference('parameters', 'Variant'));
       operation.parameters = [...(operation.parameters ?? []), ...ofAll];
       if (path.startsWith('/v1/')) renameAtV1(operation);
     }

@@ -254,6 +254,7 @@ describe('which dialect answers', () => {
     for (const variant of ['A', 'B', 'nonsense']) {
       const answer = await api.get('/api/studio/nothing', { 'x-api-variant': variant });
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+      expect((await api.get('/api/performance/vitals', { 'x-api-variant': variant })).status).toBe(200);
     }
   });
 

@@ -36,8 +36,11 @@ export function chooseDialect({ header, path, executeBody, keyVariant }: Dialect
   return dialects[fromBody(executeBody) ?? keyVariant ?? 'A'];
 }
 
-/** @throws AppError validation_error */
-export function checkVariantHeader(header: string | undefined): void {
-  if (header === undefined || isVariant(header)) return;
+/** Dialects exist in the versioned API alone. */
+export const hasDialects = (path: string): boolean => /^(\/api)?\/v1(\/|$)/.test(path);
+
+/** @throws AppError validation_error where there are dialects and the header names none */
+export function checkVariantHeader({ header, path }: DialectSigns): void {
+  if (header === undefined || isVariant(header) || !hasDialects(path)) return;
   throw invalid([{ path: 'X-API-Variant', message: 'Expected A or B.' }]);
 }

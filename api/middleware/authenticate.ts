@@ -73,7 +73,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     await limitRequests(c, access, `${organizationId}:${environment}`, limits);
     access.requests.count({ organizationId, environment });
     checkScope(caller, required);
-    checkVariantHeader(signs.header);
+    checkVariantHeader(signs);
     const actor = prefixed('apiKey', caller.keyId);
     c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
     return next();
