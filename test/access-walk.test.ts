@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { keyScopes } from '../src/tenancy/core/scopes.ts';
 import { createKey, revokeKey } from '../src/tenancy/keys.ts';
 import { type Answer, type ApiClient, apiClient } from './api-client.ts';
 import { openProduct, type Product, type Tenant } from './product.ts';
 import { until } from './until.ts';
 import { documentedOperations, type Operation, pathOf, type Things } from './walk/routes.ts';
+
+// Every route, with every kind of key: far more than it takes alone, as others may use the machine too.
+jest.setTimeout(240_000);
 
 let product: Product;
 let api: string;

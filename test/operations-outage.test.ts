@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { generateKey } from '../src/tenancy/key-format.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { ownPostgres, ownTemporal } from './crash/own-servers.ts';
 import { asOperator, secrets } from './operator.ts';
@@ -61,6 +62,9 @@ function thaw(): void {
   frozen = [];
 }
 
+/** It answers within a second; a machine that does other things too may take more, and no time limit of a driver is as short. */
+const inGoodTimeMs = 3_000;
+
 /** Asks and says how long that took. */
 async function timed(path: string) {
   const began = performance.now();
@@ -82,28 +86,42 @@ async function readiness(status: 200 | 503) {
   return { answer, slowest: Math.max(slowest, ...many.map(({ ms }) => ms)) };
 }
 
+/** What is no key at all is refused without the database; what may be one is not answered without it. */
+async function malformedKeysAreRefused(): Promise<void> {
+  const good = generateKey('test');
+  const malformed = ['nonsense', `${good.slice(0, -1)}${good.endsWith('a') ? 'b' : 'a'}`, good.replace('test', 'live')];
+  const ask = (key: string) => client.get('/api/v1/health', { authorization: `Bearer ${key}` });
+  for (const key of malformed) expect(await ask(key)).toMatchObject({ status: 401 });
+  expect(await ask(good)).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+}
+
 describe.each([
   ['PostgreSQL stalled', () => freeze(postgres.pid()), async () => thaw(), 'database'],
   ['PostgreSQL gone', () => postgres.kill(), () => postgres.start(), 'database'],
   ['Temporal stalled', () => freeze(temporal.pid()), async () => thaw(), 'temporal'],
   ['Temporal gone', () => temporal.kill(), () => temporal.start(), 'temporal'],
 ] as const)('%s', (_, breakIt, mendIt, dependency) => {
-  test('not ready within a second, alive, and ready again by itself', async () => {
+  test('not ready in good time, alive, and ready again by itself', async () => {
     await until('it is ready at first', isReady);
     await breakIt();
-    const { answer, slowest } = await readiness(503);
-    expect(answer.body).toMatchObject({ ready: false, checks: { [dependency]: 'failed' } });
-    expect(slowest).toBeLessThan(1_000);
-    const health = await timed('/api/health');
-    expect(health).toMatchObject({ status: 200, body: { status: 'degraded' } });
-    expect(health.ms).toBeLessThan(1_000);
-    const strict = await timed('/api/health?strict=1');
-    expect(strict.status).toBe(dependency === 'database' ? 503 : 200);
-    expect(strict.ms).toBeLessThan(1_000);
-    const inspected = await client.get('/api/admin/health', asOperator);
-    expect(inspected.body).toMatchObject({ ready: false, checks: { [dependency]: { ok: false } } });
-    if (dependency === 'database') expect(inspected.body).toMatchObject({ outbox: null, versions: { postgres: null } });
-    await mendIt();
+    try {
+      const { answer, slowest } = await readiness(503);
+      expect(answer.body).toMatchObject({ ready: false, checks: { [dependency]: 'failed' } });
+      expect(slowest).toBeLessThan(inGoodTimeMs);
+      const health = await timed('/api/health');
+      expect(health).toMatchObject({ status: 200, body: { status: 'degraded' } });
+      expect(health.ms).toBeLessThan(inGoodTimeMs);
+      const strict = await timed('/api/health?strict=1');
+      expect(strict.status).toBe(dependency === 'database' ? 503 : 200);
+      expect(strict.ms).toBeLessThan(inGoodTimeMs);
+      if (dependency === 'database') await malformedKeysAreRefused();
+      const inspected = await client.get('/api/admin/health', asOperator);
+      expect(inspected.body).toMatchObject({ ready: false, checks: { [dependency]: { ok: false } } });
+      if (dependency === 'database')
+        expect(inspected.body).toMatchObject({ outbox: null, versions: { postgres: null } });
+    } finally {
+      await mendIt();
+    }
     await until('it is ready again', isReady);
   }, 120_000);
 });
@@ -122,7 +140,7 @@ test('requests that use up the pool do not make it unready', async () => {
       return rows[0].count >= 2;
     });
     const { slowest } = await readiness(200);
-    expect(slowest).toBeLessThan(1_000);
+    expect(slowest).toBeLessThan(inGoodTimeMs);
   } finally {
     await Promise.all([locker!.end(), watcher!.end()]);
     await Promise.all(waiting);

@@ -57,6 +57,13 @@ describe('bytes that two servers could read differently', () => {
     ['two lengths', [json, 'Content-Length: 5', 'Content-Length: 6']],
     ['a length and chunks', [json, `Content-Length: ${body.length}`, 'Transfer-Encoding: chunked']],
     ['an encoding in disguise', [json, 'Transfer-Encoding: xchunked']],
+    ['an encoding that ends in another', [json, 'Transfer-Encoding: chunked, identity']],
+    ['two encodings', [json, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked', 'Content-Length: 5']],
+    ['a length with a sign', [json, 'Content-Length: +5']],
+    ['a list of lengths', [json, 'Content-Length: 5, 5']],
+    ['a length in hexadecimal', [json, 'Content-Length: 0x5']],
+    ['a bare carriage return', [json, 'X-Bare: a\rContent-Length: 5']],
+    ['a name with a NUL', [json, 'X-\0: a', 'Content-Length: 5']],
     ['a space before the colon', [json, 'Content-Length : 5']],
     ['a folded header', [json, 'X-Folded: a', ' b', 'Content-Length: 5']],
   ])('%s are refused, and what follows is not taken for a request', async (_, headers) => {
@@ -65,6 +72,23 @@ describe('bytes that two servers could read differently', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/ 4\d\d$/);
   });
+});
+
+test.each([
+  ['whose size is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
+  ['whose size has a sign', '-2\r\n{}\r\n0\r\n\r\n'],
+  ['whose size is larger than any', `${'f'.repeat(20)}\r\n{}\r\n0\r\n\r\n`],
+  ['that is longer than its size', '2\r\n{"name":"x"}\r\n0\r\n\r\n'],
+  ['that ends in a line feed alone', '2\n{}\n0\n\n'],
+])('a chunk %s is refused, and the connection with it', async (_, chunks) => {
+  const lines = statusLines(
+    await converse(
+      `${head('/api/v1/workflows', [json, 'Transfer-Encoding: chunked'])}\r\n\r\n${chunks}GET /api/version HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ).ended,
+  );
+  expect(lines.length).toBeLessThanOrEqual(1);
+  for (const line of lines) expect(line).toMatch(/ 4\d\d$/);
+  expect((await api.get('/api/v1/workflows')).body.data.pagination.total).toBe(0);
 });
 
 test('a flood of headers is refused', async () => {
