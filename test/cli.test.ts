@@ -117,6 +117,23 @@ describe('key', () => {
     expect(body.data).toEqual({ workflows: [], total: 0, limit: 20, offset: 0 });
   });
 
+  test('create takes the scopes that the key has, and no others', async () => {
+    const { id: org } = await createOrganization();
+    const create = ['key', 'create', '--org', org, '--env', 'test', '--scopes'];
+    const { id, key } = await json(...create, 'workflows:read,runs:read');
+    const { keys } = await json('key', 'list', '--org', org);
+    expect(keys).toMatchObject([{ id, scopes: ['workflows:read', 'runs:read'] }]);
+    const client = apiClient(api.api, key);
+    expect((await client.get('/v1/workflows')).status).toBe(200);
+    expect(await client.post('/v1/workflows', { name: 'x' })).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', details: { required: 'workflows:write' } } },
+    });
+    const codes = await failuresOf([...create, 'workflows:admin'], [...create, ''], [...create, 'workflows:read,']);
+    expect(codes).toEqual(Array(3).fill('validation_error'));
+    expect((await json('key', 'list', '--org', org)).keys).toHaveLength(1);
+  });
+
   test('list shows every key without its secret, newest first', async () => {
     const { id: org } = await createOrganization();
     const first = await json('key', 'create', '--org', org, '--env', 'test', '--name', 'first');

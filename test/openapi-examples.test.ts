@@ -30,8 +30,9 @@ function bodiesOf({ operation, ...of }: DocumentedOperation, dialect: string): {
   return content.length === 0 ? [{}] : bodies;
 }
 
-/** `$response.body#/data/id` in an answer. */
+/** What a link gives on: `$response.body#/data/id` of an answer, or a constant. */
 function readFrom(expression: string, body: Json): string {
+  if (!expression.startsWith('$')) return expression;
   const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
   if (!pointer) throw new Error(`A link has the expression ${expression}, which this test cannot read.`);
   return pointer.split('/').reduce((at, name) => at?.[name], body);

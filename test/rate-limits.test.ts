@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
@@ -117,6 +119,57 @@ test('an operator may limit every address, except on paths of his choice', async
   );
   expect(spoofed.map(({ status }) => status).toSorted()).toEqual([404, 404, 404, 429, 429, 429]);
   expect((await client.get('/openapi.json')).status).toBe(200);
+});
+
+test('the paths of load balancers and the operator are never limited unless he says so', async () => {
+  const limited = await product.start(['api'], { BROAD_RATE_MAX: '3' });
+  const client = apiClient(limited.api);
+  const statuses = async (path: string, headers = {}) =>
+    (await Promise.all(Array.from({ length: 5 }, () => client.get(path, headers)))).map(({ status }) => status);
+  expect(await statuses('/api/health')).toEqual(Array(5).fill(200));
+  expect(new Set(await statuses('/api/ready'))).not.toContain(429);
+  expect(await statuses('/api/admin/health')).toEqual(Array(5).fill(401));
+  // The client has asked for the document already.
+  expect((await statuses('/api/version')).toSorted()).toEqual([200, 200, 429, 429, 429]);
+  const refused = await client.get('/api/version');
+  expect(refused.body.error.code).toBe('rate_limit_exceeded');
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  // A proxy on this machine is trusted, so each address that it names has a window of its own.
+  const fromElsewhere = await statuses('/api/version', { 'x-forwarded-for': '203.0.113.1' });
+  expect(fromElsewhere.toSorted()).toEqual([200, 200, 200, 429, 429]);
+  expect((await client.get('/api/version', { 'x-real-ip': '203.0.113.2' })).status).toBe(200);
+  expect((await client.get('/api/version', { 'x-forwarded-for': '203.0.113.3, 203.0.113.1' })).status).toBe(429);
+});
+
+describe('a shared counter that', () => {
+  const sockets = new Set<Socket>();
+  /** Takes every connection and says nothing on any. */
+  const mute = createServer((socket) => sockets.add(socket));
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+
+  test.each([
+    ['is not there', async () => 1],
+    [
+      'accepts and never answers',
+      async () => {
+        await once(mute.listen(0, '127.0.0.1'), 'listening');
+        return (mute.address() as AddressInfo).port;
+      },
+    ],
+  ])('%s lets each process count for itself, fails no request and makes it unready', async (_, port) => {
+    const alone = await product.start(['api'], { REDIS_URL: `redis://127.0.0.1:${await port()}` });
+    const { id } = await createOrganization(product.database, { name: 'Alone', plan: 'enterprise', rateMinute: 5 });
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+    const client = apiClient(alone.api, key);
+    await untilMinuteHasRoom(15);
+    const statuses = (await spend(client, 20)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
+    expect(await client.get('/api/ready')).toMatchObject({ status: 503, body: { checks: { cache: 'failed' } } });
+    await alone.stop();
+  });
 });
 
 test('a key without the scope is told which one it lacks', async () => {
