@@ -40,6 +40,12 @@ const securitySchemes = {
     name: 'X-API-Key',
     description: 'The same key in a header of its own. Both headers with different keys are refused.',
   },
+  webhookSecret: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Webhook-Secret',
+    description: "A workflow's own secret; good for starting it and for nothing else.",
+  },
   cronSecret: {
     type: 'http',
     scheme: 'bearer',

@@ -43,7 +43,7 @@ export const requireTrigger = (access: Access) => {
     const { automationId, tenant, limits } = triggered;
     await limitRequests(c, access, `trigger:${automationId}`, limits);
     access.requests.count(tenant);
-    checkVariantHeader(c.req.header('x-api-variant'));
+    checkVariantHeader({ header: c.req.header('x-api-variant'), path: c.req.path });
     c.set('scope', new Scope(access.database, tenant, c.get('correlationId')));
     await next();
   });

@@ -22,9 +22,7 @@ export const newScheduleSchema = z
     input,
     variables: freeForm.optional().openapi({ description: 'For {{name}} in prompts, of any type.' }),
   })
-  .openapi('NewSchedule', {
-    example: { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', input: 'the news', variables: { style: 'plain' } },
-  });
+  .openapi('NewSchedule');
 export type NewScheduleBody = z.output<typeof newScheduleSchema>;
 
 export const scheduleSchema = z
@@ -45,3 +43,14 @@ export const scheduleSchema = z
   })
   .openapi('Schedule');
 export type ScheduleAnswer = z.input<typeof scheduleSchema>;
+
+const weekdays = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', input: 'the news', variables: { style: 'plain' } };
+const withText = { ...weekdays, variables: { text: 'The news of the day.', style: 'plain' } };
+export const newScheduleExamples = { A: weekdays, B: withText };
+
+const shown = {
+  paused: false,
+  nextRunTimes: [23, 24, 25, 26, 27].map((day) => `2026-11-${day}T08:00:00.000Z`),
+  lastRunAt: null,
+};
+export const scheduleExamples = { A: { ...weekdays, ...shown }, B: { ...withText, ...shown } };

@@ -4,14 +4,22 @@ import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
-import { answer, failures } from '../../schemas/answers.ts';
-import { newScheduleSchema, type ScheduleAnswer, scheduleSchema } from '../../schemas/schedule.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../schemas/answers.ts';
+import { idInPath } from '../../schemas/ids.ts';
+import {
+  newScheduleExamples,
+  newScheduleSchema,
+  type ScheduleAnswer,
+  scheduleExamples,
+  scheduleSchema,
+} from '../../schemas/schedule.ts';
+import { workflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Workflows'];
-const security = [{ bearer: [] }, { apiKey: [] }];
+const mayWrite = keySecurity('workflows:write');
 const path = '/workflows/{id}/schedule';
-const params = z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'uuid or wf_…' }) });
+const params = idInPath(workflowIds);
 
 const description = [
   'At each time an ordinary run is started, whether or not earlier ones have ended: with the definition and the inputs',
@@ -34,32 +42,45 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'put',
     path,
     tags,
-    security,
+    security: mayWrite,
+    operationId: 'putSchedule',
     summary: 'Run a workflow by the clock; replaces the schedule that it has',
     description,
     middleware: [write, jsonBody()] as const,
-    request: { params, body: { required: true, content: { 'application/json': { schema: newScheduleSchema } } } },
-    responses: { 200: answer('The schedule.', scheduleSchema), ...failures(404, 413, 415) },
+    request: { params, body: { required: true, content: jsonContent(newScheduleSchema, newScheduleExamples) } },
+    responses: {
+      200: answer('The schedule.', scheduleSchema, { examples: scheduleExamples }),
+      ...failures(404, 413, 415),
+    },
   });
   const get = createRoute({
     method: 'get',
     path,
     tags,
-    security,
+    security: keySecurity('workflows:read'),
+    operationId: 'getSchedule',
+    description: 'With the next times, as Temporal reckons them. 404 `not_found` when the workflow has none.',
     summary: "Read a workflow's schedule",
     middleware: [requireKey(services, 'workflows:read')] as const,
     request: { params },
-    responses: { 200: answer('The schedule.', scheduleSchema), ...failures(404) },
+    responses: { 200: answer('The schedule.', scheduleSchema, { examples: scheduleExamples }), ...failures(404) },
   });
   const remove = createRoute({
     method: 'delete',
     path,
     tags,
-    security,
+    security: mayWrite,
+    operationId: 'deleteSchedule',
+    description: 'Runs that it has started go on.',
     summary: "Delete a workflow's schedule",
     middleware: [write] as const,
     request: { params },
-    responses: { 200: answer('It is gone.', z.object({ deleted: z.literal(true) })), ...failures(404) },
+    responses: {
+      200: answer('It is gone.', z.object({ deleted: z.literal(true) }), {
+        examples: { A: { deleted: true as const }, B: { deleted: true as const } },
+      }),
+      ...failures(404),
+    },
   });
 
   const routes = surface();

@@ -7,20 +7,24 @@ import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { requireTrigger } from '../../middleware/trigger.ts';
-import { answer, failures } from '../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../schemas/answers.ts';
 import { freeForm } from '../../schemas/free-form.ts';
+import { idInPath, workflowIdInPath } from '../../schemas/ids.ts';
 import { acceptedSchema } from '../../schemas/run.ts';
+import { acceptedExamples } from '../../schemas/run-examples.ts';
+import { runLinks } from '../../schemas/run-links.ts';
+import { workflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
-const key = [{ bearer: [] }, { apiKey: [] }];
 const secretHeader = z.object({
   'X-Webhook-Secret': z
     .string()
     .optional()
     .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's secret." }),
 });
-const pathParam = (name: 'id' | 'workflowId') =>
-  z.string().openapi({ param: { name, in: 'path' }, description: 'uuid or wf_…' });
+
+const shownOnce = { secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8` };
+const event = { name: 'Ann', text: 'A text that came from elsewhere.' };
 
 /** Workflows started from elsewhere. */
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -28,25 +32,42 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/workflows/{id}/webhook-secret',
     tags: ['Workflows'],
-    security: key,
+    security: keySecurity('workflows:write'),
+    operationId: 'rotateTriggerSecret',
+    description: 'Whoever sends it in `X-Webhook-Secret` may start the workflow, and do nothing else.',
     summary: 'Make a new webhook secret, which is shown once; the one before is dead at once',
     middleware: [requireKey(services, 'workflows:write')] as const,
-    request: { params: z.object({ id: pathParam('id') }), headers: idempotencyHeader },
-    responses: { 200: answer('The secret.', z.object({ secret: z.string() })), ...failures(404, 422) },
+    request: { params: idInPath(workflowIds), headers: idempotencyHeader },
+    responses: {
+      200: answer('The secret.', z.object({ secret: z.string() }), {
+        examples: { A: shownOnce, B: shownOnce },
+        replayable: true,
+      }),
+      ...failures(404, 422),
+    },
   });
   const trigger = createRoute({
     method: 'post',
     path: '/webhooks/{workflowId}',
     tags: ['Runs'],
-    security: [...key, { webhookSecret: [] }],
+    security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
+    operationId: 'triggerWorkflow',
+    description: 'With a key, or with the secret of the workflow. The form of the id says which dialect answers.',
     summary: 'Start a run from elsewhere: the body is its inputs',
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
-      params: z.object({ workflowId: pathParam('workflowId') }),
+      params: workflowIdInPath(workflowIds),
       headers: idempotencyHeader.extend(secretHeader.shape),
-      body: { content: { 'application/json': { schema: freeForm } } },
+      body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },
-    responses: { 200: answer('The run goes on.', acceptedSchema), ...failures(404, 413, 415, 422, 503) },
+    responses: {
+      200: answer('The run goes on.', acceptedSchema, {
+        examples: acceptedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      ...failures(404, 413, 415, 422),
+    },
   });
 
   const routes = surface();

@@ -51,6 +51,11 @@ const links = {
   Update: { operationId: 'updateWorkflow', parameters: withThisId },
   Execute: { operationId: 'executeWorkflow', parameters: withThisId },
   Runs: { operationId: 'listWorkflowRuns', parameters: withThisId },
+  Schedule: { operationId: 'putSchedule', parameters: withThisId },
+  ReadSchedule: { operationId: 'getSchedule', parameters: withThisId },
+  Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
+  Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
+  Trigger: { operationId: 'triggerWorkflow', parameters: { workflowId: withThisId.id } },
   Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
 };
 
