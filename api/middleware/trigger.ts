@@ -9,6 +9,8 @@ import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts
 import type { ApiContext, ApiEnv } from '../surface.ts';
 import { type Access, limitRequests, readKey, requireKey } from './authenticate.ts';
 
+const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
+
 /** A trigger has no key whose setting counts: the form of its id says which dialect it speaks. */
 function dialectOf(c: ApiContext, id: string) {
   const keyVariant = hasPrefix('workflow', id) ? 'B' : 'A';
@@ -26,6 +28,8 @@ export const requireTrigger = (access: Access) => {
     const secret = c.req.header('x-webhook-secret');
     const refuse = async (error: unknown): Promise<never> => {
       if (error instanceof AppError && error.code === 'unauthorized') {
+        // Whose limits they were is not for whoever was refused.
+        for (const name of limitHeaders) c.header(name, undefined);
         await access.refusals.take(limitedRange(c.get('clientAddress')));
       }
       throw error;

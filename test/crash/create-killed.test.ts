@@ -21,13 +21,12 @@ async function asOwner({ product }: Scene): Promise<pg.Client> {
   return owner;
 }
 
-/** Waits until a session of the product stands still before this kind of lock. @returns its process id in PostgreSQL */
-const waitingSession = (owner: pg.Client, kind: string): Promise<number> =>
-  until(`a session waits for a ${kind} lock`, async () => {
+/** Waits until a session of the product stands still before its commit. @returns its process id in PostgreSQL */
+const waitingSession = (owner: pg.Client): Promise<number> =>
+  until('a session waits for an advisory lock', async () => {
     const { rows } = await owner.query(
       `select l.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
-        where not l.granted and l.locktype = $1 and a.datname = current_database()`,
-      [kind],
+        where not l.granted and l.locktype = 'advisory' and a.datname = current_database()`,
     );
     return rows[0]?.pid;
   });
@@ -39,9 +38,9 @@ const untilGone = (owner: pg.Client, pid: number) =>
   });
 
 /** Lets a process die while PostgreSQL holds its request back at a lock, and PostgreSQL go on without it. */
-async function dieWaiting(doomed: ProductProcess, client: ApiClient, owner: pg.Client, kind: string, unlock: string) {
+async function dieWaiting(doomed: ProductProcess, client: ApiClient, owner: pg.Client, unlock: string) {
   const asked = expect(create(client)).rejects.toThrow();
-  const pid = await waitingSession(owner, kind);
+  const pid = await waitingSession(owner);
   await doomed.kill();
   await asked;
   await owner.query(unlock);
@@ -51,12 +50,10 @@ async function dieWaiting(doomed: ProductProcess, client: ApiClient, owner: pg.C
 test.concurrent('killed before a creation is committed: nothing exists, and the retry creates it', () =>
   withScene(async (scene) => {
     const { product, caller } = scene;
-    const owner = await asOwner(scene);
-    const doomed = await product.start(['api']);
-    // Reading is allowed, writing waits: the process stands in the middle of its transaction.
-    await owner.query('begin; lock table idempotency in share row exclusive mode');
-    await dieWaiting(doomed, caller.at(doomed.api), owner, 'relation', 'rollback');
-    await owner.end();
+    // In the middle of its transaction: everything is written and nothing is committed.
+    const doomed = await product.start(['api'], { FAIL_POINT: 'audit.recorded' });
+    await expect(create(caller.at(doomed.api))).rejects.toThrow();
+    await doomed.ended;
 
     const client = caller.at((await product.start(['api'])).api);
     expect((await client.get('/api/v1/workflows')).body.data.workflows).toEqual([]);
@@ -78,7 +75,7 @@ test.concurrent('killed before it learns that its creation is committed: the ret
         deferrable initially deferred for each row execute function hold_commit();
       select pg_advisory_lock(${commitLock});`);
     const doomed = await product.start(['api']);
-    await dieWaiting(doomed, caller.at(doomed.api), owner, 'advisory', `select pg_advisory_unlock(${commitLock})`);
+    await dieWaiting(doomed, caller.at(doomed.api), owner, `select pg_advisory_unlock(${commitLock})`);
     await owner.end();
 
     const client = caller.at((await product.start(['api'])).api);
