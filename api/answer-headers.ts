@@ -9,3 +9,9 @@ export function setAnswerHeaders(c: ApiContext, headers: Readonly<Record<string,
   const outgoing = (c.env as HttpBindings | undefined)?.outgoing;
   if (outgoing) for (const name in headers) outgoing.setHeader(name, headers[name]!);
 }
+
+/** Takes back what an answer that turned out to be another one would have said. */
+export function dropAnswerHeaders(c: ApiContext, names: readonly string[]): void {
+  const outgoing = (c.env as HttpBindings | undefined)?.outgoing;
+  for (const name of names) outgoing?.removeHeader(name);
+}

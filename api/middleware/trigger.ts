@@ -4,6 +4,7 @@ import { AppError } from '../../src/platform/errors.ts';
 import { hasPrefix } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import { dropAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
@@ -29,7 +30,7 @@ export const requireTrigger = (access: Access) => {
     const refuse = async (error: unknown): Promise<never> => {
       if (error instanceof AppError && error.code === 'unauthorized') {
         // Whose limits they were is not for whoever was refused.
-        for (const name of limitHeaders) c.header(name, undefined);
+        dropAnswerHeaders(c, limitHeaders);
         await access.refusals.take(limitedRange(c.get('clientAddress')));
       }
       throw error;
@@ -48,7 +49,7 @@ export const requireTrigger = (access: Access) => {
     await limitRequests(c, access, `trigger:${automationId}`, limits);
     access.requests.count(tenant);
     checkVariantHeader({ header: c.req.header('x-api-variant'), path: c.req.path });
-    c.set('scope', new Scope(access.database, tenant, c.get('correlationId')));
+    c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), 'webhook'));
     await next();
   });
 };

@@ -15,11 +15,11 @@ type Document = any;
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** The example of the body's schema, else an empty object; undefined where there is no body. */
-function exampleOf(document: Document, requestBody: Document): unknown {
+/** The first example of the body, else an empty object; undefined where there is no body. */
+function exampleOf(requestBody: Document): unknown {
   if (!requestBody) return undefined;
-  const { $ref, example = {} } = Object.values<Document>(requestBody.content)[0].schema;
-  return $ref ? (document.components.schemas[$ref.split('/').at(-1)].example ?? {}) : example;
+  const { examples = {} } = Object.values<Document>(requestBody.content)[0];
+  return Object.values<Document>(examples)[0]?.value ?? {};
 }
 
 /** Every operation that the product says it has. */
@@ -32,7 +32,7 @@ export async function documentedOperations(api: string): Promise<Operation[]> {
         method: method.toUpperCase(),
         template,
         needsKey: item[method].security?.some((one: object) => 'bearer' in one) ?? false,
-        body: exampleOf(document, item[method].requestBody),
+        body: exampleOf(item[method].requestBody),
       })),
   );
 }
