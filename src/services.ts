@@ -2,6 +2,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { Automation, AutomationSchedule, Definition, Run, RunStep } from './automation/entities.ts';
 import { launchOwedRun } from './automation/launch-run.ts';
 import { launchPurge } from './automation/purge.ts';
+import { reconcileRuns } from './automation/reconcile.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { syncSchedule } from './automation/schedule-sync.ts';
 import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
@@ -85,7 +86,7 @@ export interface Services {
   runPolicy: RunPolicy;
   /** Does what committed transactions still owe. Any number of processes may call it at once. */
   drain(): Promise<DrainReport>;
-  /** Ends what nobody came back for: reservations of credits and keys of repeated requests. Harmless to repeat. */
+  /** Ends what nobody came back for: reservations of credits, keys of repeated requests, runs that Temporal gave up. */
   sweep(): Promise<void>;
   background: Background;
   /** Aborted when the process begins to drain: requests that wait are answered with what is known. */
@@ -159,8 +160,24 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     tracing,
     drain: () => drainOutbox(database, handlers),
     async sweep() {
-      while ((await expireReservations(database, sweepBatch)) === sweepBatch);
-      while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
+      const chores = [
+        async () => {
+          while ((await expireReservations(database, sweepBatch)) === sweepBatch);
+        },
+        async () => {
+          while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
+        },
+        async () => {
+          for (const run of await reconcileRuns(database, temporal)) {
+            log.warn(run, 'a run was ended whose workflow is over');
+            waiters.tell(run.runId);
+            operations.metrics.runEnded(run.status);
+          }
+        },
+      ];
+      // One that fails does not keep the others from being done.
+      const done = await Promise.allSettled(chores.map((chore) => chore()));
+      for (const chore of done) if (chore.status === 'rejected') throw chore.reason;
     },
     async start() {
       redis?.start();

@@ -88,6 +88,8 @@ export const Run = defineEntity({
     createdAt: p.datetime(),
     startedAt: p.datetime().nullable(),
     finishedAt: p.datetime().nullable(),
+    /** When Temporal was last asked what became of it. */
+    checkedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [

@@ -2,6 +2,7 @@ import {
   Client,
   type ConnectionLike,
   WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionStatusName,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { Tracing } from '../platform/telemetry.ts';
@@ -28,6 +29,17 @@ export interface TemporalSettings {
   eagerStart: boolean;
   tracing?: Tracing | undefined;
 }
+
+/** What Temporal knows of a workflow; `missing` when it never heard of it, or no longer. */
+export type WorkflowState = 'open' | 'closed' | 'terminated' | 'timedOut' | 'cancelled' | 'missing';
+
+const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> = {
+  COMPLETED: 'closed',
+  FAILED: 'closed',
+  TERMINATED: 'terminated',
+  TIMED_OUT: 'timedOut',
+  CANCELLED: 'cancelled',
+};
 
 /** Which organization's turn a task is, and how large its share. */
 export interface Fairness {
@@ -73,6 +85,18 @@ export class TemporalClient {
       await this.client.workflow.getHandle(runWorkflowId(runId)).cancel();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+
+  /** @throws Error when Temporal does not answer in time */
+  async runState(runId: string, withinMs = 5_000): Promise<WorkflowState> {
+    const handle = this.client.workflow.getHandle(runWorkflowId(runId));
+    try {
+      const { status } = await this.#settings.connection.withDeadline(Date.now() + withinMs, () => handle.describe());
+      return closedStates[status.name] ?? 'open';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'missing';
+      throw error;
     }
   }
 

@@ -1,0 +1,90 @@
+import type { Database } from '../platform/database.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
+import type { RunErrorCode } from './core/run-status.ts';
+
+export interface ReconcilePolicy {
+  /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
+  everyMs: number;
+  /** How many runs are looked at in one go. */
+  batch: number;
+}
+
+export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
+
+// Those that nobody looked at for the longest time come first, whoever looked: runs that rightly take long block none.
+// A run that Temporal was not told of yet is the outbox's.
+const leaseOpenRuns = statement<{ id: string }>(
+  'reconcile.lease',
+  `update run set checked_at = clock_timestamp()
+    where id in (
+      select id from run r
+       where status in ('queued', 'running')
+         and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+         and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
+       order by coalesce(checked_at, created_at) limit $2 for update skip locked)
+   returning id`,
+);
+
+interface End {
+  status: 'failed' | 'cancelled';
+  code?: RunErrorCode;
+  message?: string;
+}
+
+/** What becomes of a run whose workflow is over and whose row does not know. */
+const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
+  terminated: { status: 'failed', code: 'internal_error', message: 'The run was terminated.' },
+  timedOut: { status: 'failed', code: 'timeout', message: 'The run took too long.' },
+  cancelled: { status: 'cancelled' },
+  closed: { status: 'failed', code: 'internal_error', message: 'The run ended without a record of its result.' },
+  missing: { status: 'failed', code: 'internal_error', message: 'The run was lost.' },
+};
+
+// One statement, one transaction: the run, and the step that was being worked on. Whoever comes second changes nothing.
+const endRun = statement<{ id: string }>(
+  'reconcile.end',
+  `with cut as (
+     select r.id, (select step_id from run_step s where s.run_id = r.id and s.status = 'running' order by position limit 1)
+                    as step_id
+       from run r where r.id = $1 and r.status in ('queued', 'running') for update),
+   moved as (
+     update run set status = $2::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+            duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
+            error = case when $3::text is not null then
+              jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $4::text, 'code', $3::text)) end
+       from cut where run.id = cut.id and run.status in ('queued', 'running')
+     returning run.id, run.error),
+   steps as (
+     update run_step set status = $2::text, error = moved.error, finished_at = clock_timestamp(),
+            duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
+       from moved where run_step.run_id = moved.id and run_step.status = 'running')
+   select id from moved`,
+);
+
+export interface EndedRun {
+  runId: string;
+  state: WorkflowState;
+  status: 'failed' | 'cancelled';
+}
+
+/**
+ * Ends runs whose Temporal workflow is over without their row having heard of it: terminated or cancelled by an operator,
+ * timed out, or forgotten. Across all tenants; each run is ended once, however many processes do this at the same time.
+ * @throws what Temporal or PostgreSQL throws; runs that were not looked at by then have their turn again later
+ */
+export async function reconcileRuns(
+  database: Database,
+  temporal: TemporalClient,
+  { everyMs, batch }: ReconcilePolicy = defaultReconcilePolicy,
+): Promise<EndedRun[]> {
+  const sql = sqlOn(database.pool);
+  const ended: EndedRun[] = [];
+  for (const { id: runId } of await sql.rows(leaseOpenRuns, [everyMs, batch])) {
+    const state = await temporal.runState(runId);
+    if (state === 'open') continue;
+    const { status, code = null, message = null } = ends[state];
+    if (await sql.one(endRun, [runId, status, code, message])) ended.push({ runId, state, status });
+  }
+  return ended;
+}
