@@ -5,7 +5,8 @@ import { launchPurge } from './automation/purge.ts';
 import { reconcileRuns } from './automation/reconcile.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { syncSchedule } from './automation/schedule-sync.ts';
-import { CreditAccount, CreditEntry, CreditHold } from './credits/entities.ts';
+import { checkLedger } from './credits/audit.ts';
+import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './credits/entities.ts';
 import { expireReservations } from './credits/expiry.ts';
 import { DeprecatedUse, Notice, Vital } from './operations/entities.ts';
 import { type Operations, openOperations } from './operations/operations.ts';
@@ -48,6 +49,7 @@ export const entities = [
   CreditAccount,
   CreditEntry,
   CreditHold,
+  LedgerCheck,
   Automation,
   Definition,
   Run,
@@ -166,6 +168,10 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
         },
         async () => {
           while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
+        },
+        async () => {
+          const faults = (await checkLedger(database)) ?? [];
+          if (faults.length > 0) log.error({ faults: faults.slice(0, 20) }, 'the credit ledger does not add up');
         },
         async () => {
           for (const run of await reconcileRuns(database, temporal)) {

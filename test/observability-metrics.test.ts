@@ -118,9 +118,7 @@ describe('metrics', () => {
     expect(await samples('nodejs_eventloop_lag_p99_seconds')).toHaveLength(1);
     const sdk = parse(await metricsOf(product.process)).filter(({ name }) => name.startsWith('temporal_'));
     expect(sdk.map(({ name }) => name)).toContain('temporal_workflow_completed_total');
-    expect(sdk.map(({ name }) => name)).toContain(
-      'temporal_workflow_task_schedule_to_start_latency_milliseconds_count',
-    );
+    expect(sdk.map(({ name }) => name)).toContain('temporal_workflow_task_execution_latency_milliseconds_count');
     const text = await metricsOf(product.process);
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     expect(new Set(types).size).toBe(types.length);
@@ -165,4 +163,25 @@ test('off is off', async () => {
   expect(without.log.some(({ metrics }) => metrics)).toBe(false);
   expect((await apiClient(without.api).get('/api/version')).status).toBe(200);
   expect(await without.stop()).toBe(0);
+});
+
+describe('the ledger', () => {
+  const faults = async (process: ProductProcess) => (await samples('atelier_credit_ledger_faults', process))[0]?.value;
+
+  test('is proved again and again, and what does not add up shows', async () => {
+    await until('it was proved', async () => (await faults(product.process)) === 0);
+    const owner = new pg.Client({ connectionString: product.databaseUrl });
+    await owner.connect();
+    await api.get('/api/v1/credits');
+    const { rowCount } = await owner.query(
+      'update credit_account set lasting = lasting - 1, spent = spent + 1 where lasting > 0',
+    );
+    expect(rowCount).toBeGreaterThan(0);
+    await owner.query("update ledger_check set due_at = clock_timestamp() - interval '1 second'");
+    await owner.end();
+    // It looks as soon as it is up, and then every minute.
+    const fresh = await product.start(['runs']);
+    await until('the fault shows', async () => (await faults(fresh)) === rowCount);
+    expect(fresh.log.some(({ msg }) => msg === 'the credit ledger does not add up')).toBe(true);
+  });
 });

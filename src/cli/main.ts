@@ -113,7 +113,7 @@ key
   .requiredOption('--org <id>')
   .requiredOption('--env <environment>', 'test or live')
   .option('--name <name>')
-  .option('--expires <time>', 'ISO 8601')
+  .option('--expires <time>', '2027-01-31 or 2027-01-31T12:00:00Z')
   .option('--variant <variant>', 'A or B: the dialect of answers')
   .option('--scopes <scopes>', 'what it may do, separated by commas; everything unless given', list)
   .option(...json)

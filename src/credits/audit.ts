@@ -10,24 +10,27 @@ export interface LedgerFault extends Tenant {
     | 'reservation is neither open nor ended';
 }
 
-// What constraints cannot say because it is about many rows. Reads the whole ledger.
+// What constraints cannot say because it is about many rows, for the organizations after $1 up to $2.
 const findFaults = statement<LedgerFault>(
   'credit.faults',
   `with summed as (
      select organization_id, environment, sum(monthly) as monthly, sum(lasting) as lasting, sum(held) as held,
             sum(spent) as spent, sum(lapsed) as lapsed, sum(issued) as issued
-       from credit_entry group by 1, 2),
+       from credit_entry where organization_id > $1::uuid and organization_id <= $2::uuid group by 1, 2),
+   account as (
+     select * from credit_account where organization_id > $1::uuid and organization_id <= $2::uuid),
    holds as (
-     select organization_id, environment, sum(monthly + lasting) as held from credit_hold group by 1, 2)
+     select organization_id, environment, sum(monthly + lasting) as held from credit_hold
+      where organization_id > $1::uuid and organization_id <= $2::uuid group by 1, 2)
    select organization_id as "organizationId", environment, 'account differs from entries' as fault
-     from credit_account a full join summed s using (organization_id, environment)
+     from account a full join summed s using (organization_id, environment)
     where (coalesce(a.monthly, 0), coalesce(a.lasting, 0), coalesce(a.held, 0), coalesce(a.spent, 0),
            coalesce(a.lapsed, 0), coalesce(a.issued, 0))
        is distinct from (coalesce(s.monthly, 0), coalesce(s.lasting, 0), coalesce(s.held, 0), coalesce(s.spent, 0),
            coalesce(s.lapsed, 0), coalesce(s.issued, 0))
    union all
    select organization_id, environment, 'held differs from open reservations'
-     from credit_account a full join holds h using (organization_id, environment)
+     from account a full join holds h using (organization_id, environment)
     where coalesce(a.held, 0) <> coalesce(h.held, 0)
    union all
    select distinct opened.organization_id, opened.environment, 'reservation is neither open nor ended'
@@ -36,8 +39,53 @@ const findFaults = statement<LedgerFault>(
        and ended.environment = opened.environment and ended.key = opened.key and ended.phase = 2
      left join credit_hold hold on hold.organization_id = opened.organization_id
        and hold.environment = opened.environment and hold.key = opened.key
-    where opened.phase = 1 and (ended.key is null) = (hold.key is null)`,
+    where opened.organization_id > $1::uuid and opened.organization_id <= $2::uuid
+      and opened.phase = 1 and (ended.key is null) = (hold.key is null)`,
 );
 
-/** Proves the ledger, across all tenants. An empty list is the only good answer. */
-export const findLedgerFaults = (database: Database): Promise<LedgerFault[]> => sqlOn(database.pool).rows(findFaults);
+const findBound = statement<{ id: string }>(
+  'credit.faults_bound',
+  'select id from organization where id > $1 order by id offset $2 limit 1',
+);
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Organizations in one statement, so that none comes near its time limit. */
+const batch = 200;
+
+/** Proves the ledger, across all tenants; reads all of it. An empty list is the only good answer. */
+export async function findLedgerFaults(database: Database): Promise<LedgerFault[]> {
+  const sql = sqlOn(database.pool);
+  const faults: LedgerFault[] = [];
+  for (let after = firstId; after !== lastId; ) {
+    const bound = (await sql.one(findBound, [after, batch - 1]))?.id ?? lastId;
+    faults.push(...(await sql.rows(findFaults, [after, bound])));
+    after = bound;
+  }
+  return faults;
+}
+
+// Whoever takes it has it to itself for an hour: one that dies meanwhile leaves the next check to others.
+const takeTurn = statement<{ taken: boolean }>(
+  'credit.check_turn',
+  `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
+   on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= clock_timestamp()
+   returning true as taken`,
+);
+
+const recordCheck = statement(
+  'credit.check_record',
+  "update ledger_check set checked_at = clock_timestamp(), faults = $1 where name = 'credits'",
+);
+
+/**
+ * Proves the ledger once an hour, whichever process comes first, and leaves the number of faults where gauges read it.
+ * @returns undefined when it was not time yet
+ */
+export async function checkLedger(database: Database): Promise<LedgerFault[] | undefined> {
+  const sql = sqlOn(database.pool);
+  if (!(await sql.one(takeTurn))) return undefined;
+  const faults = await findLedgerFaults(database);
+  await sql.rows(recordCheck, [faults.length]);
+  return faults;
+}

@@ -73,6 +73,19 @@ export const CreditEntry = defineEntity({
 });
 export type CreditEntry = InferEntity<typeof CreditEntry>;
 
+/** When the whole ledger was last proved, and what was found. One row. */
+export const LedgerCheck = defineEntity({
+  name: 'LedgerCheck',
+  tableName: 'ledger_check',
+  properties: {
+    name: p.string().length(20).primary(),
+    dueAt: p.datetime(),
+    checkedAt: p.datetime().nullable(),
+    faults: p.integer().nullable(),
+  },
+});
+export type LedgerCheck = InferEntity<typeof LedgerCheck>;
+
 /** A reservation that has not ended. Whoever deletes the row ends it. */
 export const CreditHold = defineEntity({
   name: 'CreditHold',

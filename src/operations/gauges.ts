@@ -37,12 +37,20 @@ const openRuns = statement<OpenRuns>(
     group by wanted.status`,
 );
 
+// Nothing until the ledger was proved for the first time.
+const ledgerCheck = statement<{ faults: number; ageSeconds: number }>(
+  'gauges.ledger_check',
+  `select faults, extract(epoch from clock_timestamp() - checked_at)::float8 as "ageSeconds"
+     from ledger_check where checked_at is not null`,
+);
+
 export const readOutbox = async (probe: Probe): Promise<OutboxState> => (await probe.rows(outboxState, withinMs))[0]!;
 
 /** Gauges that are read from the database and its pools when somebody asks, and at most every five seconds. */
 export function addGauges(metrics: Metrics, database: Database, probe: Probe): void {
   const outbox = remembered(rememberedMs, () => readOutbox(probe));
   const runs = remembered(rememberedMs, () => probe.rows(openRuns, withinMs));
+  const ledger = remembered(rememberedMs, () => probe.rows(ledgerCheck, withinMs));
   metrics.gauge({
     name: 'atelier_outbox_entries',
     help: 'Work that committed transactions owe; counted up to 10000.',
@@ -64,6 +72,16 @@ export function addGauges(metrics: Metrics, database: Database, probe: Probe): v
     help: 'Age of the oldest run that has not ended; 0 when there is none.',
     labelNames: ['status'],
     read: async () => (await runs()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+  });
+  metrics.gauge({
+    name: 'atelier_credit_ledger_faults',
+    help: 'What did not add up when the credit ledger was last proved, which is done once an hour.',
+    read: async () => (await ledger()).map(({ faults }) => ({ value: faults })),
+  });
+  metrics.gauge({
+    name: 'atelier_credit_ledger_check_age_seconds',
+    help: 'How long ago the credit ledger was last proved.',
+    read: async () => (await ledger()).map(({ ageSeconds }) => ({ value: ageSeconds })),
   });
   const pools = { system: database.pool, tenant: database.tenantPool };
   metrics.gauge({

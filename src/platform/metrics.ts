@@ -16,7 +16,7 @@ export interface GaugeOptions {
   name: string;
   help: string;
   labelNames?: string[];
-  /** Asked at each scrape. One that rejects leaves the gauge out of it. */
+  /** Asked at each scrape. One that rejects, or has no reading, leaves the gauge out of it. */
   read: () => Promise<Reading[]> | Reading[];
 }
 
@@ -69,7 +69,9 @@ export class Metrics {
       async collect() {
         this.reset();
         try {
-          for (const { labels = {}, value } of await read()) this.set(labels, value);
+          const readings = await read();
+          for (const { labels = {}, value } of readings) this.set(labels, value);
+          if (readings.length === 0) this.remove();
         } catch (error) {
           log.warn({ err: error, gauge: name }, 'a gauge could not be read');
           // Without labels a gauge would say 0.

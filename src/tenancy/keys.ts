@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
@@ -14,7 +15,7 @@ export interface NewKey {
   organizationId: string;
   environment: string;
   name?: string;
-  /** ISO 8601, in the future. */
+  /** In the future: an ISO 8601 date, which is its first moment in UTC, or date-time with its offset. */
   expires?: string;
   variant?: string;
   /** What it may do; everything unless given. */
@@ -44,6 +45,8 @@ export interface KeyView {
   expiresAt: string | null;
 }
 
+const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
 function check(input: NewKey, now: Date): void {
   const errors: FieldError[] = [];
   if (input.environment !== 'live' && input.environment !== 'test') {
@@ -52,9 +55,10 @@ function check(input: NewKey, now: Date): void {
   if (input.variant !== undefined && input.variant !== 'A' && input.variant !== 'B') {
     errors.push({ path: 'variant', message: 'Expected A or B.' });
   }
-  const expiry = input.expires === undefined ? undefined : Date.parse(input.expires);
-  if (expiry !== undefined && !(expiry > now.getTime())) {
-    errors.push({ path: 'expires', message: 'Expected an ISO 8601 date-time in the future.' });
+  if (input.expires !== undefined && !isoTime.safeParse(input.expires).success) {
+    errors.push({ path: 'expires', message: 'Expected a date as 2027-01-31 or a time as 2027-01-31T12:00:00Z.' });
+  } else if (input.expires !== undefined && new Date(input.expires) <= now) {
+    errors.push({ path: 'expires', message: 'Expected a time in the future.' });
   }
   const unknown = (input.scopes ?? []).filter((scope) => !(keyScopes as readonly string[]).includes(scope));
   if (unknown.length > 0 || input.scopes?.length === 0) {

@@ -84,7 +84,8 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { temporal, env, log } = services;
   const read = requireKey(services, 'workflows:read');
   const write = requireKey(services, 'workflows:write');
-  const webhookUrl = (id: string) => new URL(`/api/v1/webhooks/${prefixed('workflow', id)}`, env.PUBLIC_URL).href;
+  const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
+  const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${prefixed('workflow', id)}`;
 
   const list = createRoute({
     method: 'get',
