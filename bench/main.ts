@@ -4,6 +4,7 @@ import type { Finding, Item } from './item.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
+import { fairShare } from './items/fair-share.ts';
 import { listRuns } from './items/list-runs.ts';
 import { localStack } from './items/local-stack.ts';
 import { readWorkflow } from './items/read-workflow.ts';
@@ -21,6 +22,7 @@ const items: Item[] = [
   runThroughput,
   creditPairs,
   listRuns,
+  fairShare,
   localStack,
 ];
 

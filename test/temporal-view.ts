@@ -1,11 +1,11 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { runWorkflowId } from '../src/temporal/contracts.ts';
 import { runningServers } from './servers.ts';
 
 /** Temporal as an operator sees it, who knows nothing of the product's processes. */
 export interface TemporalView {
-  /** As Temporal names it, RUNNING or CANCELLED for example. */
-  statusOf(runId: string): Promise<string>;
+  /** As Temporal names it, RUNNING or CANCELLED for example; undefined for a run that it was never told of. */
+  statusOf(runId: string): Promise<string | undefined>;
   cancel(runId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -15,7 +15,14 @@ export async function viewTemporal(): Promise<TemporalView> {
   const { workflow } = new Client({ connection });
   const handleOf = (runId: string) => workflow.getHandle(runWorkflowId(runId));
   return {
-    statusOf: async (runId) => (await handleOf(runId).describe()).status.name,
+    async statusOf(runId) {
+      try {
+        return (await handleOf(runId).describe()).status.name;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
+    },
     cancel: async (runId) => {
       await handleOf(runId).cancel();
     },

@@ -44,6 +44,7 @@ export class Authenticator {
   readonly #cache: KeyCache;
   readonly #background: Background;
   readonly #touched = new Map<string, number>();
+  readonly #flights = new Map<string, Promise<CachedKey>>();
 
   constructor(database: Database, cache: KeyCache, background: Background) {
     this.#database = database;
@@ -70,7 +71,19 @@ export class Authenticator {
     const cached = this.#cache.get(name);
     if (cached) return cached;
     if (this.#cache.isRefused(name)) throw unauthorized('invalid_api_key');
-    const generation = this.#cache.generation;
+    const { generation } = this.#cache;
+    // Requests that come together ask together, but never those after an invalidation with those before it.
+    const flight = `${generation} ${name}`;
+    const asked = this.#flights.get(flight) ?? this.#ask(hash, name, generation);
+    this.#flights.set(flight, asked);
+    try {
+      return await asked;
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+
+  async #ask(hash: Buffer, name: string, generation: number): Promise<CachedKey> {
     const row = await sqlOn(this.#database.pool).one(findKey, [hash]);
     if (!row || row.revoked) {
       this.#cache.refuse(name, generation);

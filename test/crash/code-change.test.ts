@@ -1,34 +1,14 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { until } from '../until.ts';
+import { copyOfEarlierSources, versionsOf } from './earlier-sources.ts';
 import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 import { ownTemporal } from './own-servers.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-
-/** The sources as they were before a change after which old histories cannot be continued by the new code. */
-function copyOfEarlierSources(folder: string): string {
-  for (const part of ['src', 'api', 'workflows', 'activities', 'workers', 'migrations', 'package.json']) {
-    cpSync(join(root, part), join(folder, part), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const file = join(folder, 'workflows/execute-run.ts');
-  const source = readFileSync(file, 'utf8')
-    .replace('  proxyLocalActivities,\n', '  proxyLocalActivities,\n  sleep,\n')
-    .replace(/(export async function executeRun\(.*\{\n)/, '$1  await sleep(1);\n');
-  if (!source.includes('sleep,') || !source.includes('await sleep(1)'))
-    throw new Error('The sources were not changed.');
-  writeFileSync(file, source);
-  return join(folder, 'workers/main.ts');
-}
 
 let temporal: Awaited<ReturnType<typeof ownTemporal>>;
 let scene: Scene;
@@ -46,19 +26,6 @@ afterAll(async () => {
 });
 
 const bundles = () => readdirSync(join(folder, 'bundles')).sort();
-
-/** Build id of the worker version that each run belongs to. */
-async function versionsOf(runIds: Iterable<string>): Promise<Record<string, string | null | undefined>> {
-  const connection = await Connection.connect({ address: temporal.address });
-  const { workflow } = new Client({ connection });
-  const versions: Record<string, string | null | undefined> = {};
-  for (const runId of runIds) {
-    const { raw } = await workflow.getHandle(runWorkflowId(runId)).describe();
-    versions[runId] = raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
-  }
-  await connection.close();
-  return versions;
-}
 
 test('runs that were in flight end with the code they began with, new ones use the new code', async () => {
   const { product, caller } = scene;
@@ -89,7 +56,7 @@ test('runs that were in flight end with the code they began with, new ones use t
   }
   expect(await findViolations({ product, caller, api, temporalAddress: temporal.address })).toEqual([]);
   const expected = [...caller.acknowledged].map((runId) => [runId, before.includes(runId) ? oldVersion : newVersion]);
-  expect(await versionsOf(caller.acknowledged)).toEqual(Object.fromEntries(expected));
+  expect(await versionsOf(temporal.address, caller.acknowledged)).toEqual(Object.fromEntries(expected));
   await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
   expect(bundles()).toEqual([`${newVersion}.js`]);
 });

@@ -1,0 +1,83 @@
+import { openProductDatabase } from '../../src/services.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import type { Finding, Item } from '../item.ts';
+import { timeAlone } from '../load.ts';
+import { ProductClient } from '../product-client.ts';
+import type { Stand } from '../stand.ts';
+import { createWorkflowOfSteps } from './workflow-of-steps.ts';
+
+const queuedRuns = 2_000;
+/** Long enough that the queue lasts while the other organization is measured. */
+const slowPrompt = 'sandbox:slow=2 {{input}}';
+const rounds = 5;
+const runsInRound = 20;
+
+/** P9: what an organization feels of another one that has queued more than the product can do at once. */
+export const fairShare: Item = {
+  name: 'P9',
+  title: `POST execute, synchronous, one step, p50 alone, while another organization has ${queuedRuns} runs queued`,
+  needs: 'stand',
+  async run(stand, cleanup) {
+    const id = await createWorkflowOfSteps(stand, 1);
+    const execute = () => stand.client.post(`/api/v1/workflows/${id}/execute`, { input: 'x' });
+    const measure = async () => {
+      const values: number[] = [];
+      for (let round = 0; round < rounds; round++) {
+        values.push((await timeAlone(execute, { count: runsInRound })).value);
+      }
+      return values;
+    };
+    await timeAlone(execute, { count: 100 });
+    const quiet = await measure();
+    const noisy = await openNoisyOrganization(stand);
+    cleanup.add(() => noisy.close());
+    await queueRuns(noisy);
+    const before = await openRuns(stand);
+    const crowded = await measure();
+    const after = await openRuns(stand);
+    if (after < queuedRuns / 4) throw new Error(`The queue did not last: ${before} open runs, then ${after}.`);
+    const finding: Finding = {
+      rows: [
+        { name: 'p50, quiet', unit: 'ms', values: quiet },
+        { name: `p50, beside ${before} to ${after} open runs`, unit: 'ms', values: crowded },
+      ],
+      verdicts: [
+        { name: 'p50: crowded / quiet', values: crowded.map((ms, round) => ms / quiet[round]!), aim: { atMost: 2 } },
+      ],
+    };
+    return [finding];
+  },
+};
+
+/** A client with a key of an organization of its own. */
+async function openNoisyOrganization({ databaseUrl, api }: Stand): Promise<ProductClient> {
+  const database = await openProductDatabase(databaseUrl, 1);
+  try {
+    const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
+    const { id } = await createOrganization(database, { name: 'Noisy', plan: 'enterprise', ...unlimited });
+    const { key } = await createKey(database, { organizationId: id, environment: 'test' });
+    return new ProductClient(api, key);
+  } finally {
+    await database.close();
+  }
+}
+
+async function queueRuns(client: ProductClient): Promise<void> {
+  const steps = [{ id: 'slow', type: 'prompt', prompt: slowPrompt }];
+  const { id } = await client.post<{ id: string }>('/api/v1/workflows', { name: 'Noisy', steps });
+  for (let started = 0; started < queuedRuns; started += 20) {
+    const execute = () => client.post(`/api/v1/workflows/${id}/execute`, { input: 'x', async: true });
+    await Promise.all(Array.from({ length: 20 }, execute));
+  }
+}
+
+async function openRuns({ databaseUrl }: Stand): Promise<number> {
+  const database = await openProductDatabase(databaseUrl, 1);
+  try {
+    const { rows } = await database.pool.query("select count(*)::int from run where status in ('queued', 'running')");
+    return rows[0].count;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,42 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { runWorkflowId } from '../../src/temporal/contracts.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * The sources as they were before a change after which old histories cannot be continued by the new code.
+ * @returns their entry point
+ */
+export function copyOfEarlierSources(folder: string): string {
+  for (const part of ['src', 'api', 'workflows', 'activities', 'workers', 'migrations', 'package.json']) {
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const file = join(folder, 'workflows/execute-run.ts');
+  const source = readFileSync(file, 'utf8')
+    .replace('  proxyLocalActivities,\n', '  proxyLocalActivities,\n  sleep,\n')
+    .replace(/(export async function executeRun\(.*\{\n)/, '$1  await sleep(1);\n');
+  if (!source.includes('sleep,') || !source.includes('await sleep(1)'))
+    throw new Error('The sources were not changed.');
+  writeFileSync(file, source);
+  return join(folder, 'workers/main.ts');
+}
+
+/** Build id of the worker version that each run belongs to. */
+export async function versionsOf(
+  temporalAddress: string,
+  runIds: Iterable<string>,
+): Promise<Record<string, string | null | undefined>> {
+  const connection = await Connection.connect({ address: temporalAddress });
+  const { workflow } = new Client({ connection });
+  const versions: Record<string, string | null | undefined> = {};
+  for (const runId of runIds) {
+    const { raw } = await workflow.getHandle(runWorkflowId(runId)).describe();
+    versions[runId] = raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
+  }
+  await connection.close();
+  return versions;
+}
