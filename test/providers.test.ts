@@ -67,6 +67,16 @@ describe('a run of a live key', () => {
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_900);
   });
 
+  test('is asked again when the work was done and the answer was lost', async () => {
+    const fake = fakeOf('ANTHROPIC');
+    fake.next('lose the answer', { say: { text: 'Once more.' } });
+    const { answer, run: done } = await run({ provider: 'ANTHROPIC', model: 'claude-haiku-5-5' }, 'x');
+    expect(answer).toMatchObject({ status: 200, body: { data: { output: 'Once more.' } } });
+    expect(fake.journal.map(({ worked }) => worked)).toEqual([true, true]);
+    // What nobody heard of cannot be counted.
+    expect(done.tokensUsed).toBe(answer.body.data.tokensUsed);
+  });
+
   test('fails at once for what another attempt would not change, and shows nobody a key', async () => {
     const fake = fakeOf('OPENAI');
     const { answer, run: failed } = await run({ provider: 'OPENAI', model: 'gpt-3.5-turbo' }, 'x');

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { parseId } from '../../src/platform/ids.ts';
+import { type TemporalView, viewTemporal } from '../temporal-view.ts';
+import { until } from '../until.ts';
+import { modelCalls, openScene, type Scene } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+let scene: Scene;
+let temporal: TemporalView;
+beforeAll(async () => {
+  scene = await openScene();
+  temporal = await viewTemporal();
+});
+afterAll(async () => {
+  await temporal.close();
+  await scene.product.close();
+});
+
+test('killed between the commit of a cancellation and telling Temporal: the run is cancelled, and stopped all the same', async () => {
+  const { product, caller } = scene;
+  await product.start(['runs']);
+  const doomed = await product.start(['api'], { FAIL_POINT: 'run.cancelled' });
+  const workflowId = await caller.createWorkflow(doomed.api, ['sandbox:slow=600 One', 'Two']);
+  const runId = parseId('run', (await caller.execute(doomed.api, workflowId)).body.data.runId)!;
+  await until('the model is called', async () => modelCalls(product).length === 1);
+  await expect(caller.at(doomed.api).post(`/api/v1/runs/${runId}/cancel`)).rejects.toThrow();
+  await doomed.ended;
+
+  const { api } = await product.start(['api']);
+  const { data } = (await caller.read(api, runId)).body;
+  expect(data).toMatchObject({ status: 'cancelled', stepResults: [{ status: 'cancelled' }] });
+  await until('Temporal has stopped it', async () => (await temporal.statusOf(runId)) === 'CANCELLED', 60_000);
+  await until(
+    'nothing is owed any more',
+    async () => (await product.database.pool.query('select from outbox')).rowCount === 0,
+    60_000,
+  );
+  expect(modelCalls(product)).toHaveLength(1);
+  expect((await caller.read(api, runId)).body.data).toEqual(data);
+});
