@@ -8,8 +8,8 @@ import type { Stand } from '../stand.ts';
 import { createWorkflowOfSteps } from './workflow-of-steps.ts';
 
 const queuedRuns = 2_000;
-/** Long enough that the queue lasts while the other organization is measured. */
-const slowPrompt = 'sandbox:slow=2 {{input}}';
+/** As long as a model takes: the queue lasts while the other organization is measured. */
+const slowPrompt = 'sandbox:slow=10 {{input}}';
 const rounds = 5;
 const runsInRound = 20;
 
