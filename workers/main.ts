@@ -19,13 +19,17 @@ if (names.length === 0 || !names.every(isRoleName)) {
   process.exit(2);
 }
 
+function refuseEnvironment({ message }: EnvError): never {
+  console.error(message);
+  process.exit(2);
+}
+
 function environment() {
   try {
     return readEnv();
   } catch (error) {
-    if (!(error instanceof EnvError)) throw error;
-    console.error(error.message);
-    process.exit(2);
+    if (error instanceof EnvError) refuseEnvironment(error);
+    throw error;
   }
 }
 
@@ -41,10 +45,28 @@ tracing = await openTracing(env, { process: names.join('+'), version: packageJso
 armFailPoint(env.FAIL_POINT);
 const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
-const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
-const services = await openServices(env, log, { connection, eagerStart: names.includes('runs'), tracing });
-await services.start();
-const roles = await startRoles(names, services, connection);
+/** A start that fails says why in one line, to whoever started it; where it failed is for the log. */
+async function orEnd<Started>(what: string, starting: Promise<Started>): Promise<Started> {
+  try {
+    return await starting;
+  } catch (error) {
+    if (error instanceof EnvError) refuseEnvironment(error);
+    log.fatal({ err: error }, what);
+    console.error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  }
+}
+
+const connection = await orEnd(
+  `Temporal does not answer at ${env.TEMPORAL_ADDRESS}`,
+  NativeConnection.connect({ address: env.TEMPORAL_ADDRESS }),
+);
+const services = await orEnd(
+  'The environment cannot be used',
+  openServices(env, log, { connection, eagerStart: names.includes('runs'), tracing }),
+);
+await orEnd('The database cannot be used', services.start());
+const roles = await orEnd(`The roles ${names.join(' and ')} cannot start`, startRoles(names, services, connection));
 const metricsServer = await startMetricsServer({ env, log, metrics: services.operations.metrics, temporalPort });
 
 let stopping = false;
