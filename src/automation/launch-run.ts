@@ -1,8 +1,9 @@
 import { failPoint } from '../platform/fail-points.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import type { TemporalClient } from '../temporal/client.ts';
+import type { Fairness, TemporalClient } from '../temporal/client.ts';
 import type { RunPolicy } from '../temporal/contracts.ts';
 import { type PlanName, plans } from '../tenancy/core/plans.ts';
 import type { Step } from './core/steps.ts';
@@ -41,6 +42,12 @@ export interface Launch {
   waiter: string | null;
 }
 
+/** Whose turn work is, and how large its share. */
+export const fairnessOf = ({ organizationId }: Tenant, plan: PlanName): Fairness => ({
+  key: organizationId,
+  weight: plans[plan].fairnessWeight,
+});
+
 /** Hands a run to Temporal; one that is there already is left as it is. */
 export async function launchRun(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {
   const { tenant, correlationId } = scope;
@@ -48,8 +55,7 @@ export async function launchRun(services: StartRunServices, scope: Scope, run: L
   const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
   const begin = callsOut ? { kind: 'call' as const, position } : { kind: 'walk' as const };
   const args = { ...tenant, correlationId, runId, begin, waiter, policy: services.runPolicy };
-  const fairness = { key: tenant.organizationId, weight: plans[plan].fairnessWeight };
-  await services.temporal.startRun(args, automationId, fairness);
+  await services.temporal.startRun(args, automationId, fairnessOf(tenant, plan));
   failPoint('run.started');
 }
 

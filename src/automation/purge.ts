@@ -1,7 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from './launch-run.ts';
 
 // Batches are small enough that no statement comes near its time limit and no lock is held for long.
 const cancelBatch = 100;
@@ -18,8 +19,8 @@ const findPlan = statement<{ plan: PlanName }>(
 export async function launchPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
   const owner = await scope.one(findPlan, automationId);
   if (!owner) return;
-  const fairness = { key: scope.tenant.organizationId, weight: plans[owner.plan].fairnessWeight };
-  await temporal.startPurge({ ...scope.tenant, correlationId: scope.correlationId, automationId }, fairness);
+  const purge = { ...scope.tenant, correlationId: scope.correlationId, automationId };
+  await temporal.startPurge(purge, fairnessOf(scope.tenant, owner.plan));
 }
 
 const findInFlight = statement<{ id: string }>(
@@ -35,8 +36,8 @@ const markCancelled = statement(
 );
 
 /**
- * Cancels some of a deleted workflow's runs in flight; its schedule goes before them, so that no more come. Asked first and marked then: a crash in between asks again,
- * the other order would forget to ask.
+ * Cancels some of a deleted workflow's runs in flight; its schedule goes before them, so that no more come. Asked first
+ * and marked then: a crash in between asks again, the other order would forget to ask.
  * @returns whether there may be more
  */
 export async function cancelRunsInFlight(

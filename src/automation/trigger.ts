@@ -9,7 +9,7 @@ import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import { limitsOf, type PlanName } from '../tenancy/core/plans.ts';
 import type { RateLimits } from '../tenancy/core/rate-windows.ts';
 import { lockAutomation } from './automations.ts';
 
@@ -78,10 +78,8 @@ export async function authenticateTrigger(database: Database, id: string, secret
   const found = uuid ? await sqlOn(database.pool).one(findGuarded, [uuid]) : undefined;
   const matches = timingSafeEqual(hashOf(secret), found?.hash ?? nothing);
   if (!found?.hash || !matches) throw wrongSecret();
-  const { organizationId, environment, rateMinute, rateDay } = found;
-  const { requestsPerMinute, requestsPerDay } = plans[found.plan];
-  const limits = { perMinute: rateMinute ?? requestsPerMinute, perDay: rateDay ?? requestsPerDay };
-  return { automationId: found.id, tenant: { organizationId, environment }, limits };
+  const { organizationId, environment } = found;
+  return { automationId: found.id, tenant: { organizationId, environment }, limits: limitsOf(found.plan, found) };
 }
 
 const findHash = statement<{ hash: Buffer | null }>(

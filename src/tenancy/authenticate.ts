@@ -3,7 +3,7 @@ import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Caller } from './caller.ts';
-import { plans } from './core/plans.ts';
+import { limitsOf } from './core/plans.ts';
 import type { CachedKey, KeyCache } from './key-cache.ts';
 import { hashKey, keyEnvironment } from './key-format.ts';
 
@@ -90,8 +90,7 @@ export class Authenticator {
       throw unauthorized('invalid_api_key');
     }
     const { revoked, expiresAt, rateMinute, rateDay, ...caller } = row;
-    const { requestsPerMinute, requestsPerDay } = plans[caller.plan];
-    const limits = { perMinute: rateMinute ?? requestsPerMinute, perDay: rateDay ?? requestsPerDay };
+    const limits = limitsOf(caller.plan, { rateMinute, rateDay });
     const entry = { caller: { ...caller, limits }, expiresAt: expiresAt?.getTime() ?? null };
     this.#cache.put(name, entry, generation);
     return entry;

@@ -1,3 +1,4 @@
+import type { RateLimits } from './rate-windows.ts';
 import type { KeyScope } from './scopes.ts';
 
 /** What an organization's plan allows. Operators edit this one table; each limit is enforced where it is named. */
@@ -20,5 +21,11 @@ export const plans: Record<PlanName, Plan> = {
   team: { fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000, withoutFeatures: [] },
   enterprise: { fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000, withoutFeatures: [] },
 };
+
+/** How many requests a plan allows, where the organization has no numbers of its own. */
+export function limitsOf(plan: PlanName, own: { rateMinute: number | null; rateDay: number | null }): RateLimits {
+  const { requestsPerMinute, requestsPerDay } = plans[plan];
+  return { perMinute: own.rateMinute ?? requestsPerMinute, perDay: own.rateDay ?? requestsPerDay };
+}
 
 export const isPlanName = (text: string): text is PlanName => (planNames as readonly string[]).includes(text);
