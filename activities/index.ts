@@ -1,4 +1,3 @@
-import type { TerminalStatus } from '../src/automation/core/run-status.ts';
 import type { Services } from '../src/services.ts';
 import { createEarlierRunActivities } from './earlier-runs.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
@@ -8,11 +7,7 @@ import { createScheduleActivities } from './schedules.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
 export function createActivities(services: Services) {
-  const runServices = {
-    ...services,
-    countRunEnd: (status: TerminalStatus) => services.operations.metrics.runEnded(status),
-  };
-  const runs = createRunActivities(services.database, runServices, services.runPolicy);
+  const runs = createRunActivities(services.database, services, services.runPolicy);
   return {
     ...runs,
     ...createEarlierRunActivities(runs),

@@ -1,4 +1,5 @@
 import type { ConnectionLike } from '@temporalio/client';
+import type { TerminalStatus } from './automation/core/run-status.ts';
 import { Automation, AutomationSchedule, Definition, Run, RunStep } from './automation/entities.ts';
 import { launchOwedRun } from './automation/launch-run.ts';
 import { launchPurge } from './automation/purge.ts';
@@ -85,6 +86,8 @@ export interface Services {
   operations: Operations;
   providers: ProviderRegistry;
   waiters: RunWaiters;
+  /** Told of every run that ends in this process. */
+  countRunEnd(status: TerminalStatus): void;
   runPolicy: RunPolicy;
   /** Does what committed transactions still owe. Any number of processes may call it at once. */
   drain(): Promise<DrainReport>;
@@ -142,6 +145,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   // True where processes share nothing.
   const isCacheUp = async () => redis === undefined || redis.isUp();
   const operations = openOperations({ env, log, database, temporal, isCacheUp });
+  const countRunEnd = (status: TerminalStatus) => operations.metrics.runEnded(status);
   return {
     env,
     log,
@@ -156,6 +160,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     operations,
     providers,
     waiters,
+    countRunEnd,
     runPolicy,
     background,
     draining: new AbortController(),
@@ -177,7 +182,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
           for (const run of await reconcileRuns(database, temporal)) {
             log.warn(run, 'a run was ended whose workflow is over');
             waiters.tell(run.runId);
-            operations.metrics.runEnded(run.status);
+            countRunEnd(run.status);
           }
         },
       ];

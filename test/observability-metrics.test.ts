@@ -97,7 +97,7 @@ describe('metrics', () => {
     expect(await ended('failed')).toBe(before.failed + 1);
 
     const slow = await makeWorkflow(api, 'sandbox:slow=600');
-    await api.post(`/api/v1/workflows/${slow.id}/execute`, { inputs: {}, async: true });
+    const { runId } = (await api.post(`/api/v1/workflows/${slow.id}/execute`, { inputs: {}, async: true })).body.data;
     await until('the slow one is shown', async () =>
       (await samples('atelier_runs_open')).some(({ labels, value }) => labels.status === 'running' && value === 1),
     );
@@ -105,6 +105,9 @@ describe('metrics', () => {
       ({ labels }) => labels.status === 'running',
     );
     expect(oldest!.value).toBeGreaterThan(0);
+
+    for (let times = 0; times < 2; times++) await api.post(`/api/v1/runs/${runId}/cancel`);
+    expect(await ended('cancelled')).toBe(1);
   });
 
   test('tell of the outbox, the pools, the event loop and the Temporal SDK', async () => {

@@ -4,6 +4,7 @@ import { writerGraceMs } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import type { TerminalStatus } from './core/run-status.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
@@ -37,6 +38,8 @@ export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean
 export interface CancelRunServices {
   temporal: TemporalClient;
   waiters: RunWaiters;
+  /** Told of every run that ends here. */
+  countRunEnd(status: TerminalStatus): void;
 }
 
 export interface CancelledRun {
@@ -50,8 +53,11 @@ export interface CancelledRun {
 export async function cancelRun(services: CancelRunServices, scope: Scope, id: string): Promise<CancelledRun> {
   const { id: runId } = await getRun(scope, id);
   const cancelled = await cancelRunRow(scope, runId);
-  if (cancelled) failPoint('run.cancelled');
-  if (cancelled) services.waiters.tell(runId);
+  if (cancelled) {
+    failPoint('run.cancelled');
+    services.waiters.tell(runId);
+    services.countRunEnd('cancelled');
+  }
   const run = await getRun(scope, id);
   return { run, stop: async () => (cancelled ? services.temporal.cancelRun(runId) : undefined) };
 }
