@@ -1,38 +1,24 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { until } from '../until.ts';
-import { copyOfEarlierSources, versionsOf } from './earlier-sources.ts';
-import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
-import { ownTemporal } from './own-servers.ts';
+import { copyOfEarlierSources, openVersionScene, type VersionScene, versionsOf } from './earlier-sources.ts';
+import { findViolations, modelCalls } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
-let temporal: Awaited<ReturnType<typeof ownTemporal>>;
-let scene: Scene;
-let folder: string;
+let versions: VersionScene;
 beforeAll(async () => {
-  temporal = await ownTemporal();
-  folder = mkdtempSync(join(tmpdir(), 'atelier-earlier-'));
-  const env = { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: join(folder, 'bundles') };
-  scene = await openScene({ env });
+  versions = await openVersionScene();
 });
-afterAll(async () => {
-  await scene.product.close();
-  await temporal.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const bundles = () => readdirSync(join(folder, 'bundles')).sort();
+afterAll(() => versions.close());
 
 test('runs that were in flight end with the code they began with, new ones use the new code', async () => {
+  const { scene, temporal, folder, bundles } = versions;
   const { product, caller } = scene;
   const earlier = await product.start(['api', 'runs'], {}, copyOfEarlierSources(folder));
   const oldBundle = bundles();
   expect(oldBundle).toHaveLength(1);
-  const oldVersion = oldBundle[0]!.slice(0, 16);
+  const oldVersion = oldBundle[0]!;
   const parked = await caller.createWorkflow(earlier.api, ['sandbox:slow=4 One', 'Two', 'Three']);
   const quick = await caller.createWorkflow(earlier.api, ['One', 'Two']);
   expect(await caller.execute(earlier.api, quick, { wait: true })).toMatchObject({ status: 200 });
@@ -48,9 +34,7 @@ test('runs that were in flight end with the code they began with, new ones use t
     log.some(({ msg, version }) => msg === 'finishing runs of an earlier version' && version === oldVersion),
   );
   // Before anything else: on a busy machine the old runs end, and their bundle goes, while new ones are made.
-  const newVersion = bundles()
-    .find((name) => name !== oldBundle[0])!
-    .slice(0, 16);
+  const newVersion = bundles().find((version) => version !== oldVersion)!;
   for (let index = 0; index < 20; index++) {
     expect(await caller.execute(api, quick, { wait: true })).toMatchObject({ status: 200 });
   }
@@ -58,5 +42,5 @@ test('runs that were in flight end with the code they began with, new ones use t
   const expected = [...caller.acknowledged].map((runId) => [runId, before.includes(runId) ? oldVersion : newVersion]);
   expect(await versionsOf(temporal.address, caller.acknowledged)).toEqual(Object.fromEntries(expected));
   await until('the old bundle is removed', async () => bundles().length === 1, 60_000);
-  expect(bundles()).toEqual([`${newVersion}.js`]);
+  expect(bundles()).toEqual([newVersion]);
 });

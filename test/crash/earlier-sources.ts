@@ -1,8 +1,11 @@
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { openScene, type Scene } from './oracle.ts';
+import { ownTemporal } from './own-servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -23,6 +26,37 @@ export function copyOfEarlierSources(folder: string): string {
     throw new Error('The sources were not changed.');
   writeFileSync(file, source);
   return join(folder, 'workers/main.ts');
+}
+
+/** A scene on a Temporal of its own, with a folder of its own for the bundles of workflow code. */
+export interface VersionScene {
+  scene: Scene;
+  temporal: Awaited<ReturnType<typeof ownTemporal>>;
+  folder: string;
+  /** Versions whose bundle is in the folder, in order. */
+  bundles(): string[];
+  close(): Promise<void>;
+}
+
+export async function openVersionScene(): Promise<VersionScene> {
+  const temporal = await ownTemporal();
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-versions-'));
+  const directory = join(folder, 'bundles');
+  const scene = await openScene({ env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory } });
+  return {
+    scene,
+    temporal,
+    folder,
+    bundles: () =>
+      readdirSync(directory)
+        .sort()
+        .map((name) => name.replace(/\.js$/, '')),
+    async close() {
+      await scene.product.close();
+      await temporal.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Build id of the worker version that each run belongs to. */

@@ -1,33 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { until } from '../until.ts';
-import { copyOfEarlierSources, versionsOf } from './earlier-sources.ts';
-import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
-import { ownTemporal } from './own-servers.ts';
+import { copyOfEarlierSources, openVersionScene, type VersionScene, versionsOf } from './earlier-sources.ts';
+import { findViolations, modelCalls } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(400_000);
 
-let temporal: Awaited<ReturnType<typeof ownTemporal>>;
-let scene: Scene;
-let folder: string;
+let versions: VersionScene;
 beforeAll(async () => {
-  temporal = await ownTemporal();
-  folder = mkdtempSync(join(tmpdir(), 'atelier-rollout-'));
-  const env = { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: join(folder, 'bundles') };
-  scene = await openScene({ env });
+  versions = await openVersionScene();
 });
-afterAll(async () => {
-  await scene.product.close();
-  await temporal.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const bundles = () => readdirSync(join(folder, 'bundles')).map((name) => name.slice(0, 16));
+afterAll(() => versions.close());
 
 test('200 runs in flight survive a rollout of changed workflow code and its rollback', async () => {
+  const { scene, temporal, folder, bundles } = versions;
   const { product, caller } = scene;
   const oldEntry = copyOfEarlierSources(folder);
   const before = await product.start(['api', 'runs'], {}, oldEntry);
@@ -61,9 +47,9 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
       withinMs: 200_000,
     }),
   ).toEqual([]);
-  const versions = await versionsOf(temporal.address, caller.acknowledged);
+  const begunOn = await versionsOf(temporal.address, caller.acknowledged);
   const of = (runIds: string[], version: string | undefined) =>
-    runIds.filter((runId) => versions[runId] === version).length;
+    runIds.filter((runId) => begunOn[runId] === version).length;
   expect(of(ofOld, oldVersion)).toBe(100);
   // Temporal takes a moment to send new runs to the version that became the current one.
   expect(of(ofNew, newVersion) + of(ofNew, oldVersion)).toBe(100);
