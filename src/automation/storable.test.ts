@@ -20,8 +20,9 @@ test('whatever it is, PostgreSQL can keep it, and what it can keep is left alone
       const stored = storable(value)!;
       const json = JSON.stringify(stored.value);
       expect(stored.bytes).toBe(Buffer.byteLength(json));
-      expect(storable(stored.value)?.value).toEqual(stored.value);
-      expect(JSON.parse(json.toWellFormed())).toEqual(stored.value);
+      // Compared as JSON, which is what is stored: it has no -0, and JavaScript has.
+      expect(JSON.stringify(storable(stored.value)?.value)).toBe(json);
+      expect(json).not.toMatch(/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/);
     }),
   );
 });
