@@ -37,6 +37,7 @@ import { KeyCache } from './tenancy/key-cache.ts';
 import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
 import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
+import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
 
 const failedAuthenticationsPerMinute = 100;
 
@@ -56,6 +57,10 @@ export const entities = [
   Run,
   RunStep,
   AutomationSchedule,
+  WebhookSubscription,
+  Event,
+  Delivery,
+  DeliveryAttempt,
   OutboxEntry,
   IdempotencyRecord,
   AuditEntry,

@@ -1,0 +1,139 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+
+const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
+
+/** Where a tenant wants to hear of its events, and how that place fares. */
+export const WebhookSubscription = defineEntity({
+  name: 'WebhookSubscription',
+  tableName: 'webhook_subscription',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    name: p.string().length(100),
+    url: p.text(),
+    /** Event types, or `*`. */
+    events: p.json<string[]>(),
+    isActive: p.boolean(),
+    /** Why it was turned off, when not by its owner: `gone` or `failing`. */
+    disabledReason: p.string().length(20).nullable(),
+    disabledAt: p.datetime().nullable(),
+    maxAttempts: p.integer(),
+    /** Sealed JSON of the headers that its owner added: they may hold credentials. */
+    sealedHeaders: p.text().nullable(),
+    /** Attempts per minute at most. */
+    rateLimit: p.integer().nullable(),
+    /** Attempts under way at the same time at most. */
+    concurrency: p.integer(),
+    sealedSecret: p.text(),
+    /** The one before the last rotation, which signs too until then. */
+    sealedPreviousSecret: p.text().nullable(),
+    previousSecretExpiresAt: p.datetime().nullable(),
+    /** The breaker: see core/breaker.ts. */
+    consecutiveFailures: p.integer(),
+    nextProbeAt: p.datetime().nullable(),
+    /** Since when it has done nothing but fail, and when it last did. */
+    failingSince: p.datetime().nullable(),
+    lastFailedAt: p.datetime().nullable(),
+    /** When the next attempt may begin that its rate limit allows: see core/admission.ts. */
+    rateFreeAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+    /** Set when it was deleted: its deliveries stay for the log. */
+    deletedAt: p.datetime().nullable(),
+  },
+  indexes: [
+    { name: 'webhook_subscription_tenant_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+  ],
+});
+export type WebhookSubscription = InferEntity<typeof WebhookSubscription>;
+
+/** Something that happened, once, whoever hears of it. Written in the transaction of what it announces. */
+export const Event = defineEntity({
+  name: 'Event',
+  tableName: 'event',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    type: p.string().length(60),
+    /** What it is about; the same thing is told once of the same subject, unless it has none. */
+    subjectId: p.uuid().nullable(),
+    /** What core/payload.ts makes the payload of. */
+    facts: p.json<Record<string, unknown>>(),
+    correlationId: p.string().length(128),
+    createdAt: p.datetime(),
+  },
+  uniques: [{ properties: ['subjectId', 'type'] }],
+  indexes: [{ properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
+});
+export type Event = InferEntity<typeof Event>;
+
+/** One event on its way to one subscription. */
+export const Delivery = defineEntity({
+  name: 'Delivery',
+  tableName: 'delivery',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    subscriptionId: p.uuid(),
+    eventId: p.uuid(),
+    /** See core/delivery-status.ts. */
+    status: p.string().length(20),
+    /** All attempts ever made. */
+    attempts: p.integer(),
+    /** Those made since it was created or last replayed. */
+    scheduleAttempts: p.integer(),
+    /** When the next attempt is due; null when none is. */
+    nextAttemptAt: p.datetime().nullable(),
+    /** Whoever makes an attempt has the delivery to itself until then. */
+    leasedUntil: p.datetime().nullable(),
+    /** Of the last attempt. */
+    statusCode: p.integer().nullable(),
+    responseBody: p.text().nullable(),
+    responseBodyTruncated: p.boolean(),
+    durationMs: p.integer().nullable(),
+    errorClass: p.string().length(40).nullable(),
+    createdAt: p.datetime(),
+    finishedAt: p.datetime().nullable(),
+  },
+  uniques: [{ properties: ['subscriptionId', 'eventId'] }],
+  indexes: [
+    { properties: ['subscriptionId', 'createdAt', 'id'] },
+    {
+      name: 'delivery_first_index',
+      properties: ['subscriptionId', 'createdAt'],
+      where: "status = 'pending' and attempts = 0",
+    },
+    {
+      name: 'delivery_due_index',
+      properties: ['nextAttemptAt'],
+      where: "status in ('pending', 'retrying') and attempts > 0",
+    },
+    { name: 'delivery_lease_index', properties: ['subscriptionId', 'leasedUntil'], where: 'leased_until is not null' },
+    { name: 'delivery_dead_index', properties: ['finishedAt', 'id'], where: "status = 'dead_lettered'" },
+  ],
+});
+export type Delivery = InferEntity<typeof Delivery>;
+
+/** What one attempt was answered. Never changed. */
+export const DeliveryAttempt = defineEntity({
+  name: 'DeliveryAttempt',
+  tableName: 'delivery_attempt',
+  filters: { tenant: tenantFilter },
+  properties: {
+    deliveryId: p.uuid().primary(),
+    /** 1, 2, 3 … over all replays. */
+    number: p.integer().primary(),
+    ...tenant,
+    startedAt: p.datetime(),
+    durationMs: p.integer(),
+    statusCode: p.integer().nullable(),
+    responseBody: p.text().nullable(),
+    responseBodyTruncated: p.boolean(),
+    errorClass: p.string().length(40).nullable(),
+  },
+});
+export type DeliveryAttempt = InferEntity<typeof DeliveryAttempt>;
