@@ -38,6 +38,7 @@ import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
 import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
+import { endParkedDeliveries } from './webhooks/parked.ts';
 
 const failedAuthenticationsPerMinute = 100;
 
@@ -146,6 +147,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     'run.cancel': (_, runId) => temporal.cancelRun(runId),
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
+    'subscription.ended': (scope, subscriptionId) => endParkedDeliveries(temporal, scope, subscriptionId),
   };
   // True where processes share nothing.
   const isCacheUp = async () => redis === undefined || redis.isUp();

@@ -12,7 +12,7 @@ export class BrokenAudit extends Error {
   override name = 'BrokenAudit';
 }
 
-const subjects: Record<string, IdKind> = { api_key: 'apiKey', workflow: 'workflow' };
+const subjects: Record<string, IdKind> = { api_key: 'apiKey', workflow: 'workflow', webhook: 'webhook' };
 
 const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
   number,

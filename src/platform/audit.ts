@@ -42,6 +42,10 @@ export type AuditAction =
   | 'workflow.update'
   | 'workflow.delete'
   | 'workflow.rotate_secret'
+  | 'webhook.create'
+  | 'webhook.update'
+  | 'webhook.delete'
+  | 'webhook.rotate_secret'
   | 'credits.grant'
   | 'credits.monthly';
 

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { defaultBrand, isBrand } from '../webhooks/core/signing.ts';
 
 /** Key ring for secrets at rest: `id:base64` pairs separated by commas; the first one seals, all of them open. */
 const sealingKeys = z
@@ -89,6 +90,10 @@ export const envSchema = z.object({
     .optional(),
   EGRESS_ALLOW_CIDRS: addressRanges.optional(),
   EGRESS_DENY_CIDRS: addressRanges.optional(),
+  WEBHOOK_HEADER_BRAND: z
+    .string()
+    .refine(isBrand, 'expected a word of letters and digits other than Webhook')
+    .default(defaultBrand),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')

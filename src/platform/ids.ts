@@ -1,7 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto';
 
 /** The prefixes of public ids. A prefixed id is the prefix plus the 32 hex digits of a UUIDv7: a pure function of it. */
-export const idPrefixes = { workflow: 'wf', run: 'run', organization: 'org', apiKey: 'key' } as const;
+export const idPrefixes = {
+  workflow: 'wf',
+  run: 'run',
+  organization: 'org',
+  apiKey: 'key',
+  webhook: 'whk',
+  event: 'evt',
+  delivery: 'dlv',
+} as const;
 
 export type IdKind = keyof typeof idPrefixes;
 

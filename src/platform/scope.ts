@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, PoolClient, QueryResultRow } from 'pg';
 import { type Database, tenantSettings } from './database.ts';
-import { type Sql, type Statement, sqlOn, transactionOn } from './sql.ts';
+import { type Sql, type Statement, sqlOfManager, sqlOn, transactionOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /**
@@ -49,6 +49,11 @@ export class Scope {
     return this.#withConnection((client) =>
       transactionOn(client, (sql) => work(new Scope(this.#database, this.tenant, this.correlationId, this.actor, sql))),
     );
+  }
+
+  /** A scope whose statements run in the transaction that an entity manager of this one is in. */
+  inTransactionOf(em: EntityManager): Scope {
+    return new Scope(this.#database, this.tenant, this.correlationId, this.actor, sqlOfManager(em));
   }
 
   /** Lends a connection that is this tenant's. One that failed in a way nobody understands is thrown away. */

@@ -1,0 +1,59 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type DeliveryStatus, statusesBefore } from './core/delivery-status.ts';
+
+/** Why a subscription is off: its receiver said that it is gone, does nothing but fail, or its owner wants it so (null). */
+export type OffReason = 'gone' | 'failing' | null;
+
+const statusList = (to: DeliveryStatus) =>
+  statusesBefore(to)
+    .map((status) => `'${status}'`)
+    .join(', ');
+
+// What turned it off first stays the reason.
+const turnOffSubscription = statement(
+  'subscription.turn_off',
+  `update webhook_subscription
+      set is_active = false, disabled_reason = $4::varchar, disabled_at = clock_timestamp(), updated_at = clock_timestamp()
+    where organization_id = $1::uuid and environment = $2::varchar and id = $3::uuid and is_active
+      and deleted_at is null`,
+);
+
+const parkOpen = statement(
+  'subscription.park_open',
+  `update delivery
+      set status = 'dead_lettered', error_class = 'subscription_off', next_attempt_at = null,
+          finished_at = clock_timestamp()
+    where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
+      and status in (${statusList('dead_lettered')})
+      and exists (select from webhook_subscription s where s.id = subscription_id and s.deleted_at is null)`,
+);
+
+/**
+ * Turns a subscription off and dead-letters what is still on its way to it, to be replayed once it is on again. Harmless
+ * when it is off already: a delivery that was made at the same moment is caught by the next call. Locks the
+ * subscription before its deliveries.
+ * @param scope of a transaction
+ * @param subscriptionId canonical uuid
+ */
+export async function turnOff(scope: Scope, subscriptionId: string, reason: OffReason): Promise<void> {
+  await scope.rows(turnOffSubscription, subscriptionId, reason);
+  await scope.rows(parkOpen, subscriptionId);
+}
+
+const endAll = statement(
+  'subscription.end_deliveries',
+  `update delivery
+      set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null, finished_at = clock_timestamp()
+    where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
+      and status in (${statusList('failed')})`,
+);
+
+/**
+ * Fails for ever what has not reached a subscription that is deleted.
+ * @param scope of a transaction, in which the subscription was deleted already
+ * @param subscriptionId canonical uuid
+ */
+export async function endDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
+  await scope.rows(endAll, subscriptionId);
+}
