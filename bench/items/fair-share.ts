@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
 import { openProductDatabase } from '../../src/services.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
@@ -11,7 +13,7 @@ const queuedRuns = 2_000;
 /** As long as a model takes: the queue lasts while the other organization is measured. */
 const slowPrompt = 'sandbox:slow=10 {{input}}';
 const rounds = 5;
-const runsInRound = 20;
+const runsInRound = 50;
 
 /** P9: what an organization feels of another one that has queued more than the product can do at once. */
 export const fairShare: Item = {
@@ -33,6 +35,8 @@ export const fairShare: Item = {
     const noisy = await openNoisyOrganization(stand);
     cleanup.add(() => noisy.close());
     await queueRuns(noisy);
+    const flooded = await measure();
+    await untilQueued(stand);
     const before = await openRuns(stand);
     const crowded = await measure();
     const after = await openRuns(stand);
@@ -40,6 +44,7 @@ export const fairShare: Item = {
     const finding: Finding = {
       rows: [
         { name: 'p50, quiet', unit: 'ms', values: quiet },
+        { name: 'p50, while Temporal still takes them in', unit: 'ms', values: flooded },
         { name: `p50, beside ${before} to ${after} open runs`, unit: 'ms', values: crowded },
       ],
       verdicts: [
@@ -69,6 +74,26 @@ async function queueRuns(client: ProductClient): Promise<void> {
   for (let started = 0; started < queuedRuns; started += 20) {
     const execute = () => client.post(`/api/v1/workflows/${id}/execute`, { input: 'x', async: true });
     await Promise.all(Array.from({ length: 20 }, execute));
+  }
+}
+
+/** Two thousand starts are work for both cores for a while; what stays is the queue of calls. */
+async function untilQueued({ temporal }: Stand): Promise<void> {
+  const connection = await Connection.connect({ address: temporal.address });
+  const { workflowService, options } = new Client({ connection });
+  try {
+    for (;;) {
+      const { stats } = await workflowService.describeTaskQueue({
+        namespace: options.namespace,
+        taskQueue: { name: 'runs' },
+        taskQueueType: 1,
+        reportStats: true,
+      });
+      if (Number(stats?.approximateBacklogCount ?? 0) === 0) return;
+      await sleep(500);
+    }
+  } finally {
+    await connection.close();
   }
 }
 
