@@ -16,13 +16,14 @@ export const idempotencyHeader = z.object({
 
 const prefix = /^(?:\/api)?\/v1\//;
 
-/** `/v1` and `/api/v1` are one place, and so are the two ids of a workflow or a run. */
-const canonicalPath = (path: string) =>
-  path
-    .replace(prefix, '/api/v1/')
-    .split('/')
-    .map((part) => parseId('workflow', part) ?? parseId('run', part) ?? part)
-    .join('/');
+/** Of things that can stand in the path of a POST. */
+const kinds = ['workflow', 'run', 'webhook', 'delivery'] as const;
+
+const canonicalId = (part: string): string =>
+  kinds.map((kind) => parseId(kind, part)).find((uuid) => uuid !== undefined) ?? part;
+
+/** `/v1` and `/api/v1` are one place, and so are the two forms of an id. */
+const canonicalPath = (path: string) => path.replace(prefix, '/api/v1/').split('/').map(canonicalId).join('/');
 
 /** What a request's Idempotency-Key is bound to, when it has one. @throws AppError validation_error */
 export function readIdempotency(c: ApiContext): IdempotencyClaim | undefined {

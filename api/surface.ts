@@ -2,8 +2,9 @@ import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { SealError } from '../src/platform/crypto.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
-import { AppError, invalid } from '../src/platform/errors.ts';
+import { AppError, invalid, unavailable } from '../src/platform/errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
@@ -36,6 +37,10 @@ function expected(error: Error, log: Log): AppError {
     if (error.status === 415) return new AppError('unsupported_media_type', 'Send the body as application/json.');
     if (error.status === 413) return new AppError('payload_too_large', 'The body is too large.');
     if (error.status === 400) return invalid([{ path: '', message: 'The body is not valid JSON.' }]);
+  }
+  if (error instanceof SealError && (error.reason === 'no_keys' || error.reason === 'unknown_key')) {
+    log.error({ err: error }, 'secrets cannot be kept or read');
+    return unavailable('The keeping of secrets');
   }
   const failure = databaseFailure(error);
   if (failure) {

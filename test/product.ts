@@ -4,6 +4,7 @@ import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
 import type { RoleName } from '../workers/roles.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
+import { secrets } from './operator.ts';
 import { type ProductProcess, startProcess } from './product-process.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
@@ -47,7 +48,7 @@ export async function openProduct({ testDatabase, env: ofAll }: ProductOptions =
       const started = await startProcess(roles, {
         databaseUrl: url,
         taskQueuePrefix,
-        env: { ...ofAll, ...env },
+        env: { SEALING_KEYS: secrets.SEALING_KEYS, ...ofAll, ...env },
         ...(entryPoint && { entryPoint }),
       });
       processes.push(started);

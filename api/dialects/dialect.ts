@@ -1,8 +1,9 @@
-import type { AutomationDetail, AutomationSummary, Page } from '../../src/automation/automations.ts';
+import type { AutomationDetail, AutomationSummary } from '../../src/automation/automations.ts';
 import { type RunStatus, runStatuses } from '../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../src/automation/follow-run.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
 import type { AppError, Facts } from '../../src/platform/errors.ts';
+import type { Page } from '../../src/platform/page.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Envelope } from '../envelopes.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, RunDetailAnswer, RunListAnswer } from '../schemas/run.ts';

@@ -1,9 +1,10 @@
-import type { AutomationSummary, Page } from '../../src/automation/automations.ts';
+import type { AutomationSummary } from '../../src/automation/automations.ts';
 import type { RunStatus } from '../../src/automation/core/run-status.ts';
 import { asText } from '../../src/automation/core/template.ts';
 import type { RunSummary } from '../../src/automation/runs.ts';
 import { parseId } from '../../src/platform/ids.ts';
 import { e1 } from '../envelopes.ts';
+import { paginationOf } from '../schemas/pagination.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
 import { shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
@@ -39,13 +40,6 @@ const runSummary = (run: RunSummary) => ({
   createdAt: run.createdAt.toISOString(),
 });
 
-const pagination = ({ items, total, limit, offset }: Page<unknown>) => ({
-  total,
-  limit,
-  offset,
-  hasMore: offset + items.length < total,
-});
-
 /** The formal contract of the v1 workflow API: uuids, upper-case statuses, a pagination object. */
 export const variantA: Dialect = {
   variant: 'A',
@@ -74,8 +68,8 @@ export const variantA: Dialect = {
     aiModel: workflow.aiModel,
     updatedAt: workflow.updatedAt.toISOString(),
   }),
-  workflowList: (page) => ({ workflows: page.items.map(summary), pagination: pagination(page) }),
-  runList: (page) => ({ runs: page.items.map(runSummary), pagination: pagination(page) }),
+  workflowList: (page) => ({ workflows: page.items.map(summary), pagination: paginationOf(page) }),
+  runList: (page) => ({ runs: page.items.map(runSummary), pagination: paginationOf(page) }),
   runDetail: (run) => ({ ...runSummary(run), workflowId: run.automationId, workflowName: run.automationName }),
 
   executed: (run) => ({

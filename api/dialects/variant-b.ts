@@ -1,7 +1,8 @@
-import type { AutomationSummary, Page } from '../../src/automation/automations.ts';
+import type { AutomationSummary } from '../../src/automation/automations.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
 import type { ErrorCode } from '../../src/platform/errors.ts';
 import { parseId, prefixed } from '../../src/platform/ids.ts';
+import type { Page } from '../../src/platform/page.ts';
 import { e1, e3 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
 import { outputReference, shownOutput } from './outputs.ts';

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import type { Page } from '../../src/platform/page.ts';
 
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
 
@@ -31,5 +32,12 @@ export const pageQuery = {
 export const paginationSchema = z
   .object({ total: z.int(), limit: z.int(), offset: z.int(), hasMore: z.boolean() })
   .openapi('Pagination');
+
+export const paginationOf = ({ items, total, limit, offset }: Page<unknown>) => ({
+  total,
+  limit,
+  offset,
+  hasMore: offset + items.length < total,
+});
 
 export const flatPage = { total: z.int(), limit: z.int(), offset: z.int() };

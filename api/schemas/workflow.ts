@@ -5,17 +5,7 @@ import { maxSteps, providers, stepIdPattern } from '../../src/automation/core/st
 import { readStep } from '../read-step.ts';
 import { freeForm } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
-
-/** Counts characters as people do, not UTF-16 units: 100 emoji are 100 characters. */
-const text = (maximum: number) =>
-  z
-    .string()
-    .refine((value) => [...value].length <= maximum, `Expected at most ${maximum} characters.`)
-    .openapi({ type: 'string', maxLength: maximum });
-
-const name = text(100)
-  .refine((value) => value.trim() !== '', 'Expected at least one character that is not a space.')
-  .openapi({ type: 'string', minLength: 1, maxLength: 100 });
+import { nameText, text } from './text.ts';
 
 const modelName = text(200).refine((value) => value.trim() !== '', 'Expected the name of a model.');
 
@@ -61,7 +51,7 @@ const inputDefinition = z
   .openapi('InputDefinition');
 
 const writable = {
-  name,
+  name: nameText,
   description: text(500).nullable(),
   steps: z.array(stepInput).max(maxSteps, `Expected at most ${maxSteps} steps.`),
   config: freeForm,
@@ -80,7 +70,9 @@ const writable = {
     }),
 };
 
-export const newWorkflowSchema = z.object({ ...z.object(writable).partial().shape, name }).openapi('NewWorkflow');
+export const newWorkflowSchema = z
+  .object({ ...z.object(writable).partial().shape, name: nameText })
+  .openapi('NewWorkflow');
 export type NewWorkflowBody = z.output<typeof newWorkflowSchema>;
 export type NewWorkflowExample = z.input<typeof newWorkflowSchema>;
 

@@ -5,6 +5,7 @@ import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
 import { newId, parseId } from '../platform/ids.ts';
 import { outboxEntry } from '../platform/outbox.ts';
+import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
@@ -43,13 +44,6 @@ export interface AutomationSummary {
 }
 
 export type AutomationDetail = AutomationSummary & DefinitionFields;
-
-export interface Page<T> {
-  items: T[];
-  total: number;
-  limit: number;
-  offset: number;
-}
 
 const detail = (automation: Automation, definition: Definition): AutomationDetail => ({
   id: automation.id,

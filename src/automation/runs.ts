@@ -1,8 +1,8 @@
 import { AppError, runNotFound, workflowNotFound } from '../platform/errors.ts';
 import { parseId } from '../platform/ids.ts';
+import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { Page } from './automations.ts';
 import { progressOf, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 

@@ -1,10 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, workflowNotFound } from '../platform/errors.ts';
-import { type IdempotencyClaim, once } from '../platform/idempotency.ts';
+import { type IdempotencyClaim, onceSealed } from '../platform/idempotency.ts';
 import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
@@ -34,15 +33,14 @@ export async function rotateTriggerSecret(
   id: string,
   claim: IdempotencyClaim | undefined,
 ): Promise<{ secret: string; replayed: boolean }> {
-  const secret = newSecret();
-  const place = (rowId: string) => ({ table: 'idempotency', column: 'outcome', rowId, tenant: scope.tenant });
-  const { outcome, replayed } = await once(scope, claim, async (em: EntityManager) => {
+  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
+    const secret = newSecret();
     const automation = await lockAutomation(em, id);
     automation.triggerSecretHash = hashOf(secret);
     await recordAudit(em, { ...byScope(scope), action: 'workflow.rotate_secret', subjectId: automation.id });
-    return { id: automation.id, ...(claim && { sealed: sealer.seal(secret, place(automation.id)) }) };
+    return { id: automation.id, secret };
   });
-  return { secret: replayed ? sealer.open(outcome.sealed!, place(outcome.id)) : secret, replayed };
+  return { secret: outcome.secret, replayed };
 }
 
 interface Guarded extends Tenant {

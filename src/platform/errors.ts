@@ -57,6 +57,12 @@ export const workflowNotFound = (workflowId: string) =>
 
 export const runNotFound = (runId: string) => new AppError('run_not_found', 'No run has this id.', { runId });
 
+export const webhookNotFound = (webhookId: string) =>
+  new AppError('not_found', 'No webhook has this id.', { webhookId });
+
+export const deliveryNotFound = (deliveryId: string) =>
+  new AppError('not_found', 'No delivery has this id.', { deliveryId });
+
 export interface Exceeded {
   limit: number;
   /** Unix seconds. */

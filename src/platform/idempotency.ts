@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { SealedPlace, Sealer } from './crypto.ts';
 import type { Database } from './database.ts';
 import { IdempotencyRecord } from './entities.ts';
 import { AppError } from './errors.ts';
@@ -131,4 +132,63 @@ export async function once<Outcome extends { id: string }>(
     if (first) return first;
     throw error;
   }
+}
+
+interface SealedOutcome {
+  id: string;
+  /** Absent where nobody can ask for it again. */
+  sealed?: string;
+}
+
+/**
+ * The same for an outcome that holds secrets: what is kept for a repetition is sealed.
+ * @throws SealError too
+ */
+export async function onceSealed<Outcome extends { id: string }>(
+  scope: Scope,
+  sealer: Sealer,
+  claimed: IdempotencyClaim | undefined,
+  work: (em: EntityManager) => Promise<Outcome>,
+): Promise<Once<Outcome>> {
+  const { tenant } = scope;
+  const place = (rowId: string): SealedPlace => ({ table: 'idempotency', column: 'outcome', rowId, tenant });
+  const made: Outcome[] = [];
+  const { outcome, replayed } = await once<SealedOutcome>(scope, claimed, async (em) => {
+    const one = await work(em);
+    made.push(one);
+    return { id: one.id, ...(claimed && { sealed: sealer.seal(JSON.stringify(one), place(one.id)) }) };
+  });
+  return { outcome: replayed ? JSON.parse(sealer.open(outcome.sealed!, place(outcome.id))) : made.at(-1)!, replayed };
+}
+
+const keepOutcome = statement(
+  'idempotency.keep_outcome',
+  `update idempotency set outcome = $6::jsonb
+    where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5`,
+);
+
+/**
+ * The same over named statements.
+ * @param resourceId canonical uuid of what the request is about
+ * @param work gets a scope that is bound to the transaction
+ */
+export async function onceInScope<Outcome extends object>(
+  scope: Scope,
+  claimed: IdempotencyClaim | undefined,
+  resourceId: string,
+  work: (scope: Scope) => Promise<Outcome>,
+): Promise<Once<Outcome>> {
+  if (!claimed) return { outcome: await scope.transaction(work), replayed: false };
+  const earlier = await findClaim(scope, claimed);
+  if (earlier) return { outcome: earlier.outcome as Outcome, replayed: true };
+  const outcome = await scope.transaction(async (inside) => {
+    if (!(await takeClaim(inside, claimed, resourceId))) return undefined;
+    const made = await work(inside);
+    const { method, path, key } = claimed;
+    await inside.rows(keepOutcome, method, path, key, JSON.stringify(made));
+    return made;
+  });
+  if (outcome) return { outcome, replayed: false };
+  const first = await findClaim(scope, claimed);
+  return { outcome: first!.outcome as Outcome, replayed: true };
 }

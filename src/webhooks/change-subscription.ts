@@ -1,0 +1,110 @@
+import { byScope, recordAudit } from '../platform/audit.ts';
+import { OutboxEntry } from '../platform/entities.ts';
+import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
+import { outboxEntry } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { checkSubscription } from './check-subscription.ts';
+import { newSecret } from './sign.ts';
+import { endDeliveries, turnOff } from './subscription-off.ts';
+import { sealedColumn, sealHeaders } from './subscription-secrets.ts';
+import {
+  lockSubscription,
+  type Subscription,
+  type SubscriptionChange,
+  type SubscriptionServices,
+  untried,
+  viewOf,
+} from './subscriptions.ts';
+
+/**
+ * Changes only what is given. Turned on, or with another url, it begins as if nothing had failed; turned off, what is
+ * still on its way to it is dead-lettered in the same transaction.
+ * @param id in either form
+ * @throws AppError not_found, validation_error with paths url and headers.<name>; SealError
+ */
+export async function updateSubscription(
+  services: SubscriptionServices,
+  scope: Scope,
+  id: string,
+  change: SubscriptionChange,
+): Promise<Subscription> {
+  checkSubscription(services.egress, services.env.WEBHOOK_HEADER_BRAND, change);
+  const { tenant } = scope;
+  return scope.em.transactional(async (em) => {
+    const subscription = await lockSubscription(em, id);
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    if (given.length === 0) return viewOf(services, scope, subscription);
+    const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
+    const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
+    Object.assign(subscription, fields, { updatedAt: new Date() });
+    if (headers) {
+      subscription.sealedHeaders = sealHeaders(services.sealer, headers, { id: subscription.id, tenant });
+    }
+    if (isElsewhere || isActive) Object.assign(subscription, untried);
+    if (isActive) Object.assign(subscription, { isActive, disabledReason: null, disabledAt: null });
+    if (isActive === false) {
+      await turnOff(scope.inTransactionOf(em), subscription.id, null);
+      await em.refresh(subscription);
+    }
+    const facts = { given: given.map(([name]) => name), isActive: subscription.isActive };
+    await recordAudit(em, { ...byScope(scope), action: 'webhook.update', subjectId: subscription.id, facts });
+    return viewOf(services, scope, subscription);
+  });
+}
+
+/**
+ * Removes a subscription from every read at once; what has not reached it fails for ever. Deliveries that wait for a
+ * replay are ended behind it, which the outbox entry owes.
+ * @param id in either form
+ * @throws AppError not_found
+ */
+export async function deleteSubscription(scope: Scope, id: string): Promise<void> {
+  await scope.em.transactional(async (em) => {
+    const subscription = await lockSubscription(em, id);
+    subscription.deletedAt = new Date();
+    await endDeliveries(scope.inTransactionOf(em), subscription.id);
+    em.persist(em.create(OutboxEntry, outboxEntry(scope, 'subscription.ended', subscription.id)));
+    await recordAudit(em, { ...byScope(scope), action: 'webhook.delete', subjectId: subscription.id });
+  });
+}
+
+const previousSecretMs = 24 * 3_600_000;
+
+export interface RotatedSecret {
+  /** Of the subscription: canonical uuid. */
+  id: string;
+  secret: string;
+  /** Until when the one before signs too. */
+  previousSecretExpiresAt: Date;
+}
+
+/**
+ * Gives a subscription a new secret, once per Idempotency-Key. The one before signs beside it for a day, so that
+ * receivers can be told in turn.
+ * @param id in either form
+ * @throws AppError not_found, idempotency_key_reused; SealError
+ */
+export async function rotateSecret(
+  { sealer }: Pick<SubscriptionServices, 'sealer'>,
+  scope: Scope,
+  id: string,
+  claim?: IdempotencyClaim,
+): Promise<Once<RotatedSecret>> {
+  const { tenant } = scope;
+  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
+    const subscription = await lockSubscription(em, id);
+    const place = (column: 'sealed_secret' | 'sealed_previous_secret') => sealedColumn(column, subscription.id, tenant);
+    const secret = newSecret();
+    const previous = sealer.open(subscription.sealedSecret, place('sealed_secret'));
+    const previousSecretExpiresAt = new Date(Date.now() + previousSecretMs);
+    Object.assign(subscription, {
+      sealedSecret: sealer.seal(secret, place('sealed_secret')),
+      sealedPreviousSecret: sealer.seal(previous, place('sealed_previous_secret')),
+      previousSecretExpiresAt,
+    });
+    await recordAudit(em, { ...byScope(scope), action: 'webhook.rotate_secret', subjectId: subscription.id });
+    return { id: subscription.id, secret, previousSecretExpiresAt };
+  });
+  // A replayed outcome has been through JSON, where dates are texts.
+  return { outcome: { ...outcome, previousSecretExpiresAt: new Date(outcome.previousSecretExpiresAt) }, replayed };
+}

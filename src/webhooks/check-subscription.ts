@@ -1,0 +1,53 @@
+import type { Egress } from '../platform/egress.ts';
+import { checkHeader } from '../platform/egress-destination.ts';
+import { type FieldError, invalid } from '../platform/errors.ts';
+import { isSignatureHeader } from './core/signing.ts';
+import type { Headers } from './subscription-secrets.ts';
+
+export const mostHeaders = 20;
+export const longestHeaderValue = 1_000;
+const mostHeaderBytes = 8 * 1024;
+
+/** What the body is and who sends it is not for subscribers to say. */
+const own = ['content-type', 'user-agent'];
+
+function headerProblem(name: string, value: string, brand: string): string | undefined {
+  const problem = checkHeader(name, value);
+  if (problem !== undefined) return problem;
+  if (own.includes(name.toLowerCase()) || isSignatureHeader(name, brand)) return `the header ${name} cannot be chosen`;
+  return value.length > longestHeaderValue ? `expected at most ${longestHeaderValue} characters` : undefined;
+}
+
+const sentence = (problem: string): string => `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
+
+function findHeaderProblems(headers: Headers, brand: string): FieldError[] {
+  const given = Object.entries(headers);
+  if (given.length > mostHeaders) return [{ path: 'headers', message: `Expected at most ${mostHeaders} headers.` }];
+  const bytes = given.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (bytes > mostHeaderBytes) {
+    return [{ path: 'headers', message: `Expected at most ${mostHeaderBytes} bytes of names and values together.` }];
+  }
+  const names = given.map(([name]) => name.toLowerCase());
+  return given.flatMap(([name, value], index) => {
+    const isRepeated = names.indexOf(name.toLowerCase()) < index;
+    const problem = isRepeated ? `the header ${name} is given twice` : headerProblem(name, value, brand);
+    return problem === undefined ? [] : [{ path: `headers.${name}`, message: sentence(problem) }];
+  });
+}
+
+/**
+ * Refuses a destination that nothing may be sent to, and headers that cannot be chosen.
+ * @throws AppError validation_error with paths url, headers and headers.<name>
+ */
+export function checkSubscription(
+  egress: Pick<Egress, 'checkDestination'>,
+  brand: string,
+  { url, headers = {} }: { url?: string | undefined; headers?: Headers | undefined },
+): void {
+  const problem = url === undefined ? undefined : egress.checkDestination(url);
+  const problems = [
+    ...(problem === undefined ? [] : [{ path: 'url', message: sentence(problem) }]),
+    ...findHeaderProblems(headers, brand),
+  ];
+  if (problems.length > 0) throw invalid(problems);
+}

@@ -1,0 +1,33 @@
+import type { SealedPlace, Sealer } from '../platform/crypto.ts';
+import type { Tenant } from '../platform/tenant.ts';
+
+/** Columns of `webhook_subscription` that are sealed. */
+export type SealedColumn = 'sealed_secret' | 'sealed_previous_secret' | 'sealed_headers';
+
+/** Where a column of a subscription is sealed to. */
+export const sealedColumn = (column: SealedColumn, subscriptionId: string, tenant: Tenant): SealedPlace => ({
+  table: 'webhook_subscription',
+  column,
+  rowId: subscriptionId,
+  tenant,
+});
+
+/** That a subscription's owner added to those that every delivery has. */
+export type Headers = Record<string, string>;
+
+/** Null when there are none. @throws SealError */
+export function sealHeaders(
+  sealer: Sealer,
+  headers: Headers,
+  { id, tenant }: { id: string; tenant: Tenant },
+): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return sealer.seal(JSON.stringify(headers), sealedColumn('sealed_headers', id, tenant));
+}
+
+/** @throws SealError */
+export const openHeaders = (
+  sealer: Sealer,
+  sealed: string | null,
+  { id, tenant }: { id: string; tenant: Tenant },
+): Headers => (sealed === null ? {} : JSON.parse(sealer.open(sealed, sealedColumn('sealed_headers', id, tenant))));

@@ -1,0 +1,185 @@
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { byScope, recordAudit } from '../platform/audit.ts';
+import type { Sealer } from '../platform/crypto.ts';
+import type { Egress } from '../platform/egress.ts';
+import type { Env } from '../platform/env.ts';
+import { AppError, webhookNotFound } from '../platform/errors.ts';
+import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
+import { newId, parseId } from '../platform/ids.ts';
+import type { Page, PageRequest } from '../platform/page.ts';
+import type { Scope } from '../platform/scope.ts';
+import { sqlOfManager, statement } from '../platform/sql.ts';
+import { checkSubscription } from './check-subscription.ts';
+import { WebhookSubscription } from './entities.ts';
+import { newSecret } from './sign.ts';
+import type { OffReason } from './subscription-off.ts';
+import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscription-secrets.ts';
+
+export interface SubscriptionServices {
+  egress: Pick<Egress, 'checkDestination'>;
+  sealer: Sealer;
+  env: Pick<Env, 'WEBHOOK_HEADER_BRAND'>;
+}
+
+export interface NewSubscription {
+  name: string;
+  url: string;
+  /** Event types, or `*`. */
+  events: string[];
+  isActive: boolean;
+  maxAttempts: number;
+  headers: Headers;
+  /** Attempts a minute; null is as many as come. */
+  rateLimit: number | null;
+  concurrency: number;
+}
+
+export type SubscriptionChange = { [Field in keyof NewSubscription]?: NewSubscription[Field] | undefined };
+
+export interface Subscription extends NewSubscription {
+  id: string;
+  disabledReason: OffReason;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What is stored, with what is null given as such or not at all. */
+type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'disabledReason'> & {
+  [Column in 'sealedHeaders' | 'disabledReason']?: string | null | undefined;
+} & { rateLimit?: number | null | undefined };
+
+export const mostSubscriptions = 100;
+export const defaultConcurrency = 8;
+
+/** Where a subscription's receiver was repaired, or another one takes its place, nothing has failed yet. */
+export const untried = {
+  consecutiveFailures: 0,
+  nextProbeAt: null,
+  failingSince: null,
+  lastFailedAt: null,
+};
+
+export function viewOf(
+  { sealer }: Pick<SubscriptionServices, 'sealer'>,
+  { tenant }: Scope,
+  row: SubscriptionRow,
+): Subscription {
+  const { id, name, url, events, isActive, maxAttempts, rateLimit, concurrency, createdAt, updatedAt } = row;
+  return {
+    ...{ id, name, url, events, isActive, maxAttempts },
+    headers: openHeaders(sealer, row.sealedHeaders ?? null, { id, tenant }),
+    ...{ rateLimit: rateLimit ?? null, concurrency },
+    disabledReason: (row.disabledReason ?? null) as OffReason,
+    ...{ createdAt, updatedAt },
+  };
+}
+
+// Two at once must not both be the hundredth. A statement of its own: the next one counts what the one before committed.
+const takeTurn = statement(
+  'subscription.turn',
+  "select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text || $2::text, 0))",
+);
+const countLive = statement<{ count: number }>(
+  'subscription.count',
+  `select count(*)::int as count from webhook_subscription
+    where organization_id = $1::uuid and environment = $2::varchar and deleted_at is null`,
+);
+
+async function checkRoom(em: EntityManager, { tenant: { organizationId, environment } }: Scope): Promise<void> {
+  const sql = sqlOfManager(em);
+  await sql.rows(takeTurn, [organizationId, environment]);
+  const { count } = (await sql.one(countLive, [organizationId, environment]))!;
+  if (count < mostSubscriptions) return;
+  throw new AppError('conflict', `There are ${mostSubscriptions} webhooks already.`, { limit: mostSubscriptions });
+}
+
+export interface CreatedSubscription extends Subscription {
+  secret: string;
+}
+
+/**
+ * Creates a subscription, once per Idempotency-Key. Its secret is told here and nowhere else: only the repetition of this
+ * very request gets it again.
+ * @throws AppError validation_error with paths url and headers.<name>, conflict, idempotency_key_reused; SealError
+ */
+export async function createSubscription(
+  services: SubscriptionServices,
+  scope: Scope,
+  input: NewSubscription,
+  claim?: IdempotencyClaim,
+): Promise<Once<CreatedSubscription>> {
+  checkSubscription(services.egress, services.env.WEBHOOK_HEADER_BRAND, input);
+  const { sealer } = services;
+  const { tenant } = scope;
+  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
+    await checkRoom(em, scope);
+    const { headers, ...fields } = input;
+    const id = newId();
+    const now = new Date();
+    const secret = newSecret();
+    const made = em.create(WebhookSubscription, {
+      ...{ id, ...tenant, ...fields, ...untried },
+      disabledReason: null,
+      disabledAt: fields.isActive ? null : now,
+      sealedHeaders: sealHeaders(sealer, headers, { id, tenant }),
+      sealedSecret: sealer.seal(secret, sealedColumn('sealed_secret', id, tenant)),
+      sealedPreviousSecret: null,
+      previousSecretExpiresAt: null,
+      rateFreeAt: null,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    });
+    em.persist(made);
+    const facts = { events: fields.events, isActive: fields.isActive };
+    await recordAudit(em, { ...byScope(scope), action: 'webhook.create', subjectId: id, facts });
+    return { ...viewOf(services, scope, made), secret };
+  });
+  // A replayed outcome has been through JSON, where dates are texts.
+  const { createdAt, updatedAt } = outcome;
+  return { outcome: { ...outcome, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }, replayed };
+}
+
+const live = 'from webhook_subscription where organization_id = $1 and environment = $2 and deleted_at is null';
+const columns = `id, name, url, events, is_active as "isActive", max_attempts as "maxAttempts",
+  sealed_headers as "sealedHeaders", rate_limit as "rateLimit", concurrency, disabled_reason as "disabledReason",
+  created_at as "createdAt", updated_at as "updatedAt"`;
+
+const listPage = statement<SubscriptionRow>(
+  'subscription.list',
+  `select ${columns} ${live} order by created_at desc, id desc limit $3 offset $4`,
+);
+const countAll = statement<{ count: number }>('subscription.count_live', `select count(*)::int as count ${live}`);
+
+/** Newest first. @throws SealError */
+export async function listSubscriptions(
+  services: Pick<SubscriptionServices, 'sealer'>,
+  scope: Scope,
+  { limit, offset }: PageRequest,
+): Promise<Page<Subscription>> {
+  const [rows, counted] = await Promise.all([scope.rows(listPage, limit, offset), scope.one(countAll)]);
+  return { items: rows.map((row) => viewOf(services, scope, row)), total: counted!.count, limit, offset };
+}
+
+const findOne = statement<SubscriptionRow>('subscription.by_id', `select ${columns} ${live} and id = $3`);
+
+/** `id` in either form. @throws AppError not_found; SealError */
+export async function getSubscription(
+  services: Pick<SubscriptionServices, 'sealer'>,
+  scope: Scope,
+  id: string,
+): Promise<Subscription> {
+  const uuid = parseId('webhook', id);
+  const found = uuid && (await scope.one(findOne, uuid));
+  if (!found) throw webhookNotFound(id);
+  return viewOf(services, scope, found);
+}
+
+/** Locks the row, so that two changes at once happen one after the other and neither is lost. @throws AppError not_found */
+export async function lockSubscription(em: EntityManager, id: string): Promise<WebhookSubscription> {
+  const uuid = parseId('webhook', id);
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const found = uuid && (await em.findOne(WebhookSubscription, { id: uuid, deletedAt: null }, { lockMode }));
+  if (!found) throw webhookNotFound(id);
+  return found;
+}
