@@ -37,7 +37,11 @@ import { KeyCache } from './tenancy/key-cache.ts';
 import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
 import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
+import { deliveriesChannel } from './webhooks/announce.ts';
+import { DeliveryBell } from './webhooks/bell.ts';
+import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/delivery-policy.ts';
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
+import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
 import { endParkedDeliveries } from './webhooks/parked.ts';
 
 const failedAuthenticationsPerMinute = 100;
@@ -95,6 +99,10 @@ export interface Services {
   /** Told of every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;
   runPolicy: RunPolicy;
+  deliveries: DeliveryBell;
+  deliveryPolicy: DeliveryPolicy;
+  /** The word in the names of the signature headers of family A. */
+  webhookBrand: string;
   /** Does what committed transactions still owe. Any number of processes may call it at once. */
   drain(): Promise<DrainReport>;
   /** Ends what nobody came back for: reservations of credits, keys of repeated requests, runs that Temporal gave up. */
@@ -138,6 +146,11 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const notifications = new Notifications(env.DATABASE_URL, log);
   notifications.on(waiters.channel, (runId) => waiters.tell(runId));
 
+  const deliveries = new DeliveryBell();
+  notifications.on(deliveriesChannel, () => deliveries.wake());
+  const deliveryPolicy = scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1);
+  const follow = { temporal, deliveryPolicy };
+
   const keyCache = new KeyCache(notifications);
   const requests = new RequestCounter(database, log);
   const redis = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
@@ -147,6 +160,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     'run.cancel': (_, runId) => temporal.cancelRun(runId),
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
+    'delivery.follow': (scope, deliveryId) => followDelivery(follow, scope, deliveryId),
     'subscription.ended': (scope, subscriptionId) => endParkedDeliveries(temporal, scope, subscriptionId),
   };
   // True where processes share nothing.
@@ -169,10 +183,21 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     waiters,
     countRunEnd,
     runPolicy,
+    deliveries,
+    deliveryPolicy,
+    webhookBrand: env.WEBHOOK_HEADER_BRAND,
     background,
     draining: new AbortController(),
     tracing,
-    drain: () => drainOutbox(database, handlers),
+    async drain() {
+      deliveries.wake();
+      const { drained, failed } = await drainOutbox(database, handlers);
+      const forgotten = await resumeForgotten(database, follow);
+      return {
+        drained: drained + forgotten.resumed,
+        failed: [...failed, ...forgotten.failed.map((one) => ({ kind: 'delivery.follow' as const, ...one }))],
+      };
+    },
     async sweep() {
       const chores = [
         async () => {

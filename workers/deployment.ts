@@ -37,10 +37,11 @@ export async function promoteVersion(client: Client, version: VersionRef, log: L
   }
 }
 
-/** How many workflows are still open that began with this version. */
+/** How many workflows are still open that only this version can go on with. */
 export async function countOpen(client: Client, { deploymentName: name, buildId }: VersionRef): Promise<number> {
   const { count } = await client.workflow.count(
-    `TemporalWorkerDeploymentVersion = '${name}:${buildId}' AND ExecutionStatus = 'Running'`,
+    `TemporalWorkerDeploymentVersion = '${name}:${buildId}' AND ExecutionStatus = 'Running'
+     AND TemporalWorkflowVersioningBehavior != 'AutoUpgrade'`,
   );
   return Number(count);
 }

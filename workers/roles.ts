@@ -3,9 +3,10 @@ import { startApiServer } from '../api/server.ts';
 import type { Services } from '../src/services.ts';
 import type { RunningRole } from './running-role.ts';
 import { startRunsWorker } from './runs.ts';
+import { startWebhooksWorker } from './webhooks.ts';
 
 /** What one process may be: the API, or the worker of a queue. Several may share a process. */
-export const roleNames = ['api', 'runs'] as const;
+export const roleNames = ['api', 'runs', 'webhooks'] as const;
 export type RoleName = (typeof roleNames)[number];
 
 export const isRoleName = (text: string): text is RoleName => (roleNames as readonly string[]).includes(text);
@@ -26,6 +27,7 @@ export async function startRoles(
 ): Promise<StartedRoles> {
   const running: RunningRole[] = [];
   if (names.includes('runs')) running.push(await startRunsWorker(services, connection));
+  if (names.includes('webhooks')) running.push(await startWebhooksWorker(services, connection));
   const api = names.includes('api') ? await startApiServer(services) : undefined;
   return {
     ...(api && { apiPort: api.port }),

@@ -5,6 +5,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { TerminalStatus } from './core/run-status.ts';
+import { announcingRuns, changedRun, wakeDeliveries } from './run-announcements.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
@@ -16,7 +17,7 @@ const cancelStatement = statement<{ id: string }>(
      update run set status = 'cancelled', finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000)
       where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
-      returning id),
+      returning ${changedRun('false')}),
    stopped as (
      update run_step set status = 'cancelled', finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000)
@@ -25,8 +26,9 @@ const cancelStatement = statement<{ id: string }>(
    owed as (
      insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
      select $4::uuid, $1::uuid, $2::text, 'run.cancel', id, $5::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $6)
-       from moved)
-   select id from moved`,
+       from moved),
+   ${announcingRuns('moved')}
+   select id, ${wakeDeliveries} from moved`,
 );
 
 /** Records that a run is cancelled. @returns false when it had ended, or is gone */

@@ -3,8 +3,8 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import type { Fairness, TemporalClient } from '../temporal/client.ts';
-import type { RunPolicy } from '../temporal/contracts.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { Fairness, RunPolicy } from '../temporal/contracts.ts';
 import { type PlanName, plans } from '../tenancy/core/plans.ts';
 import type { Step } from './core/steps.ts';
 

@@ -1,7 +1,10 @@
 import type { Database } from '../platform/database.ts';
+import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import type { RunErrorCode } from './core/run-status.ts';
+import { announcingRuns, changedRun, wakeDeliveries, wasQueued } from './run-announcements.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
@@ -14,7 +17,7 @@ export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch
 
 // Those that nobody looked at for the longest time come first, whoever looked: runs that rightly take long block none.
 // A run that Temporal was not told of yet is the outbox's.
-const leaseOpenRuns = statement<{ id: string }>(
+const leaseOpenRuns = statement<Tenant & { id: string; correlationId: string }>(
   'reconcile.lease',
   `update run set checked_at = clock_timestamp()
     where id in (
@@ -23,7 +26,7 @@ const leaseOpenRuns = statement<{ id: string }>(
          and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
        order by coalesce(checked_at, created_at) limit $2 for update skip locked)
-   returning id`,
+   returning id, organization_id as "organizationId", environment, correlation_id as "correlationId"`,
 );
 
 interface End {
@@ -47,19 +50,20 @@ const endRun = statement<{ id: string }>(
   `with cut as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status = 'running' order by position limit 1)
                     as step_id
-       from run r where r.id = $1 and r.status in ('queued', 'running') for update),
+       from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running') for update),
    moved as (
-     update run set status = $2::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
+     update run set status = $4::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
-            error = case when $3::text is not null then
-              jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $4::text, 'code', $3::text)) end
+            error = case when $5::text is not null then
+              jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
        from cut where run.id = cut.id and run.status in ('queued', 'running')
-     returning run.id, run.error),
+     returning ${changedRun(wasQueued)}, run.error),
    steps as (
-     update run_step set status = $2::text, error = moved.error, finished_at = clock_timestamp(),
+     update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
-       from moved where run_step.run_id = moved.id and run_step.status = 'running')
-   select id from moved`,
+       from moved where run_step.run_id = moved.id and run_step.status = 'running'),
+   ${announcingRuns('moved')}
+   select id, ${wakeDeliveries} from moved`,
 );
 
 export interface EndedRun {
@@ -80,11 +84,12 @@ export async function reconcileRuns(
 ): Promise<EndedRun[]> {
   const sql = sqlOn(database.pool);
   const ended: EndedRun[] = [];
-  for (const { id: runId } of await sql.rows(leaseOpenRuns, [everyMs, batch])) {
+  for (const { id: runId, correlationId, ...tenant } of await sql.rows(leaseOpenRuns, [everyMs, batch])) {
     const state = await temporal.runState(runId);
     if (state === 'open') continue;
     const { status, code = null, message = null } = ends[state];
-    if (await sql.one(endRun, [runId, status, code, message])) ended.push({ runId, state, status });
+    if (await new Scope(database, tenant, correlationId).one(endRun, runId, status, code, message))
+      ended.push({ runId, state, status });
   }
   return ended;
 }

@@ -4,6 +4,7 @@ import { countTokens } from '../tenancy/usage.ts';
 import type { RunError } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
+import { announcingRuns, changedRun, wakeDeliveries, wasQueued } from './run-announcements.ts';
 import type { Storable } from './storable.ts';
 
 export interface StepFacts {
@@ -20,13 +21,17 @@ const beginStatement = statement<{ attempts: number }>(
   `with moved as (
      update run set status = 'running', started_at = coalesce(started_at, $8::timestamptz), current_step = $5::text
       where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
-      returning id)
-   insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, warnings,
-                         provider, model, started_at)
-   select id, $4::int, $1::uuid, $2::text, $5::text, $9::text, 'running', 1, '[]', $6::text, $7::text, $8::timestamptz from moved
-   on conflict (run_id, position) do update set attempts = run_step.attempts + 1
-    where run_step.status = 'running'
-   returning attempts`,
+      returning ${changedRun(wasQueued)}),
+   ${announcingRuns('moved')},
+   begun as (
+     insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, warnings,
+                           provider, model, started_at)
+     select id, $4::int, $1::uuid, $2::text, $5::text, $9::text, 'running', 1, '[]', $6::text, $7::text, $8::timestamptz
+       from moved
+     on conflict (run_id, position) do update set attempts = run_step.attempts + 1
+      where run_step.status = 'running'
+     returning attempts)
+   select attempts, ${wakeDeliveries} from begun`,
 );
 
 /**
@@ -104,11 +109,13 @@ const recordStatement = statement<{ id: string }>(
        from totals
       where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
         and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
-     returning id, status, totals.tokens as tokens),
+     returning ${changedRun(wasQueued)}, totals.tokens as tokens),
    counted as (${countTokens('tokens', 'moved')}),
    owed as (
-     delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running'))
-   select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end from moved`,
+     delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
+   ${announcingRuns('moved')}
+   select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
+          ${wakeDeliveries} from moved`,
 );
 
 function rowOf({ position, step, provider, model, startedAt, finishedAt, warnings, ...end }: StepRecord) {

@@ -94,6 +94,7 @@ export const envSchema = z.object({
     .string()
     .refine(isBrand, 'expected a word of letters and digits other than Webhook')
     .default(defaultBrand),
+  DELIVERY_TIME_SCALE: z.coerce.number().min(0.0001).max(1).optional(),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')
@@ -133,7 +134,7 @@ export const localSchema = z.object({
 
 /** What production does not start without, and a strict look at health asks for anywhere. */
 export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
-const refusedInProduction = ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS'] as const;
+const refusedInProduction = ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS', 'DELIVERY_TIME_SCALE'] as const;
 
 /** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */
 export class EnvError extends Error {

@@ -7,7 +7,11 @@ export type FailPoint =
   | 'step.called'
   | 'step.recorded'
   | 'schedule.committed'
-  | 'audit.recorded';
+  | 'audit.recorded'
+  | 'delivery.leased'
+  | 'delivery.sent'
+  | 'delivery.recorded'
+  | 'delivery.replayed';
 
 let armed: string | undefined;
 

@@ -6,7 +6,13 @@ import { sqlOn, statement } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /** What an entry can owe. `subjectId` is what it is owed for. */
-export type OutboxKind = 'run.start' | 'run.cancel' | 'automation.purge' | 'schedule.sync' | 'subscription.ended';
+export type OutboxKind =
+  | 'run.start'
+  | 'run.cancel'
+  | 'automation.purge'
+  | 'schedule.sync'
+  | 'delivery.follow'
+  | 'subscription.ended';
 
 /** The writer does the work itself right after its commit; only after this time is it taken for dead. */
 export const writerGraceMs = 5_000;

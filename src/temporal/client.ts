@@ -8,6 +8,7 @@ import {
 import type { Tracing } from '../platform/telemetry.ts';
 import {
   type ExecuteRunArgs,
+  type Fairness,
   type PurgeAutomationArgs,
   purgeWorkflowId,
   type Queue,
@@ -16,6 +17,7 @@ import {
   type Workflows,
   workflowTypes,
 } from './contracts.ts';
+import { Deliveries } from './deliveries.ts';
 import { Schedules } from './schedules.ts';
 import { attributesOf } from './search-attributes.ts';
 import { traceStarts } from './trace-starts.ts';
@@ -41,18 +43,13 @@ const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> 
   CANCELLED: 'cancelled',
 };
 
-/** Which organization's turn a task is, and how large its share. */
-export interface Fairness {
-  key: string;
-  weight: number;
-}
-
 export const taskQueueName = (prefix: string, queue: Queue) => `${prefix}${queues[queue]}`;
 
 /** The one way from the product to Temporal. Starting what is already started, or was, is success. */
 export class TemporalClient {
   readonly client: Client;
   readonly schedules: Schedules;
+  readonly deliveries: Deliveries;
   readonly #settings: TemporalSettings;
 
   constructor(settings: TemporalSettings) {
@@ -60,7 +57,9 @@ export class TemporalClient {
     const { connection, namespace, tracing } = settings;
     const interceptors = tracing && { workflow: [traceStarts(tracing)] };
     this.client = new Client({ connection, namespace, ...(interceptors && { interceptors }) });
-    this.schedules = new Schedules(this.client, taskQueueName(settings.taskQueuePrefix, 'runs'));
+    const runsQueue = taskQueueName(settings.taskQueuePrefix, 'runs');
+    this.schedules = new Schedules(this.client, runsQueue);
+    this.deliveries = new Deliveries(this.client, runsQueue);
   }
 
   /** Which version answers. @throws Error when none does in time */

@@ -1,20 +1,39 @@
 /** What the processes and the Temporal workflows agree on: names, queues, ids and arguments. Constants and types only. */
 
-export const queues = { runs: 'runs' } as const;
+export const queues = { runs: 'runs', webhooks: 'webhooks' } as const;
 export type Queue = keyof typeof queues;
+
+/** The queue of webhooks of the installation whose workflows run on this queue. */
+export const webhooksQueueBeside = (runsQueue: string) =>
+  runsQueue.slice(0, runsQueue.length - queues.runs.length) + queues.webhooks;
 
 export const workflowTypes = {
   executeRun: 'executeRun',
   purgeAutomation: 'purgeAutomation',
   startScheduledRun: 'startScheduledRun',
+  deliverWebhook: 'deliverWebhook',
+  redriveDeadLetters: 'redriveDeadLetters',
 } as const;
 
 /** What the product's own schedules start; none takes an argument. */
 export const scheduledWorkflows = { housekeeping: 'housekeeping' } as const;
 
+/**
+ * How a delivery's workflow is spoken to. `resume` is the product's own word: its row has changed. The others are for
+ * operators, who press them in Temporal's web UI; whatever arguments come with them are ignored.
+ */
+export const deliveryMessages = {
+  replay: 'replay',
+  replayNow: 'replayNow',
+  discard: 'discard',
+  resume: 'resume',
+} as const;
+
 /** One id per run: a second start of the same run is refused by Temporal, whoever makes it. */
 export const runWorkflowId = (runId: string) => `run-${runId}`;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
+/** Of a delivery that failed once, for as long as it may be replayed. */
+export const deliveryWorkflowId = (deliveryId: string) => `delivery-${deliveryId}`;
 /** Of a Temporal Schedule; what it starts has this id and the time it was due at. */
 export const scheduleId = (automationId: string) => `schedule-${automationId}`;
 
@@ -66,6 +85,12 @@ export interface WorkContext {
   correlationId: string;
 }
 
+/** Which organization's turn a task is, and how large its share. */
+export interface Fairness {
+  key: string;
+  weight: number;
+}
+
 /** References and small values alone: the definition, the input and the outputs stay in PostgreSQL. */
 export interface ExecuteRunArgs extends WorkContext {
   runId: string;
@@ -92,11 +117,50 @@ export interface ScheduledRunArgs extends Omit<WorkContext, 'correlationId'> {
  */
 export type ScheduledRunOutcome = { started: string } | { skipped: string } | { outdated: true };
 
+/** A delivery that failed once. */
+export interface DeliverWebhookArgs extends WorkContext {
+  deliveryId: string;
+  /** What operators see without asking the database. */
+  eventType: string;
+  subscriptionId: string;
+  begin: DeliveryProgress;
+  /** How long a dead letter waits for its replay. */
+  parkedMs: number;
+}
+
+/**
+ * Where a delivery stands.
+ * - wait: its next attempt is due in so many ms
+ * - dead_lettered: it waits for whoever replays or discards it
+ * - over: delivered, or failed for ever
+ */
+export type DeliveryProgress =
+  | { kind: 'wait'; ms: number }
+  | { kind: 'dead_lettered'; why: string }
+  | { kind: 'over'; status: 'delivered' | 'failed' };
+
+/** Which dead letters; without anything all of them. */
+export interface RedriveArgs {
+  organizationId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** ISO 8601: dead-lettered since then. */
+  since?: string;
+  /** Replays per second; 20 unless given. */
+  perSecond?: number;
+}
+
+export interface RedriveOutcome {
+  replayed: number;
+}
+
 /** The workflows that exist; `workflows/index.ts` must satisfy it. */
 export interface Workflows {
   executeRun(args: ExecuteRunArgs): Promise<void>;
   purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
   startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome>;
+  deliverWebhook(args: DeliverWebhookArgs): Promise<'delivered' | 'failed' | 'dead_lettered'>;
+  redriveDeadLetters(args?: RedriveArgs): Promise<RedriveOutcome>;
 }
 
 /** The closed list of failure types that workflows and activities throw at each other. */

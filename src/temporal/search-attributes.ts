@@ -9,3 +9,8 @@ export const attributesOf = (organizationId: string, resourceId: string) => [
   { key: organization, value: organizationId },
   { key: resource, value: resourceId },
 ];
+
+const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus, SearchAttributeType.KEYWORD);
+
+/** By which operators find dead letters. */
+export const deliveryStatusOf = (status: string) => ({ key: deliveryStatus, value: status });

@@ -1,0 +1,67 @@
+import { Context } from '@temporalio/activity';
+import type { Scope } from '../src/platform/scope.ts';
+import type { Services } from '../src/services.ts';
+import type { DeliveryProgress, WorkContext } from '../src/temporal/contracts.ts';
+import { loadAttempts, makeAttempt } from '../src/webhooks/attempt.ts';
+import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
+import { discardDeadLetter } from '../src/webhooks/discard.ts';
+import { findProgress } from '../src/webhooks/follow.ts';
+import { claimAttempt } from '../src/webhooks/lease.ts';
+import { recordAttempts } from '../src/webhooks/record-attempts.ts';
+import { renewDeadLetter } from '../src/webhooks/replay.ts';
+import { scopeOf } from './runs.ts';
+
+export type DeliveryRef = WorkContext & { deliveryId: string };
+
+const heartbeatMs = 2_000;
+
+/** A delivery whose row is gone needs nothing more. */
+const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
+
+const standing = async (scope: Scope, deliveryId: string) => (await findProgress(scope, deliveryId)) ?? gone;
+
+export const createWebhookActivities = (services: Services) => ({
+  /** Makes the next attempt, unless its subscription holds it back or it is over. */
+  async attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+    const { database, deliveryPolicy } = services;
+    const scope = scopeOf(database, context);
+    const claim = await claimAttempt(scope, deliveryId, deliveryPolicy);
+    if (claim?.kind === 'hold') return { kind: 'wait', ms: claim.waitMs };
+    const [work] = claim?.kind === 'go' ? await loadAttempts(scope, [deliveryId]) : [];
+    if (!work) return standing(scope, deliveryId);
+    const activity = Context.current();
+    const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
+    try {
+      const outcome = await makeAttempt(services, scope.tenant, work, activity.cancellationSignal);
+      await recordAttempts(scope, [outcome], deliveryPolicy);
+      return await standing(scope, deliveryId);
+    } finally {
+      clearInterval(heartbeat);
+    }
+  },
+
+  /** Where the delivery stands. */
+  lookAtDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+    return standing(scopeOf(services.database, context), deliveryId);
+  },
+
+  /** Gives a dead letter a whole new schedule, unless its subscription is turned off. */
+  async replayDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+    const scope = scopeOf(services.database, context);
+    await renewDeadLetter(scope, deliveryId);
+    return standing(scope, deliveryId);
+  },
+
+  /** Fails a dead letter for ever. */
+  async discardDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+    const scope = scopeOf(services.database, context);
+    await discardDeadLetter(scope, deliveryId);
+    return standing(scope, deliveryId);
+  },
+
+  redrivePage(page: RedrivePage): Promise<RedrivenPage> {
+    return redrivePage(services.database, services, page);
+  },
+});
+
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;

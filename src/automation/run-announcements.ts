@@ -1,0 +1,29 @@
+import { announcing, wakeDeliveries } from '../webhooks/announce.ts';
+
+/** What a statement that changes a run returns of it, for its events. `began` says whether it was queued before. */
+export const changedRun = (began: string) =>
+  `run.id, run.automation_id, run.correlation_id, run.status, run.duration_ms, run.tokens_used, ${began} as began`;
+
+/** An expression of an UPDATE's RETURNING. */
+export const wasQueued = "old.status = 'queued'";
+
+/**
+ * CTEs that tell of what became of runs, in the transaction in which it does: that they began, and that they ended. A
+ * workflow that is deleted has nothing more to tell.
+ * @param changed a CTE with the columns of `changedRun`
+ */
+export const announcingRuns = (changed: string) => `
+   told as (
+     select t.type, c.id as subject_id, c.correlation_id,
+            jsonb_build_object('runId', c.id, 'automationId', c.automation_id, 'name', a.name, 'status', t.status,
+                               'durationMs', t.duration_ms, 'tokensUsed', t.tokens_used) as facts
+       from ${changed} c
+       join automation a on a.id = c.automation_id and a.deleted_at is null
+      cross join lateral (values
+        ('workflow.run.started', 'running', 0, 0, c.began),
+        ('workflow.run.' || c.status, c.status, coalesce(c.duration_ms, 0), coalesce(c.tokens_used, 0), c.status <> 'running'))
+        as t (type, status, duration_ms, tokens_used, applies)
+      where t.applies),
+   ${announcing('told')}`;
+
+export { wakeDeliveries };

@@ -1,0 +1,122 @@
+import type { Sealer } from '../platform/crypto.ts';
+import type { Egress } from '../platform/egress.ts';
+import { EgressFailure } from '../platform/egress-failure.ts';
+import { prefixed } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { EventType } from './core/events.ts';
+import { type AttemptResult, readRetryAfter } from './core/retry-schedule.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+import { payloadOf } from './payload.ts';
+import { sign } from './sign.ts';
+
+export interface AttemptServices {
+  egress: Egress;
+  sealer: Sealer;
+  /** The word in the names of the signature headers of family A. */
+  webhookBrand: string;
+  deliveryPolicy: DeliveryPolicy;
+}
+
+/** Everything that an attempt needs. */
+export interface AttemptWork {
+  deliveryId: string;
+  subscriptionId: string;
+  maxAttempts: number;
+  /** Of the current schedule, that were made before. */
+  scheduleAttempts: number;
+  url: string;
+  sealedHeaders: string | null;
+  sealedSecret: string;
+  /** Null when there is none, or no longer. */
+  sealedPreviousSecret: string | null;
+  eventId: string;
+  eventType: EventType;
+  facts: unknown;
+  eventCreatedAt: Date;
+}
+
+const findWork = statement<AttemptWork>(
+  'delivery.work',
+  `select d.id as "deliveryId", d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
+          s.max_attempts as "maxAttempts", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
+          case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
+          e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"
+     from delivery d
+     join webhook_subscription s on s.id = d.subscription_id
+     join event e on e.id = d.event_id
+    where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
+);
+
+export const loadAttempts = (scope: Scope, deliveryIds: string[]): Promise<AttemptWork[]> =>
+  scope.rows(findWork, deliveryIds);
+
+/** How an attempt went, for its log and for what follows from it. */
+export interface AttemptOutcome {
+  work: AttemptWork;
+  result: AttemptResult;
+  startedAt: Date;
+  durationMs: number;
+  responseBody: string | null;
+  responseBodyTruncated: boolean;
+}
+
+/** Where the columns of a subscription are sealed to. */
+export const sealedColumn = (column: string, subscriptionId: string, tenant: Tenant) => ({
+  table: 'webhook_subscription',
+  column,
+  rowId: subscriptionId,
+  tenant,
+});
+
+/** Bytes as a text that PostgreSQL keeps: what is not UTF-8, or NUL, is U+FFFD. */
+const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\ufffd');
+
+function requestOf({ sealer, webhookBrand }: AttemptServices, tenant: Tenant, work: AttemptWork, sentAt: number) {
+  const { subscriptionId, sealedHeaders, sealedSecret, sealedPreviousSecret, eventType } = work;
+  const open = (sealed: string, column: string) => sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
+  const body = payloadOf({ id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt });
+  const own = sealedHeaders === null ? {} : (JSON.parse(open(sealedHeaders, 'sealed_headers')) as object);
+  const ids = { eventId: prefixed('event', work.eventId), deliveryId: prefixed('delivery', work.deliveryId) };
+  const secrets = {
+    brand: webhookBrand,
+    secret: open(sealedSecret, 'sealed_secret'),
+    ...(sealedPreviousSecret !== null && {
+      previousSecret: open(sealedPreviousSecret, 'sealed_previous_secret'),
+    }),
+  };
+  const signed = sign({ ...ids, eventType, body, sentAt }, secrets);
+  return { url: work.url, body, headers: { ...own, 'content-type': 'application/json', ...signed } };
+}
+
+/**
+ * Makes one attempt: signed anew, with a time of its own, and one deadline over everything.
+ * @throws the reason of `signal`; a SealError when the secret cannot be read, and then nothing was sent
+ */
+export async function makeAttempt(
+  services: AttemptServices,
+  tenant: Tenant,
+  work: AttemptWork,
+  signal?: AbortSignal,
+): Promise<AttemptOutcome> {
+  const { deadlineMs, keptResponseBytes } = services.deliveryPolicy;
+  const startedAt = new Date();
+  const request = requestOf(services, tenant, work, startedAt.getTime());
+  try {
+    const { status, headers, body, truncated, durationMs } = await services.egress.request({
+      ...request,
+      method: 'POST',
+      deadlineMs,
+      maxResponseBytes: keptResponseBytes,
+      ...(signal && { signal }),
+    });
+    const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+    const result = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    return { work, result, startedAt, durationMs, responseBody: textOf(body), responseBodyTruncated: truncated };
+  } catch (failure) {
+    if (!(failure instanceof EgressFailure)) throw failure;
+    const { errorClass, durationMs } = failure;
+    return { work, result: { errorClass }, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
+  }
+}

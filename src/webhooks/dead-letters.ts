@@ -1,0 +1,110 @@
+import type { Database } from '../platform/database.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { RedriveArgs } from '../temporal/contracts.ts';
+import { type FollowServices, followDelivery } from './follow.ts';
+import { renewDeadLetter } from './replay.ts';
+
+/** Which dead letters, of all tenants. */
+export interface DeadLetterFilter {
+  organizationId?: string | undefined;
+  subscriptionId?: string | undefined;
+  eventType?: string | undefined;
+  /** Dead-lettered since then. */
+  since?: Date | undefined;
+}
+
+export interface DeadLetter extends Tenant {
+  id: string;
+  subscriptionId: string;
+  eventType: string;
+  correlationId: string;
+  attempts: number;
+  statusCode: number | null;
+  errorClass: string | null;
+  finishedAt: Date;
+  /** Of `finishedAt`, to the microsecond. */
+  position: string;
+}
+
+const findDead = statement<DeadLetter>(
+  'delivery.dead_letters',
+  `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
+          e.type as "eventType", e.correlation_id as "correlationId", d.attempts, d.status_code as "statusCode",
+          d.error_class as "errorClass", d.finished_at as "finishedAt", d.finished_at::text as position
+     from delivery d
+     join event e on e.id = d.event_id
+     join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
+    where d.status = 'dead_lettered' and (d.finished_at, d.id) > ($1::timestamptz, $2::uuid)
+      and d.finished_at <= $3::timestamptz
+      and ($4::uuid is null or d.organization_id = $4) and ($5::uuid is null or d.subscription_id = $5)
+      and ($6::text is null or e.type = $6) and (not $7::boolean or s.is_active)
+    order by d.finished_at, d.id limit $8`,
+);
+
+/** Where a walk over dead letters stands. */
+export interface DeadLetterCursor {
+  /** As PostgreSQL writes it, to the microsecond. */
+  finishedAt: string;
+  id: string;
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+interface Page {
+  filter: DeadLetterFilter;
+  after?: DeadLetterCursor | undefined;
+  /** Those of later are not looked at: a walk that replays would meet what failed again. */
+  until: Date;
+  /** Only of subscriptions that are turned on. */
+  replayable: boolean;
+  limit: number;
+}
+
+/** Dead letters, oldest first. For operators: across all tenants. */
+export function listDeadLetters(
+  database: Database,
+  { filter, after, until, replayable, limit }: Page,
+): Promise<DeadLetter[]> {
+  const { organizationId, subscriptionId, eventType, since } = filter;
+  const from = after?.finishedAt ?? since ?? new Date(0);
+  const of = [organizationId ?? null, subscriptionId ?? null, eventType ?? null];
+  return sqlOn(database.pool).rows(findDead, [from, after?.id ?? noId, until, ...of, replayable, limit]);
+}
+
+export interface RedrivePage {
+  filter: RedriveArgs;
+  after?: DeadLetterCursor | undefined;
+  /** ISO 8601 */
+  until: string;
+  limit: number;
+}
+
+export interface RedrivenPage {
+  replayed: number;
+  /** Undefined after the last one. */
+  next: DeadLetterCursor | undefined;
+}
+
+/** Replays a page of dead letters. Who was replayed by somebody else meanwhile is passed over. */
+export async function redrivePage(
+  database: Database,
+  services: FollowServices,
+  { filter, after, until, limit }: RedrivePage,
+): Promise<RedrivenPage> {
+  const { since, ...of } = filter;
+  const page = { filter: { ...of, since: since === undefined ? undefined : new Date(since) }, after, limit };
+  const letters = await listDeadLetters(database, { ...page, until: new Date(until), replayable: true });
+  let replayed = 0;
+  for (const { id, organizationId, environment, correlationId, attempts } of letters) {
+    const scope = new Scope(database, { organizationId, environment }, correlationId, 'operator');
+    if (!(await renewDeadLetter(scope, id))) continue;
+    replayed++;
+    // What is not reached here the outbox owes.
+    if (attempts > 0) await followDelivery(services, scope, id);
+  }
+  const last = letters.at(-1);
+  const next = letters.length === limit && last ? { finishedAt: last.position, id: last.id } : undefined;
+  return { replayed, next };
+}

@@ -1,0 +1,56 @@
+import { type BreakerPolicy, defaultBreakerPolicy } from './core/breaker.ts';
+import { failingLimitMs } from './core/failing.ts';
+import { defaultRetryPolicy, type RetryPolicy } from './core/retry-schedule.ts';
+
+/** Every duration and bound of deliveries, as values, so that tests run whole schedules in seconds. */
+export interface DeliveryPolicy {
+  retry: RetryPolicy;
+  breaker: BreakerPolicy;
+  /** For one attempt, from the name to the end of the answer. */
+  deadlineMs: number;
+  /** Of a response that the log keeps. */
+  keptResponseBytes: number;
+  /** How long whoever makes an attempt has the delivery to itself; longer than any attempt takes. */
+  leaseMs: number;
+  /** How long a dead letter waits for its replay. */
+  parkedMs: number;
+  /** How long a subscription may do nothing but fail. */
+  failingLimitMs: number;
+  /** How long a delivery that is due may be left alone before it is taken for forgotten. */
+  forgottenMs: number;
+  /** First attempts under way in one process at the same time. */
+  firstAttemptsAtOnce: number;
+}
+
+export const defaultDeliveryPolicy: DeliveryPolicy = {
+  retry: defaultRetryPolicy,
+  breaker: defaultBreakerPolicy,
+  deadlineMs: 30_000,
+  keptResponseBytes: 16 * 1024,
+  leaseMs: 45_000,
+  parkedMs: 30 * 24 * 3_600_000,
+  failingLimitMs,
+  forgottenMs: 15_000,
+  firstAttemptsAtOnce: 256,
+};
+
+/** The same with every duration multiplied: days of retries in seconds. */
+export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
+  const { retry, breaker } = policy;
+  const times = (ms: number) => Math.max(1, Math.round(ms * scale));
+  return {
+    ...policy,
+    retry: {
+      ...retry,
+      firstDelayMs: times(retry.firstDelayMs),
+      longestDelayMs: times(retry.longestDelayMs),
+      longestRetryAfterMs: times(retry.longestRetryAfterMs),
+    },
+    breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },
+    deadlineMs: times(policy.deadlineMs),
+    leaseMs: times(policy.leaseMs),
+    parkedMs: times(policy.parkedMs),
+    failingLimitMs: times(policy.failingLimitMs),
+    forgottenMs: times(policy.forgottenMs),
+  };
+}

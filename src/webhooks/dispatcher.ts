@@ -1,0 +1,179 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../platform/database.ts';
+import { failPoint } from '../platform/fail-points.ts';
+import type { Log } from '../platform/log.ts';
+import { Scope } from '../platform/scope.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { type AttemptOutcome, type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
+import { type FollowServices, followDelivery } from './follow.ts';
+import { type Leased, leaseFirstAttempts, returnLeases } from './lease.ts';
+import { recordAttempts } from './record-attempts.ts';
+
+export interface DispatchServices extends AttemptServices, FollowServices {
+  database: Database;
+  log: Log;
+}
+
+/** How long nothing may happen before it looks for itself: a notification may have been missed. */
+const lookEveryMs = 1_000;
+/** After the database or the sealing keys failed. */
+const restMs = 1_000;
+/** What is under way when the process stops has this long to end; then it is given back. */
+const stopGraceMs = 10_000;
+
+const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
+
+/**
+ * Makes the first attempts of all deliveries: those that are due are leased in PostgreSQL, sent at the same time and
+ * recorded together. No Temporal workflow is needed for what arrives at once; what fails gets one of its own.
+ */
+export class Dispatcher {
+  readonly #services: DispatchServices;
+  readonly #ended = new Map<string, { scope: Scope; outcomes: AttemptOutcome[] }>();
+  readonly #cut = new AbortController();
+  #stopping = false;
+  #underWay = 0;
+  #recording: Promise<void> | undefined;
+  #woken = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+
+  constructor(services: DispatchServices) {
+    this.#services = services;
+    // Every attempt listens to it.
+    setMaxListeners(0, this.#cut.signal);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    this.#woken.resolve();
+  }
+
+  /** Begins nothing more, waits for what is under way, and gives back what does not end in time. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.wake();
+    await this.#running;
+    const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
+    while (this.#underWay > 0 || this.#recording) await (this.#recording ?? this.#idle(lookEveryMs));
+    clearTimeout(grace);
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#services;
+    while (!this.#stopping) {
+      try {
+        const waitMs = await this.#begin();
+        if (waitMs > 0) await this.#idle(waitMs);
+      } catch (error) {
+        log.warn({ err: error }, 'deliveries could not be begun');
+        await this.#idle(restMs);
+      }
+    }
+  }
+
+  /** Until it is woken, or the time is over. */
+  async #idle(ms: number): Promise<void> {
+    const timer = setTimeout(() => this.wake(), ms);
+    await this.#woken.promise;
+    clearTimeout(timer);
+    this.#woken = Promise.withResolvers();
+  }
+
+  /** Begins what is due and allowed. @returns ms after which it is worth looking again without being woken */
+  async #begin(): Promise<number> {
+    const { database, deliveryPolicy, log } = this.#services;
+    const free = deliveryPolicy.firstAttemptsAtOnce - this.#underWay;
+    if (free <= 0) return lookEveryMs;
+    const { leased, waitMs } = await leaseFirstAttempts(database, free, deliveryPolicy);
+    if (leased.length === 0) return Math.min(waitMs ?? lookEveryMs, lookEveryMs);
+    failPoint('delivery.leased');
+    this.#underWay += leased.length;
+    const groups = [...Map.groupBy(leased, nameOf).values()];
+    await Promise.all(
+      groups.map((group) =>
+        this.#beginGroup(group).catch((error) => {
+          this.#underWay -= group.length;
+          log.warn({ err: error }, 'deliveries wait for their lease to end');
+        }),
+      ),
+    );
+    return 0;
+  }
+
+  async #beginGroup(group: Leased[]): Promise<void> {
+    const [{ organizationId, environment }] = group as [Leased];
+    const scope = new Scope(this.#services.database, { organizationId, environment }, 'deliveries');
+    const works = await loadAttempts(
+      scope,
+      group.map(({ deliveryId }) => deliveryId),
+    );
+    this.#underWay -= group.length - works.length;
+    for (const work of works) void this.#attempt(scope, work);
+  }
+
+  async #attempt(scope: Scope, work: AttemptWork): Promise<void> {
+    const { log } = this.#services;
+    try {
+      const outcome = await makeAttempt(this.#services, scope.tenant, work, this.#cut.signal);
+      failPoint('delivery.sent');
+      this.#keep(scope, outcome);
+      this.#recording ??= this.#record();
+    } catch (error) {
+      this.#underWay--;
+      this.wake();
+      if (!this.#cut.signal.aborted)
+        log.error({ err: error, deliveryId: work.deliveryId }, 'a delivery cannot be sent');
+      // It comes again when its lease ends; at once where it was only cut off.
+      else await returnLeases(scope, [work.deliveryId]).catch(() => {});
+    }
+  }
+
+  #keep(scope: Scope, outcome: AttemptOutcome): void {
+    const name = nameOf(scope.tenant);
+    const group = this.#ended.get(name) ?? { scope, outcomes: [] };
+    group.outcomes.push(outcome);
+    this.#ended.set(name, group);
+  }
+
+  /** Records what ended, together with whatever ends meanwhile. */
+  async #record(): Promise<void> {
+    const { log, deliveryPolicy } = this.#services;
+    // What ends in the same turn of the event loop is written together.
+    await new Promise(setImmediate);
+    while (this.#ended.size > 0) {
+      const groups = [...this.#ended.values()];
+      this.#ended.clear();
+      await Promise.all(
+        groups.map(async ({ scope, outcomes }) => {
+          try {
+            const recorded = await recordAttempts(scope, outcomes, deliveryPolicy);
+            failPoint('delivery.recorded');
+            this.#underWay -= outcomes.length;
+            for (const { deliveryId, status } of recorded) {
+              if (status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
+            }
+          } catch (error) {
+            log.warn({ err: error, deliveries: outcomes.length }, 'attempts will be recorded again');
+            await sleep(restMs);
+            for (const outcome of outcomes) this.#keep(scope, outcome);
+          }
+        }),
+      );
+      this.wake();
+    }
+    this.#recording = undefined;
+    this.wake();
+  }
+
+  /** Its workflow is owed by the outbox too. */
+  #follow(scope: Scope, deliveryId: string): void {
+    followDelivery(this.#services, scope, deliveryId).catch((error) => {
+      this.#services.log.warn({ err: error, deliveryId }, 'a delivery will get its workflow later');
+    });
+  }
+}

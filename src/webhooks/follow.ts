@@ -1,0 +1,121 @@
+import type { Database } from '../platform/database.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+
+export interface FollowServices {
+  temporal: TemporalClient;
+  deliveryPolicy: DeliveryPolicy;
+}
+
+export interface DeliveryState {
+  status: DeliveryStatus;
+  attempts: number;
+  statusCode: number | null;
+  errorClass: string | null;
+  /** Until its next attempt, when one is to come. */
+  waitMs: number;
+}
+
+interface FollowRow extends DeliveryState {
+  subscriptionId: string;
+  eventType: string;
+  correlationId: string;
+  plan: PlanName;
+}
+
+const findFollowed = statement<FollowRow>(
+  'delivery.followed',
+  `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
+          greatest(0, round(extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
+          d.subscription_id as "subscriptionId", e.type as "eventType",
+          e.correlation_id as "correlationId", o.plan
+     from delivery d join event e on e.id = d.event_id join organization o on o.id = d.organization_id
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
+);
+
+/** Where a delivery stands, in words that an operator reads. */
+export function progressOf({ status, attempts, statusCode, errorClass, waitMs }: DeliveryState): DeliveryProgress {
+  switch (status) {
+    case 'pending':
+    case 'retrying':
+      return { kind: 'wait', ms: waitMs ?? 0 };
+    case 'dead_lettered': {
+      const last = errorClass ?? `HTTP ${statusCode}`;
+      return { kind: 'dead_lettered', why: `${last} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}` };
+    }
+    case 'delivered':
+    case 'failed':
+      return { kind: 'over', status };
+  }
+}
+
+/** @returns undefined when there is none */
+export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress | undefined> {
+  const row = await scope.one(findFollowed, deliveryId);
+  return row && progressOf(row);
+}
+
+/**
+ * Gives a delivery that failed once, or was replayed, its workflow; one that is there is told to look at its row.
+ * Harmless when it is over.
+ * @param waitMs until its next attempt, in place of what its row says
+ */
+export async function followDelivery(
+  { temporal, deliveryPolicy }: FollowServices,
+  scope: Scope,
+  deliveryId: string,
+  waitMs?: number,
+): Promise<void> {
+  const row = await scope.one(findFollowed, deliveryId);
+  if (!row) return;
+  const begin = progressOf({ ...row, ...(waitMs !== undefined && { waitMs }) });
+  if (begin.kind === 'over') return temporal.deliveries.resumeIfOpen(deliveryId);
+  const { tenant } = scope;
+  const { eventType, subscriptionId, correlationId, plan } = row;
+  const args: DeliverWebhookArgs = {
+    ...tenant,
+    ...{ correlationId, deliveryId, eventType, subscriptionId, begin },
+    parkedMs: deliveryPolicy.parkedMs,
+  };
+  const fairness = { key: tenant.organizationId, weight: plans[plan].fairnessWeight };
+  // What has failed for the first time has none yet, and a signal would be one more event in its history.
+  const isNew = row.status === 'retrying' && row.attempts === 1;
+  await (isNew ? temporal.deliveries.start(args, fairness) : temporal.deliveries.resume(args, fairness));
+}
+
+// Its workflow moves the time while it is held back, so it is gone by then, or was never started.
+const leaseForgotten = statement<Tenant & { id: string }>(
+  'delivery.lease_forgotten',
+  `update delivery set next_attempt_at = clock_timestamp() + interval '30 seconds'
+    where id in (
+      select id from delivery
+       where status in ('pending', 'retrying') and attempts > 0
+         and next_attempt_at < clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+         and (leased_until is null or leased_until < clock_timestamp())
+       order by next_attempt_at limit $2 for update skip locked)
+   returning id, organization_id as "organizationId", environment`,
+);
+
+const forgottenAtOnce = 100;
+/** The correlation of looking for them; each goes on under its event's own. */
+const forgotten = 'forgotten-deliveries';
+
+/** Goes on with deliveries that are long due and that nobody works on. @returns how many, and those that failed */
+export async function resumeForgotten(database: Database, services: FollowServices) {
+  const rows = await sqlOn(database.pool).rows(leaseForgotten, [services.deliveryPolicy.forgottenMs, forgottenAtOnce]);
+  const failed: { subjectId: string; error: unknown }[] = [];
+  for (const { id, ...tenant } of rows) {
+    try {
+      await followDelivery(services, new Scope(database, tenant, forgotten), id, 0);
+    } catch (error) {
+      failed.push({ subjectId: id, error });
+    }
+  }
+  return { resumed: rows.length - failed.length, failed };
+}

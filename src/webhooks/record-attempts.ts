@@ -1,0 +1,165 @@
+import { writerGraceMs } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { AttemptOutcome } from './attempt.ts';
+import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
+import { afterFailure, hasFailedTooLong } from './core/failing.ts';
+import { judge, type Verdict } from './core/retry-schedule.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+import { turnOff } from './subscription-off.ts';
+
+/** What became of a delivery. */
+export interface Recorded {
+  deliveryId: string;
+  status: DeliveryStatus;
+  /** Until the next attempt, when one is to come. */
+  delayMs: number;
+}
+
+// A delivery that was turned off while its attempt was under way has arrived all the same when the receiver says so.
+// One that is over otherwise stays as it is.
+const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }>(
+  'delivery.record',
+  `with given as (
+     select * from jsonb_to_recordset($3::jsonb) as g (id uuid, status text, delay_ms float8, started_at timestamptz,
+       duration_ms int, status_code int, response_body text, response_body_truncated boolean, error_class text)),
+   moved as (
+     update delivery d
+        set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1, leased_until = null,
+            next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
+            finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
+            status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,
+            response_body_truncated = g.response_body_truncated, error_class = g.error_class
+       from given g
+      where d.organization_id = $1 and d.environment = $2 and d.id = g.id
+        and (d.status in ('pending', 'retrying')
+             or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
+     returning d.id, d.status, d.attempts),
+   logged as (
+     insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms, status_code,
+                                   response_body, response_body_truncated, error_class)
+     select m.id, m.attempts, $1::uuid, $2::text, g.started_at, g.duration_ms, g.status_code, g.response_body,
+            g.response_body_truncated, g.error_class
+       from moved m join given g on g.id = m.id),
+   recovered as (
+     update webhook_subscription
+        set consecutive_failures = 0, next_probe_at = null, failing_since = null, last_failed_at = null
+      where organization_id = $1 and environment = $2 and id = any($4::uuid[])
+        and (consecutive_failures > 0 or failing_since is not null))
+   select id as "deliveryId", status from moved`,
+);
+
+// A failure needs a workflow of its own, which is owed until it is there.
+const oweWorkflows = statement(
+  'delivery.owe_workflows',
+  `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+   select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, $4::text, 0, clock_timestamp(),
+          clock_timestamp() + make_interval(secs => $5::float8 / 1000)
+     from unnest($3::uuid[]) as id
+   on conflict (kind, subject_id) do nothing`,
+);
+
+interface StateRow {
+  consecutiveFailures: number;
+  nextProbeAt: Date | null;
+  failingSince: Date | null;
+  lastFailedAt: Date | null;
+}
+
+const lockState = statement<StateRow>(
+  'subscription.lock_state',
+  `select consecutive_failures as "consecutiveFailures", next_probe_at as "nextProbeAt", failing_since as "failingSince",
+          last_failed_at as "lastFailedAt"
+     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for update`,
+);
+
+const saveState = statement(
+  'subscription.save_state',
+  `update webhook_subscription
+      set consecutive_failures = $4, next_probe_at = $5, failing_since = $6, last_failed_at = $7
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+interface Judged {
+  outcome: AttemptOutcome;
+  verdict: Verdict;
+}
+
+function rowOf({ outcome, verdict }: Judged) {
+  const { work, result, startedAt, durationMs, responseBody, responseBodyTruncated } = outcome;
+  return {
+    id: work.deliveryId,
+    status: verdict.status,
+    delay_ms: verdict.status === 'retrying' ? verdict.delayMs : null,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    status_code: result.errorClass === undefined ? result.status : null,
+    response_body: responseBody,
+    response_body_truncated: responseBodyTruncated,
+    error_class: result.errorClass ?? null,
+  };
+}
+
+const ms = (time: Date | null): number | null => time?.getTime() ?? null;
+const time = (of: number | null): Date | null => (of === null ? null : new Date(of));
+
+/** What a subscription's attempts, in the order in which they ended, say of it. */
+async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged[], policy: DeliveryPolicy) {
+  const now = Date.now();
+  let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
+  let failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
+  for (const { verdict } of judged) {
+    const delivered = verdict.status === 'delivered';
+    breaker = delivered ? closedBreaker : afterAttempt(breaker, false, now, policy.breaker);
+    failing = delivered ? { since: null, lastAt: null } : afterFailure(failing, now, policy.failingLimitMs);
+  }
+  const state = [breaker.failuresInARow, time(breaker.nextProbeAt), time(failing.since), time(failing.lastAt)];
+  await tx.rows(saveState, id, ...state);
+  const isGone = judged.some(({ verdict }) => verdict.status === 'dead_lettered' && verdict.disable);
+  const isExhausted = judged.some(({ verdict }) => verdict.status === 'dead_lettered');
+  if (isGone) await turnOff(tx, id, 'gone');
+  else if (isExhausted && hasFailedTooLong(failing, now, policy.failingLimitMs)) await turnOff(tx, id, 'failing');
+}
+
+/**
+ * Records attempts of one tenant, and what follows from them: states, retries, breakers, workflows that are owed, and
+ * subscriptions that are turned off. One statement where all arrived, one transaction where not.
+ * @returns what became of each delivery; without those that were over before
+ */
+export async function recordAttempts(
+  scope: Scope,
+  outcomes: AttemptOutcome[],
+  policy: DeliveryPolicy,
+): Promise<Recorded[]> {
+  const judged = outcomes.map((outcome): Judged => {
+    const { work, result } = outcome;
+    const attempt = work.scheduleAttempts + 1;
+    const facts = { attempt, maxAttempts: work.maxAttempts, chance: Math.random(), policy: policy.retry };
+    return { outcome, verdict: judge(result, facts) };
+  });
+  const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
+  const failing = [...bySubscription].filter(([, of]) => of.some(({ verdict }) => verdict.status !== 'delivered'));
+  const arrived = [...bySubscription.keys()].filter((id) => !failing.some(([other]) => other === id));
+  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)), arrived);
+  const verdicts = new Map(judged.map(({ outcome, verdict }) => [outcome.work.deliveryId, verdict]));
+  const told = (rows: { deliveryId: string; status: DeliveryStatus }[]): Recorded[] =>
+    rows.map((row) => {
+      const verdict = verdicts.get(row.deliveryId)!;
+      return { ...row, delayMs: verdict.status === 'retrying' ? verdict.delayMs : 0 };
+    });
+  if (failing.length === 0) return told(await record(scope));
+  return scope.transaction(async (tx) => {
+    // Subscriptions before their deliveries, and in one order, so that nobody waits for somebody who waits for him.
+    const states: [StateRow | undefined, string, Judged[]][] = [];
+    for (const [id, of] of failing.sort(([a], [b]) => (a < b ? -1 : 1))) {
+      states.push([await tx.one(lockState, id), id, of]);
+    }
+    const rows = await record(tx);
+    const followed = rows.filter(({ status }) => status === 'retrying' || status === 'dead_lettered');
+    const ids = followed.map(({ deliveryId }) => deliveryId);
+    if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId, writerGraceMs);
+    for (const [state, id, of] of states) if (state) await saveFailures(tx, id, state, of, policy);
+    return told(rows);
+  });
+}

@@ -1,0 +1,146 @@
+import { AppError } from '../platform/errors.ts';
+import { failPoint } from '../platform/fail-points.ts';
+import { newId } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import { writerGraceMs } from '../platform/outbox.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './announce.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
+import { type FollowServices, followDelivery } from './follow.ts';
+
+export interface ReplayServices extends FollowServices {
+  log: Log;
+  deliveries: { wake(): void };
+}
+
+export interface ReplayedDelivery {
+  deliveryId: string;
+  status: DeliveryStatus;
+}
+
+// A new schedule. Its workflow is owed; one whose first attempt was never made needs none and is taken up as a first.
+const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
+        leased_until = null`;
+
+const oweFollowing = (from: string, correlation: string, graceMs: string) => `
+     insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+     select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, ${correlation}, 0, clock_timestamp(),
+            clock_timestamp() + make_interval(secs => ${graceMs}::float8 / 1000)
+       from ${from} where attempts > 0
+     on conflict (kind, subject_id) do nothing`;
+
+const replayStatement = statement<{ id: string; attempts: number }>(
+  'delivery.replay',
+  `with renewed as (
+     update delivery d set ${renewed}
+      where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
+        and exists (select from webhook_subscription s where s.id = d.subscription_id and s.is_active and s.deleted_at is null)
+     returning d.id, d.attempts),
+   owed as (${oweFollowing('renewed', '$4::text', '$5')})
+   select id, attempts, pg_notify('${deliveriesChannel}', '') from renewed`,
+);
+
+const findDelivery = statement<{ id: string; status: DeliveryStatus; isActive: boolean }>(
+  'delivery.replayable',
+  `select d.id, d.status, s.is_active as "isActive"
+     from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
+);
+
+/**
+ * Gives a dead letter a whole new schedule, in the database alone: whoever calls tells its workflow.
+ * @returns undefined when it is no dead letter, or its subscription is turned off
+ */
+export const renewDeadLetter = (scope: Scope, deliveryId: string) =>
+  scope.one(replayStatement, deliveryId, scope.correlationId, writerGraceMs);
+
+/**
+ * Replays a dead letter. Ids are uuids.
+ * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
+ */
+export async function replayDelivery(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  deliveryId: string,
+): Promise<ReplayedDelivery> {
+  const found = await scope.one(findOf, deliveryId, subscriptionId);
+  if (!found) throw new AppError('not_found', 'No delivery has this id.', { deliveryId });
+  const replayed = await renewDeadLetter(scope, deliveryId);
+  if (!replayed) {
+    const { status, isActive } = (await scope.one(findDelivery, deliveryId)) ?? found;
+    if (!isActive) throw turnedOff();
+    throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status });
+  }
+  failPoint('delivery.replayed');
+  services.deliveries.wake();
+  if (replayed.attempts > 0) {
+    await followDelivery(services, scope, deliveryId).catch((error) => {
+      services.log.warn({ err: error, deliveryId }, 'a replay will begin later');
+    });
+  }
+  return { deliveryId, status: 'pending' };
+}
+
+export const turnedOff = () => new AppError('conflict', 'The webhook is turned off.');
+
+const findOf = statement<{ status: DeliveryStatus; isActive: boolean }>(
+  'delivery.of_subscription',
+  `select d.status, s.is_active as "isActive"
+     from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
+);
+
+// Dead letters since then begin anew, and what happened while the subscription was off gets a delivery.
+const recoverStatement = statement<{ queued: number }>(
+  'delivery.recover',
+  `with renewed as (
+     update delivery d set ${renewed}
+      where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.status = 'dead_lettered'
+        and d.created_at >= $4
+     returning d.id, d.attempts),
+   owed as (${oweFollowing('renewed', '$5::text', '0')}),
+   missed as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's')} from webhook_subscription s
+       join event e on e.organization_id = $1 and e.environment = $2 and e.created_at >= greatest($4, s.created_at)
+        and ${listens('s', 'e')} and e.type <> 'test.webhook'
+      where s.organization_id = $1 and s.environment = $2 and s.id = $3
+     on conflict (subscription_id, event_id) do nothing
+     returning id)
+   select ((select count(*) from renewed) + (select count(*) from missed))::int as queued,
+          pg_notify('${deliveriesChannel}', '')`,
+);
+
+const findSubscription = statement<{ isActive: boolean }>(
+  'subscription.is_active',
+  `select is_active as "isActive" from webhook_subscription
+    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null for share`,
+);
+
+/** @throws AppError not_found, conflict when it is turned off */
+export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
+  const found = await scope.one(findSubscription, subscriptionId);
+  if (!found) throw new AppError('not_found', 'No webhook has this id.', { webhookId: subscriptionId });
+  if (!found.isActive) throw turnedOff();
+}
+
+/**
+ * Delivers again whatever did not arrive since then: dead letters, and events that a subscription missed while it was
+ * off. Events from before the subscription are not among them.
+ * @throws AppError not_found, conflict when it is turned off
+ */
+export async function recoverDeliveries(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  since: Date,
+): Promise<{ recoveryId: string; queued: number }> {
+  const row = await scope.transaction(async (tx) => {
+    await requireActive(tx, subscriptionId);
+    return tx.one(recoverStatement, subscriptionId, since, scope.correlationId);
+  });
+  services.deliveries.wake();
+  return { recoveryId: newId(), queued: row!.queued };
+}
