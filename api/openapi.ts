@@ -23,6 +23,7 @@ const description = [
 const tags = [
   { name: 'Workflows', description: 'What is to be done: steps, in order, with their inputs.' },
   { name: 'Runs', description: 'Doing it, and what came of it.' },
+  { name: 'Webhooks', description: 'Being told of what happens: who hears of what, and whether it got there.' },
   { name: 'Account', description: 'Whose a key is, and what its organization has left and has used.' },
   { name: 'Operations', description: 'For load balancers, browsers and the operator of the installation.' },
 ];

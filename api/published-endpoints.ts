@@ -11,7 +11,8 @@ export const publishedEndpoints = [
   'POST /api/v1/workflows/{id}/execute',
   'GET /api/v1/workflows/{id}/runs',
   'GET /api/v1/runs/{id}',
-  'POST /api/v1/webhooks/{workflowId}',
+  // {workflowId} where it is published: two names for one place in a path are not valid OpenAPI.
+  'POST /api/v1/webhooks/{id}',
   'GET /api/v1/health',
   'POST /api/studio/generate',
   'POST /api/studio/enhance-prompt',
@@ -70,14 +71,11 @@ export const publishedEndpoints = [
 ] as const;
 
 const builtPrefixes = [
-  ...['/api/v1/workflows', '/api/v1/runs/', '/api/v1/health'],
+  ...['/api/v1/workflows', '/api/v1/runs/', '/api/v1/webhooks', '/api/v1/health'],
   ...['/api/version', '/api/health', '/api/ready', '/api/performance/', '/api/cron/'],
 ];
 
-/** Shares its prefix with the management of subscriptions. */
-const trigger = 'POST /api/v1/webhooks/{workflowId}';
-
 /** Published and not yet built. This set only shrinks: a test refuses an entry that a route exists for. */
 export const notYetBuilt: readonly string[] = publishedEndpoints.filter(
-  (endpoint) => endpoint !== trigger && !builtPrefixes.some((prefix) => endpoint.split(' ')[1]!.startsWith(prefix)),
+  (endpoint) => !builtPrefixes.some((prefix) => endpoint.split(' ')[1]!.startsWith(prefix)),
 );

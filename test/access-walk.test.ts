@@ -6,6 +6,7 @@ import { type Answer, type ApiClient, apiClient } from './api-client.ts';
 import { openProduct, type Product, type Tenant } from './product.ts';
 import { until } from './until.ts';
 import { documentedOperations, type Operation, pathOf, type Things } from './walk/routes.ts';
+import { addDelivery } from './webhook-rows.ts';
 
 // Every route, with every kind of key: far more than it takes alone, as others may use the machine too.
 jest.setTimeout(240_000);
@@ -33,11 +34,16 @@ async function createThings(client: ApiClient): Promise<Things> {
   const run = (await client.post(`/api/v1/workflows/${workflow}/execute`, { input: 'x' })).body.data.runId;
   const yearly = { cron: '@yearly', timezone: 'UTC', paused: true };
   await client.request('PUT', `/api/v1/workflows/${workflow}/schedule`, yearly);
+  const receiver = { name: 'Mine', url: 'https://hooks.example.com', events: ['*'] };
+  const webhook = (await client.post('/api/v1/webhooks', receiver)).body.data.id;
+  const deliveryId = await addDelivery(product.database, webhook, { status: 'failed' });
   return [
     { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
     { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
     { prefix: /\/v1\/runs\//, parameter: 'stepId', id: 'say' },
-    { prefix: /\/v1\/webhooks\//, parameter: 'workflowId', id: workflow },
+    { prefix: /^POST \S*\/v1\/webhooks\/\{id\}$/, parameter: 'id', id: workflow },
+    { prefix: /\/v1\/webhooks\//, parameter: 'id', id: webhook },
+    { prefix: /\/v1\/webhooks\//, parameter: 'deliveryId', id: deliveryId },
   ];
 }
 

@@ -25,7 +25,7 @@ function dialectOf(c: ApiContext, id: string) {
 export const requireTrigger = (access: Access) => {
   const withKey = requireKey(access, 'runs:execute');
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const id = c.req.param('workflowId') ?? '';
+    const id = c.req.param('id') ?? '';
     const secret = c.req.header('x-webhook-secret');
     const refuse = async (error: unknown): Promise<never> => {
       if (error instanceof AppError && error.code === 'unauthorized') {

@@ -21,5 +21,10 @@ const idText = (name: string, examples: IdExamples) =>
 /** The `{id}` of a path, in either form. The example of each dialect shows its own. */
 export const idInPath = (examples: IdExamples) => z.object({ id: idText('id', examples) });
 
-/** The same where it is called `{workflowId}`. */
-export const workflowIdInPath = (examples: IdExamples) => z.object({ workflowId: idText('workflowId', examples) });
+/** An id that both dialects write alike, by this name in a path. */
+export const prefixedIdInPath = <Name extends string>(name: Name, example: string) =>
+  z.object({
+    [name]: z
+      .string()
+      .openapi({ param: { name, in: 'path', example }, description: 'As it is shown; its uuid is read too.' }),
+  } as Record<Name, z.ZodString>);

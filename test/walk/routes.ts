@@ -37,13 +37,16 @@ export async function documentedOperations(api: string): Promise<Operation[]> {
   );
 }
 
-/** Ids of a tenant's things, for the parameters of paths. A path whose thing is missing here fails the walk. */
+/**
+ * Ids of a tenant's things, for the parameters of paths; the first whose prefix fits `METHOD path` is taken. A path whose
+ * thing is missing here fails the walk.
+ */
 export type Things = { prefix: RegExp; parameter: string; id: string }[];
 
 /** The operation's path with a tenant's own ids in it. */
-export function pathOf({ template }: Operation, things: Things): string {
+export function pathOf({ method, template }: Operation, things: Things): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
-    const thing = things.find((one) => one.prefix.test(template) && one.parameter === parameter);
+    const thing = things.find((one) => one.prefix.test(`${method} ${template}`) && one.parameter === parameter);
     if (!thing) throw new Error(`The walk has no thing for {${parameter}} of ${template}: add one to the things.`);
     return thing.id;
   });

@@ -9,7 +9,7 @@ import { jsonBody } from '../../middleware/json-body.ts';
 import { requireTrigger } from '../../middleware/trigger.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../schemas/answers.ts';
 import { freeForm } from '../../schemas/free-form.ts';
-import { idInPath, workflowIdInPath } from '../../schemas/ids.ts';
+import { idInPath } from '../../schemas/ids.ts';
 import { acceptedSchema } from '../../schemas/run.ts';
 import { acceptedExamples } from '../../schemas/run-examples.ts';
 import { runLinks } from '../../schemas/run-links.ts';
@@ -48,15 +48,17 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   const trigger = createRoute({
     method: 'post',
-    path: '/webhooks/{workflowId}',
+    // Shares its path, and so the name of the parameter, with the subscriptions: see webhooks.ts.
+    path: '/webhooks/{id}',
     tags: ['Runs'],
     security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
     operationId: 'triggerWorkflow',
-    description: 'With a key, or with the secret of the workflow. The form of the id says which dialect answers.',
+    description:
+      "With a key, or with the secret of the workflow. The id is the workflow's; its form says which dialect answers.",
     summary: 'Start a run from elsewhere: the body is its inputs',
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
-      params: workflowIdInPath(workflowIds),
+      params: idInPath(workflowIds),
       headers: idempotencyHeader.extend(secretHeader.shape),
       body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },
@@ -80,10 +82,10 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success({ secret }), 200);
   });
   routes.openapi(trigger, async (c) => {
-    const { workflowId } = c.req.valid('param');
+    const { id } = c.req.valid('param');
     const variables = c.req.valid('json') ?? {};
     const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
-    const run = await startRun(services, c.get('scope'), workflowId, request);
+    const run = await startRun(services, c.get('scope'), id, request);
     services.background.run('start of a run', run.launch());
     if (run.replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(c.get('dialect').accepted(run)), 200);

@@ -55,7 +55,7 @@ const links = {
   ReadSchedule: { operationId: 'getSchedule', parameters: withThisId },
   Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
   Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
-  Trigger: { operationId: 'triggerWorkflow', parameters: { workflowId: withThisId.id } },
+  Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
   Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
 };
 

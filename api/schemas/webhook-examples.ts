@@ -1,0 +1,32 @@
+import { type NewWebhookExample, type WebhookChangeExample, webhookId } from './webhook.ts';
+
+/** Webhooks name no ids and no statuses that the dialects write in two ways: both show them alike. */
+const alike = <Value>(value: Value) => ({ A: value, B: value });
+
+const events: NewWebhookExample['events'] = ['workflow.run.completed', 'workflow.run.failed'];
+const given = { name: 'Order system', url: 'https://hooks.example.com/runs', events };
+const headers = { 'X-Team': 'orders' };
+
+export const newWebhookExamples = { A: given, B: { ...given, headers, maxAttempts: 10, rateLimit: 600 } };
+export const webhookChangeExamples = {
+  A: { events: ['*'] },
+  B: { name: 'Order system, new', isActive: true },
+} satisfies Record<string, WebhookChangeExample>;
+
+const createdAt = '2026-11-21T09:30:00.000Z';
+const shown = {
+  ...{ id: webhookId, ...given, isActive: true, maxAttempts: 19, headers, rateLimit: null, concurrency: 8 },
+  ...{ disabledReason: null, createdAt, updatedAt: createdAt },
+};
+const secret = `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=`;
+
+export const webhookExamples = alike(shown);
+export const createdWebhookExamples = alike({ ...shown, secret });
+export const webhookListExamples = alike({
+  webhooks: [shown],
+  pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
+});
+export const rotatedSecretExamples = alike({
+  ...{ id: webhookId, secret },
+  previousSecretExpiresAt: '2026-11-22T09:30:00.000Z',
+});
