@@ -1,5 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
+import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { writerGraceMs } from '../platform/outbox.ts';
@@ -41,11 +42,11 @@ const replayStatement = statement<{ id: string; attempts: number }>(
    select id, attempts, pg_notify('${deliveriesChannel}', '') from renewed`,
 );
 
-const findDelivery = statement<{ id: string; status: DeliveryStatus; isActive: boolean }>(
+const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
   'delivery.replayable',
-  `select d.id, d.status, s.is_active as "isActive"
+  `select d.status, s.is_active as "isActive"
      from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
 );
 
 /**
@@ -64,33 +65,32 @@ export async function replayDelivery(
   scope: Scope,
   subscriptionId: string,
   deliveryId: string,
-): Promise<ReplayedDelivery> {
-  const found = await scope.one(findOf, deliveryId, subscriptionId);
-  if (!found) throw new AppError('not_found', 'No delivery has this id.', { deliveryId });
-  const replayed = await renewDeadLetter(scope, deliveryId);
-  if (!replayed) {
-    const { status, isActive } = (await scope.one(findDelivery, deliveryId)) ?? found;
-    if (!isActive) throw turnedOff();
-    throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status });
-  }
+  claim?: IdempotencyClaim,
+): Promise<Once<ReplayedDelivery>> {
+  let attempts = 0;
+  const once = await onceInScope(scope, claim, deliveryId, async (tx): Promise<ReplayedDelivery> => {
+    const found = await tx.one(findDelivery, deliveryId, subscriptionId);
+    if (!found) throw new AppError('not_found', 'No delivery has this id.', { deliveryId });
+    if (!found.isActive) throw turnedOff();
+    const renewed = await renewDeadLetter(tx, deliveryId);
+    if (!renewed) {
+      throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status: found.status });
+    }
+    ({ attempts } = renewed);
+    return { deliveryId, status: 'pending' };
+  });
+  if (once.replayed) return once;
   failPoint('delivery.replayed');
   services.deliveries.wake();
-  if (replayed.attempts > 0) {
+  if (attempts > 0) {
     await followDelivery(services, scope, deliveryId).catch((error) => {
       services.log.warn({ err: error, deliveryId }, 'a replay will begin later');
     });
   }
-  return { deliveryId, status: 'pending' };
+  return once;
 }
 
 export const turnedOff = () => new AppError('conflict', 'The webhook is turned off.');
-
-const findOf = statement<{ status: DeliveryStatus; isActive: boolean }>(
-  'delivery.of_subscription',
-  `select d.status, s.is_active as "isActive"
-     from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
-);
 
 // Dead letters since then begin anew, and what happened while the subscription was off gets a delivery.
 const recoverStatement = statement<{ queued: number }>(
@@ -119,6 +119,12 @@ const findSubscription = statement<{ isActive: boolean }>(
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null for share`,
 );
 
+export interface Recovery {
+  recoveryId: string;
+  /** Deliveries that are on their way now. */
+  queued: number;
+}
+
 /** @throws AppError not_found, conflict when it is turned off */
 export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
   const found = await scope.one(findSubscription, subscriptionId);
@@ -136,11 +142,13 @@ export async function recoverDeliveries(
   scope: Scope,
   subscriptionId: string,
   since: Date,
-): Promise<{ recoveryId: string; queued: number }> {
-  const row = await scope.transaction(async (tx) => {
+  claim?: IdempotencyClaim,
+): Promise<Once<Recovery>> {
+  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<Recovery> => {
     await requireActive(tx, subscriptionId);
-    return tx.one(recoverStatement, subscriptionId, since, scope.correlationId);
+    const { queued } = (await tx.one(recoverStatement, subscriptionId, since, scope.correlationId))!;
+    return { recoveryId: newId(), queued };
   });
-  services.deliveries.wake();
-  return { recoveryId: newId(), queued: row!.queued };
+  if (!once.replayed) services.deliveries.wake();
+  return once;
 }

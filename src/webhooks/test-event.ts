@@ -1,3 +1,4 @@
+import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { announceTo } from './announce.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
@@ -10,11 +11,13 @@ export async function sendTestEvent(
   services: Pick<ReplayServices, 'deliveries'>,
   scope: Scope,
   subscriptionId: string,
-): Promise<ReplayedDelivery> {
-  const deliveryId = await scope.transaction(async (tx) => {
+  claim?: IdempotencyClaim,
+): Promise<Once<ReplayedDelivery>> {
+  const facts = { webhookId: subscriptionId, message: 'This is a test.' };
+  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
-    return announceTo(tx, subscriptionId, 'test.webhook', { webhookId: subscriptionId, message: 'This is a test.' });
+    return { deliveryId: await announceTo(tx, subscriptionId, 'test.webhook', facts), status: 'pending' };
   });
-  services.deliveries.wake();
-  return { deliveryId, status: 'pending' };
+  if (!once.replayed) services.deliveries.wake();
+  return once;
 }
