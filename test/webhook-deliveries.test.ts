@@ -206,6 +206,51 @@ test('a webhook that is deleted fails for ever what has not reached it', async (
   expect(await api.post(`${pathOf(id)}/test`)).toMatchObject({ status: 404 });
 });
 
+describe('an Idempotency-Key', () => {
+  const keyed = (key: string) => ({ 'idempotency-key': key });
+  const isReplayed = (answer: { headers: Headers }) => answer.headers.get('idempotent-replayed') === 'true';
+
+  test('makes one test event of many requests', async () => {
+    const id = await make();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => api.post(`${pathOf(id)}/test`, undefined, keyed('test'))),
+    );
+    expect(answers[0]!.body.data).toEqual({ deliveryId: expect.stringMatching(/^dlv_/), status: 'pending' });
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: answers[0]!.body });
+    expect(answers.filter(isReplayed)).toHaveLength(5);
+    const { deliveries } = await list(id);
+    expect(deliveries).toMatchObject([{ id: answers[0]!.body.data.deliveryId, eventType: 'test.webhook' }]);
+  });
+
+  test('replays once, and is not used up by a refusal', async () => {
+    const id = await make();
+    const delivery = await addDelivery(product.database, id, { status: 'delivered' });
+    const replay = () => api.post(`${pathOf(id)}/deliveries/${delivery}/replay`, undefined, keyed('replay'));
+    expect(await replay()).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    await product.database.pool.query(`update delivery set status = 'dead_lettered' where id = $1`, [
+      parseId('delivery', delivery),
+    ]);
+    const answers = [await replay(), await replay(), await api.post(`${pathOf(id)}/deliveries/${delivery}/replay`)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 409]);
+    expect(answers[0]!.body.data).toEqual({ deliveryId: delivery, status: 'pending' });
+    expect(answers.map(isReplayed)).toEqual([false, true, false]);
+  });
+
+  test('recovers once', async () => {
+    const id = await make();
+    for (let n = 0; n < 3; n++) await addDelivery(product.database, id, { status: 'dead_lettered' });
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const recover = (key: string, from = since) => api.post(`${pathOf(id)}/recover`, { since: from }, keyed(key));
+    const first = await recover('recovery');
+    expect(first).toMatchObject({ status: 200, body: { data: { recoveryId: expect.any(String), queued: 3 } } });
+    const again = await recover('recovery');
+    expect(again.body).toEqual(first.body);
+    expect(isReplayed(again)).toBe(true);
+    expect((await recover('another')).body.data.queued).toBe(0);
+    expect((await recover('recovery', new Date().toISOString())).status).toBe(422);
+  });
+});
+
 test('a time to recover from is one of the last thirty days, with its offset', async () => {
   const id = await make();
   const ago = (ms: number) => new Date(Date.now() - ms).toISOString();

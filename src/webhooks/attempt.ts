@@ -10,6 +10,7 @@ import { type AttemptResult, readRetryAfter } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { payloadOf } from './payload.ts';
 import { sign } from './sign.ts';
+import { openHeaders, type SealedColumn, sealedColumn } from './subscription-secrets.ts';
 
 export interface AttemptServices {
   egress: Egress;
@@ -62,22 +63,15 @@ export interface AttemptOutcome {
   responseBodyTruncated: boolean;
 }
 
-/** Where the columns of a subscription are sealed to. */
-export const sealedColumn = (column: string, subscriptionId: string, tenant: Tenant) => ({
-  table: 'webhook_subscription',
-  column,
-  rowId: subscriptionId,
-  tenant,
-});
-
 /** Bytes as a text that PostgreSQL keeps: what is not UTF-8, or NUL, is U+FFFD. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\ufffd');
 
 function requestOf({ sealer, webhookBrand }: AttemptServices, tenant: Tenant, work: AttemptWork, sentAt: number) {
   const { subscriptionId, sealedHeaders, sealedSecret, sealedPreviousSecret, eventType } = work;
-  const open = (sealed: string, column: string) => sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
+  const open = (sealed: string, column: SealedColumn) =>
+    sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
   const body = payloadOf({ id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt });
-  const own = sealedHeaders === null ? {} : (JSON.parse(open(sealedHeaders, 'sealed_headers')) as object);
+  const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
   const ids = { eventId: prefixed('event', work.eventId), deliveryId: prefixed('delivery', work.deliveryId) };
   const secrets = {
     brand: webhookBrand,

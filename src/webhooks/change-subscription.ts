@@ -28,7 +28,7 @@ export async function updateSubscription(
   id: string,
   change: SubscriptionChange,
 ): Promise<Subscription> {
-  checkSubscription(services.egress, services.env.WEBHOOK_HEADER_BRAND, change);
+  checkSubscription(services.egress, services.webhookBrand, change);
   const { tenant } = scope;
   return scope.em.transactional(async (em) => {
     const subscription = await lockSubscription(em, id);

@@ -89,6 +89,28 @@ export async function listDeliveries(
 
 const findOne = statement<DeliveryRow>('delivery.by_id', `select ${columns} ${ofSubscription} and d.id = $4`);
 
+const findOwn = statement<{ id: string }>(
+  'delivery.is_of',
+  'select id from delivery where organization_id = $1 and environment = $2 and subscription_id = $3 and id = $4',
+);
+
+/**
+ * Both ids in either form.
+ * @returns canonical uuids
+ * @throws AppError not_found, of the subscription or of the delivery
+ */
+export async function findDeliveryId(
+  scope: Scope,
+  subscription: string,
+  delivery: string,
+): Promise<{ subscriptionId: string; deliveryId: string }> {
+  const subscriptionId = await findSubscriptionId(scope, subscription);
+  const uuid = parseId('delivery', delivery);
+  const found = uuid && (await scope.one(findOwn, subscriptionId, uuid));
+  if (!found) throw deliveryNotFound(delivery);
+  return { subscriptionId, deliveryId: found.id };
+}
+
 const findAttempts = statement<Attempt>(
   'delivery.attempts',
   `select * from (

@@ -2,7 +2,6 @@ import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
-import type { Env } from '../platform/env.ts';
 import { AppError, webhookNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
 import { newId, parseId } from '../platform/ids.ts';
@@ -18,7 +17,8 @@ import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscrip
 export interface SubscriptionServices {
   egress: Pick<Egress, 'checkDestination'>;
   sealer: Sealer;
-  env: Pick<Env, 'WEBHOOK_HEADER_BRAND'>;
+  /** The word in the names of the signature headers of family A. */
+  webhookBrand: string;
 }
 
 export interface NewSubscription {
@@ -108,7 +108,7 @@ export async function createSubscription(
   input: NewSubscription,
   claim?: IdempotencyClaim,
 ): Promise<Once<CreatedSubscription>> {
-  checkSubscription(services.egress, services.env.WEBHOOK_HEADER_BRAND, input);
+  checkSubscription(services.egress, services.webhookBrand, input);
   const { sealer } = services;
   const { tenant } = scope;
   const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {

@@ -1,9 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { deliveryNotFound } from '../../../src/platform/errors.ts';
-import { parseId, prefixed } from '../../../src/platform/ids.ts';
+import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import type { DeliveryStatus } from '../../../src/webhooks/core/delivery-status.ts';
-import { findSubscriptionId } from '../../../src/webhooks/deliveries.ts';
+import { findDeliveryId, findSubscriptionId } from '../../../src/webhooks/deliveries.ts';
 import { recoverDeliveries, replayDelivery } from '../../../src/webhooks/replay.ts';
 import { sendTestEvent } from '../../../src/webhooks/test-event.ts';
 import { success } from '../../envelopes.ts';
@@ -110,11 +109,10 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(replay, async (c) => {
     const scope = c.get('scope');
-    const { id: webhook, deliveryId } = c.req.valid('param');
-    const id = await findSubscriptionId(scope, webhook);
-    const delivery = parseId('delivery', deliveryId);
-    if (!delivery) throw deliveryNotFound(deliveryId);
-    const { outcome, replayed } = await replayDelivery(services, scope, id, delivery, readIdempotency(c));
+    const { id, deliveryId: delivery } = c.req.valid('param');
+    const { subscriptionId, deliveryId } = await findDeliveryId(scope, id, delivery);
+    const claim = readIdempotency(c);
+    const { outcome, replayed } = await replayDelivery(services, scope, subscriptionId, deliveryId, claim);
     if (replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(queued(outcome)), 200);
   });
