@@ -1,4 +1,4 @@
-import { AppError, deliveryNotFound, webhookNotFound } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
@@ -42,11 +42,11 @@ const replayStatement = statement<{ id: string; attempts: number }>(
    select id, attempts, pg_notify('${deliveriesChannel}', '') from renewed`,
 );
 
-const findDelivery = statement<{ id: string; status: DeliveryStatus; isActive: boolean }>(
+const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
   'delivery.replayable',
-  `select d.id, d.status, s.is_active as "isActive"
+  `select d.status, s.is_active as "isActive"
      from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
 );
 
 /**
@@ -57,9 +57,8 @@ export const renewDeadLetter = (scope: Scope, deliveryId: string) =>
   scope.one(replayStatement, deliveryId, scope.correlationId, writerGraceMs);
 
 /**
- * Replays a dead letter, once per Idempotency-Key. Ids are uuids.
- * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on;
- *   idempotency_key_reused
+ * Replays a dead letter. Ids are uuids.
+ * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
  */
 export async function replayDelivery(
   services: ReplayServices,
@@ -68,17 +67,19 @@ export async function replayDelivery(
   deliveryId: string,
   claim?: IdempotencyClaim,
 ): Promise<Once<ReplayedDelivery>> {
-  const { outcome, replayed } = await onceInScope(scope, claim, deliveryId, async (tx) => {
-    const found = await tx.one(findOf, deliveryId, subscriptionId);
-    if (!found) throw deliveryNotFound(deliveryId);
+  let attempts = 0;
+  const once = await onceInScope(scope, claim, deliveryId, async (tx): Promise<ReplayedDelivery> => {
+    const found = await tx.one(findDelivery, deliveryId, subscriptionId);
+    if (!found) throw new AppError('not_found', 'No delivery has this id.', { deliveryId });
+    if (!found.isActive) throw turnedOff();
     const renewed = await renewDeadLetter(tx, deliveryId);
-    if (renewed) return { deliveryId, status: 'pending' as const, attempts: renewed.attempts };
-    const { status, isActive } = (await tx.one(findDelivery, deliveryId)) ?? found;
-    if (!isActive) throw turnedOff();
-    throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status });
+    if (!renewed) {
+      throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status: found.status });
+    }
+    ({ attempts } = renewed);
+    return { deliveryId, status: 'pending' };
   });
-  const { attempts, ...delivery } = outcome;
-  if (replayed) return { outcome: delivery, replayed };
+  if (once.replayed) return once;
   failPoint('delivery.replayed');
   services.deliveries.wake();
   if (attempts > 0) {
@@ -86,17 +87,10 @@ export async function replayDelivery(
       services.log.warn({ err: error, deliveryId }, 'a replay will begin later');
     });
   }
-  return { outcome: delivery, replayed };
+  return once;
 }
 
 export const turnedOff = () => new AppError('conflict', 'The webhook is turned off.');
-
-const findOf = statement<{ status: DeliveryStatus; isActive: boolean }>(
-  'delivery.of_subscription',
-  `select d.status, s.is_active as "isActive"
-     from delivery d join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.subscription_id = $4`,
-);
 
 // Dead letters since then begin anew, and what happened while the subscription was off gets a delivery.
 const recoverStatement = statement<{ queued: number }>(
@@ -125,17 +119,23 @@ const findSubscription = statement<{ isActive: boolean }>(
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null for share`,
 );
 
+export interface Recovery {
+  recoveryId: string;
+  /** Deliveries that are on their way now. */
+  queued: number;
+}
+
 /** @throws AppError not_found, conflict when it is turned off */
 export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
   const found = await scope.one(findSubscription, subscriptionId);
-  if (!found) throw webhookNotFound(subscriptionId);
+  if (!found) throw new AppError('not_found', 'No webhook has this id.', { webhookId: subscriptionId });
   if (!found.isActive) throw turnedOff();
 }
 
 /**
  * Delivers again whatever did not arrive since then: dead letters, and events that a subscription missed while it was
- * off. Events from before the subscription are not among them. Once per Idempotency-Key.
- * @throws AppError not_found, conflict when it is turned off, idempotency_key_reused
+ * off. Events from before the subscription are not among them.
+ * @throws AppError not_found, conflict when it is turned off
  */
 export async function recoverDeliveries(
   services: ReplayServices,
@@ -143,12 +143,12 @@ export async function recoverDeliveries(
   subscriptionId: string,
   since: Date,
   claim?: IdempotencyClaim,
-): Promise<Once<{ recoveryId: string; queued: number }>> {
-  const recovered = await onceInScope(scope, claim, subscriptionId, async (tx) => {
+): Promise<Once<Recovery>> {
+  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<Recovery> => {
     await requireActive(tx, subscriptionId);
-    const row = await tx.one(recoverStatement, subscriptionId, since, scope.correlationId);
-    return { recoveryId: newId(), queued: row!.queued };
+    const { queued } = (await tx.one(recoverStatement, subscriptionId, since, scope.correlationId))!;
+    return { recoveryId: newId(), queued };
   });
-  if (!recovered.replayed) services.deliveries.wake();
-  return recovered;
+  if (!once.replayed) services.deliveries.wake();
+  return once;
 }

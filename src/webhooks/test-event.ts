@@ -4,8 +4,8 @@ import { announceTo } from './announce.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
 
 /**
- * Sends an event that says nothing, to see whether it arrives; once per Idempotency-Key.
- * @throws AppError not_found, conflict when it is turned off, idempotency_key_reused
+ * Sends an event that says nothing, to see whether it arrives.
+ * @throws AppError not_found, conflict when it is turned off
  */
 export async function sendTestEvent(
   services: Pick<ReplayServices, 'deliveries'>,
@@ -14,10 +14,10 @@ export async function sendTestEvent(
   claim?: IdempotencyClaim,
 ): Promise<Once<ReplayedDelivery>> {
   const facts = { webhookId: subscriptionId, message: 'This is a test.' };
-  const sent = await onceInScope<ReplayedDelivery>(scope, claim, subscriptionId, async (tx) => {
+  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
     return { deliveryId: await announceTo(tx, subscriptionId, 'test.webhook', facts), status: 'pending' };
   });
-  if (!sent.replayed) services.deliveries.wake();
-  return sent;
+  if (!once.replayed) services.deliveries.wake();
+  return once;
 }
