@@ -44,12 +44,16 @@ const READY_MS = 30_000;
 /** WAL with FULL keeps every acknowledged change through a power cut, at a fraction of the rollback journal's cost. */
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=FULL'];
 
-/** By default a shard takes 20 tasks of each kind a second, and the one shard here would make every task wait 50 ms. */
+/**
+ * By default a shard takes 20 tasks of each kind a second, and the one shard here would make every task wait 50 ms. Its
+ * timers may be a second late, as much as a first retry waits.
+ */
 const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=5000',
   'history.timerProcessorMaxPollRPS=5000',
   'history.visibilityProcessorMaxPollRPS=5000',
   'history.outboundProcessorMaxPollRPS=5000',
+  'history.timerProcessorMaxTimeShift="10ms"',
   'system.enableActivityEagerExecution=true',
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',

@@ -51,6 +51,7 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
     leaseMs: times(policy.leaseMs),
     parkedMs: times(policy.parkedMs),
     failingLimitMs: times(policy.failingLimitMs),
-    forgottenMs: times(policy.forgottenMs),
+    // It is compared with how late Temporal's timers may be, which no scale changes.
+    forgottenMs: Math.max(times(policy.forgottenMs), 5_000),
   };
 }

@@ -27,6 +27,7 @@ interface FollowRow extends DeliveryState {
   eventType: string;
   correlationId: string;
   plan: PlanName;
+  readAt: string;
 }
 
 const findFollowed = statement<FollowRow>(
@@ -34,7 +35,7 @@ const findFollowed = statement<FollowRow>(
   `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
           greatest(0, round(extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
           d.subscription_id as "subscriptionId", e.type as "eventType",
-          e.correlation_id as "correlationId", o.plan
+          e.correlation_id as "correlationId", o.plan, clock_timestamp()::text as "readAt"
      from delivery d join event e on e.id = d.event_id join organization o on o.id = d.organization_id
     where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
 );
@@ -61,9 +62,16 @@ export async function findProgress(scope: Scope, deliveryId: string): Promise<De
   return row && progressOf(row);
 }
 
+// A debt that was written later than the row was read is for something that was not seen.
+const settle = statement(
+  'delivery.follow_settled',
+  `delete from outbox where organization_id = $1 and environment = $2 and kind = 'delivery.follow' and subject_id = $3
+     and created_at <= $4::timestamptz`,
+);
+
 /**
  * Gives a delivery that failed once, or was replayed, its workflow; one that is there is told to look at its row.
- * Harmless when it is over.
+ * Harmless when it is over. What the outbox owed for it is settled.
  * @param waitMs until its next attempt, in place of what its row says
  */
 export async function followDelivery(
@@ -87,12 +95,13 @@ export async function followDelivery(
   // What has failed for the first time has none yet, and a signal would be one more event in its history.
   const isNew = row.status === 'retrying' && row.attempts === 1;
   await (isNew ? temporal.deliveries.start(args, fairness) : temporal.deliveries.resume(args, fairness));
+  await scope.rows(settle, deliveryId, row.readAt);
 }
 
 // Its workflow moves the time while it is held back, so it is gone by then, or was never started.
 const leaseForgotten = statement<Tenant & { id: string }>(
   'delivery.lease_forgotten',
-  `update delivery set next_attempt_at = clock_timestamp() + interval '30 seconds'
+  `update delivery set next_attempt_at = clock_timestamp() + 2 * make_interval(secs => $1::float8 / 1000)
     where id in (
       select id from delivery
        where status in ('pending', 'retrying') and attempts > 0

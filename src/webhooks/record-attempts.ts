@@ -57,7 +57,7 @@ const oweWorkflows = statement(
    select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, $4::text, 0, clock_timestamp(),
           clock_timestamp() + make_interval(secs => $5::float8 / 1000)
      from unnest($3::uuid[]) as id
-   on conflict (kind, subject_id) do nothing`,
+   on conflict (kind, subject_id) do update set created_at = excluded.created_at`,
 );
 
 interface StateRow {

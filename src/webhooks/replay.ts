@@ -29,7 +29,8 @@ const oweFollowing = (from: string, correlation: string, graceMs: string) => `
      select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, ${correlation}, 0, clock_timestamp(),
             clock_timestamp() + make_interval(secs => ${graceMs}::float8 / 1000)
        from ${from} where attempts > 0
-     on conflict (kind, subject_id) do nothing`;
+     on conflict (kind, subject_id) do update
+        set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
 const replayStatement = statement<{ id: string; attempts: number }>(
   'delivery.replay',
