@@ -14,6 +14,7 @@ let client: ApiClient;
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
 let document: any;
 let workflowId: string;
+let webhookId: string;
 
 beforeAll(async () => {
   product = await startProduct();
@@ -28,6 +29,8 @@ beforeAll(async () => {
   );
   document = (await client.get('/openapi.json')).body;
   workflowId = (await client.post('/api/v1/workflows', { name: 'Target' })).body.data.id;
+  const webhook = { name: 'Target', url: 'https://hooks.example.com', events: ['*'] };
+  webhookId = (await client.post('/api/v1/webhooks', webhook)).body.data.id;
 });
 afterAll(() => product.close());
 
@@ -40,6 +43,10 @@ const resolve = (ref: string) =>
     .split('/')
     .reduce((at, name) => at[name], document);
 
+/** A POST to the id alone starts a workflow. */
+const isOfWebhook = (method: string, template: string) =>
+  template.includes('/webhooks/{id}') && !(method === 'post' && template.endsWith('{id}'));
+
 const operations = () =>
   // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
   Object.entries<any>(document.paths)
@@ -49,7 +56,7 @@ const operations = () =>
         .filter((method) => item[method]?.requestBody?.content['application/json'])
         .map((method) => ({
           method: method.toUpperCase(),
-          path: template.replaceAll(/\{\w+\}/g, () => workflowId),
+          path: template.replaceAll(/\{\w+\}/g, () => (isOfWebhook(method, template) ? webhookId : workflowId)),
           schema: item[method].requestBody.content['application/json'].schema,
         })),
     );
