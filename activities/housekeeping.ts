@@ -1,6 +1,8 @@
-import { noticeExpiringKeys } from '../src/operations/key-expiry.ts';
+import { announceExpiringKeys, noticeExpiringKeys } from '../src/operations/key-expiry.ts';
+import type { NoticeReport } from '../src/operations/notices.ts';
 import type { Operations } from '../src/operations/operations.ts';
 import { forgetOldVitals } from '../src/operations/vitals.ts';
+import { noticeTurnedOffWebhooks } from '../src/operations/webhook-notices.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
 
@@ -10,13 +12,24 @@ export interface HousekeepingServices {
   operations: Pick<Operations, 'mailer'>;
 }
 
+/** Fails when a mail could not be sent, so that it is tried again soon. */
+function report(log: Log, { sent, failed }: NoticeReport, announced: string): void {
+  if (sent > 0) log.info({ sent }, announced);
+  for (const { about, error } of failed) log.warn({ err: error, about }, 'a notice could not be sent');
+  if (failed.length > 0) throw new Error(`${failed.length} notices could not be sent.`);
+}
+
 export const createHousekeepingActivities = ({ database, log, operations }: HousekeepingServices) => ({
-  /** Fails when a mail could not be sent, so that it is tried again soon. */
   async noticeExpiringKeys(): Promise<void> {
-    const { sent, failed } = await noticeExpiringKeys(database, operations.mailer, new Date());
-    if (sent > 0) log.info({ sent }, 'expiring keys were announced');
-    for (const { about, error } of failed) log.warn({ err: error, about }, 'a notice could not be sent');
-    if (failed.length > 0) throw new Error(`${failed.length} notices could not be sent.`);
+    // Webhooks need no mail server.
+    await announceExpiringKeys(database, new Date());
+    const noticed = await noticeExpiringKeys(database, operations.mailer, new Date());
+    report(log, noticed, 'expiring keys were announced');
+  },
+
+  async noticeTurnedOffWebhooks(): Promise<void> {
+    const noticed = await noticeTurnedOffWebhooks(database, operations.mailer, new Date());
+    report(log, noticed, 'webhooks that were turned off were announced');
   },
 
   async forgetOldVitals(): Promise<void> {

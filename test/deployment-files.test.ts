@@ -35,12 +35,13 @@ describe('docker-compose.yml', () => {
       'migrate',
       'api',
       'worker',
+      'webhooks',
     ];
     expect(Object.keys(compose.services)).toEqual(names);
   });
 
   test('starts programs and roles that exist', () => {
-    expect(own).toHaveLength(3);
+    expect(own).toHaveLength(4);
     for (const [, { command }] of own) {
       const [program, script, ...rest] = command!;
       expect(program).toBe('node');

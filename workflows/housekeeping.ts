@@ -1,4 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { patched, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const chores = proxyActivities<Activities>({
@@ -8,6 +8,8 @@ const chores = proxyActivities<Activities>({
 
 /** What has to be done now and then. One chore that fails does not keep the others from being done. */
 export async function housekeeping(): Promise<void> {
-  const done = await Promise.allSettled([chores.noticeExpiringKeys(), chores.forgetOldVitals()]);
+  const begun = [chores.noticeExpiringKeys(), chores.forgetOldVitals()];
+  if (patched('notices-of-webhooks')) begun.push(chores.noticeTurnedOffWebhooks());
+  const done = await Promise.allSettled(begun);
   for (const chore of done) if (chore.status === 'rejected') throw chore.reason;
 }

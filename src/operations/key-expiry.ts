@@ -1,7 +1,10 @@
 import type { Database } from '../platform/database.ts';
 import { prefixed } from '../platform/ids.ts';
 import type { Mailer } from '../platform/mail.ts';
+import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { announce } from '../webhooks/announce.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 const noticeDays = 7;
@@ -59,4 +62,34 @@ export async function noticeExpiringKeys(database: Database, mailer: Mailer, now
     if (keys.length < batch) return report;
     after = keys.at(-1)!.id;
   }
+}
+
+interface UntoldKey extends Tenant {
+  id: string;
+  name: string;
+  lastFour: string;
+  expiresAt: Date;
+}
+
+const findUntold = statement<UntoldKey>(
+  'key_expiry.untold',
+  `select k.id, k.name, k.last_four as "lastFour", k.expires_at as "expiresAt", k.organization_id as "organizationId",
+          k.environment
+     from api_key k
+    where k.revoked_at is null and k.expires_at > $1::timestamptz
+      and k.expires_at <= $1::timestamptz + make_interval(days => $2)
+      and exists (select from webhook_subscription s where s.organization_id = k.organization_id
+                     and s.environment = k.environment and s.deleted_at is null)
+      and not exists (select from event e where e.subject_id = k.id and e.type = 'api_key.expiring')
+    order by k.id limit $3`,
+);
+
+/** Tells webhooks of keys that end within seven days of `now`, once of each. @returns of how many */
+export async function announceExpiringKeys(database: Database, now: Date): Promise<number> {
+  const keys = await sqlOn(database.pool).rows(findUntold, [now, noticeDays, batch]);
+  for (const { id, name, lastFour, expiresAt, ...tenant } of keys) {
+    const facts = { keyId: id, name, lastFour, expiresAt: expiresAt.toISOString() };
+    await announce(new Scope(database, tenant, `key-expiry-${id}`), 'api_key.expiring', id, facts);
+  }
+  return keys.length;
 }

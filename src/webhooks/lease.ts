@@ -27,8 +27,18 @@ const subscriptionsAtOnce = 64;
 /** Of one subscription at a time, so that others have their turn. */
 const mostOfOne = 64;
 
+// What is under way is counted by a statement of its own, once the subscription is locked: it sees what the lock waited for.
+const findLoads = statement<LoadRow & { waiting: number }>(
+  'delivery.loads',
+  `select ${loadColumns},
+          (select count(*)::int from (select from delivery w
+             where w.subscription_id = s.id and w.status = 'pending' and w.attempts = 0
+               and (w.leased_until is null or w.leased_until < clock_timestamp()) limit ${mostOfOne}) waiting) as waiting
+     from webhook_subscription s where s.id = any($1::uuid[])`,
+);
+
 // Jumps from subscription to subscription along the index of first attempts, however many wait for each.
-const lockDue = statement<LoadRow & { waiting: number }>(
+const lockDue = statement<{ id: string }>(
   'delivery.lock_due',
   `with recursive due as (
      (select subscription_id as id from delivery where status = 'pending' and attempts = 0 order by subscription_id limit 1)
@@ -37,11 +47,7 @@ const lockDue = statement<LoadRow & { waiting: number }>(
               where d.status = 'pending' and d.attempts = 0 and d.subscription_id > due.id
               order by d.subscription_id limit 1)
        from due where due.id is not null)
-   select ${loadColumns},
-          (select count(*)::int from (select from delivery w
-             where w.subscription_id = s.id and w.status = 'pending' and w.attempts = 0
-               and (w.leased_until is null or w.leased_until < clock_timestamp()) limit ${mostOfOne}) waiting) as waiting
-     from webhook_subscription s
+   select s.id from webhook_subscription s
     where s.id in (select id from due) and s.is_active and s.deleted_at is null
       and (s.next_probe_at is null or s.next_probe_at <= clock_timestamp())
     order by random() limit $1 for update of s skip locked`,
@@ -87,7 +93,9 @@ const loadOf = ({ consecutiveFailures, nextProbeAt, rateFreeAt, ...row }: LoadRo
 const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
 async function leaseOn(sql: Sql, wanted: number, { breaker, leaseMs }: DeliveryPolicy): Promise<FirstAttempts> {
-  const rows = await sql.rows(lockDue, [subscriptionsAtOnce]);
+  const locked = await sql.rows(lockDue, [subscriptionsAtOnce]);
+  if (locked.length === 0) return { leased: [], waitMs: undefined };
+  const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);
   const changed: { id: string; admitted: Admitted }[] = [];
   const quotas: { id: string; attempts: number }[] = [];
   let left = wanted;
@@ -148,12 +156,18 @@ const giveBack = statement(
 export const returnLeases = (scope: Scope, deliveryIds: string[]): Promise<unknown> =>
   scope.rows(giveBack, deliveryIds);
 
-const lockOne = statement<LoadRow & { status: DeliveryStatus; ageMs: number }>(
+const lockOne = statement(
   'delivery.lock_one',
+  `select s.id from delivery d join webhook_subscription s on s.id = d.subscription_id
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3 for update of s`,
+);
+
+const findLoad = statement<LoadRow & { status: DeliveryStatus; ageMs: number }>(
+  'delivery.load',
   `select ${loadColumns}, d.status,
           (extract(epoch from clock_timestamp() - d.created_at) * 1000)::float8 as "ageMs"
      from delivery d join webhook_subscription s on s.id = d.subscription_id
-    where d.organization_id = $1 and d.environment = $2 and d.id = $3 for update of s`,
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
 );
 
 const admitOne = statement(
@@ -185,7 +199,8 @@ export type Claim = { kind: 'go' } | { kind: 'hold'; waitMs: number } | { kind: 
 /** Claims the next attempt of one delivery. Its own lease does not stand in its way: a cut off attempt is made again. */
 export function claimAttempt(scope: Scope, deliveryId: string, policy: DeliveryPolicy): Promise<Claim | undefined> {
   return scope.transaction(async (tx): Promise<Claim | undefined> => {
-    const row = await tx.one(lockOne, deliveryId);
+    await tx.rows(lockOne, deliveryId);
+    const row = await tx.one(findLoad, deliveryId);
     if (!row) return undefined;
     const { status, now, ageMs } = row;
     if (status !== 'pending' && status !== 'retrying') return { kind: 'over', status };

@@ -1,0 +1,58 @@
+import type { Database } from '../platform/database.ts';
+import { prefixed } from '../platform/ids.ts';
+import type { Mailer } from '../platform/mail.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
+
+/** What was turned off longer ago is no news. */
+const newsDays = 7;
+const batch = 100;
+
+interface TurnedOff {
+  id: string;
+  name: string;
+  url: string;
+  reason: 'gone' | 'failing';
+  disabledAt: Date;
+  organizationId: string;
+  organization: string;
+  email: string;
+}
+
+const findTurnedOff = statement<TurnedOff>(
+  'webhook_notices.find',
+  `select s.id, s.name, s.url, s.disabled_reason as reason, s.disabled_at as "disabledAt", o.id as "organizationId",
+          o.name as organization, o.email
+     from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null
+    where s.disabled_reason is not null and s.deleted_at is null
+      and s.disabled_at > $1::timestamptz - make_interval(days => $2)
+      and not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
+                         and n.about = 'webhook-off ' || s.id || ' ' || extract(epoch from s.disabled_at)::bigint)
+    order by s.disabled_at limit $3`,
+);
+
+const reasons = {
+  gone: 'its receiver answered 410 Gone',
+  failing: 'every delivery to it has failed for five days',
+};
+
+const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organization, email }: TurnedOff): Notice => ({
+  organizationId,
+  about: `webhook-off ${id} ${Math.floor(disabledAt.getTime() / 1000)}`,
+  to: email,
+  subject: `A webhook of ${organization} was turned off`,
+  text: [
+    `The webhook "${name}" (${prefixed('webhook', id)}) of ${organization}, which sends to`,
+    `${new URL(url).origin}, was turned off on ${disabledAt.toISOString()}: ${reasons[reason]}.`,
+    '',
+    'Nothing is lost. Turn it on again when its receiver is well, then recover what it missed:',
+    `PATCH /v1/webhooks/${prefixed('webhook', id)} with {"isActive": true}, and POST .../recover with {"since": ...}.`,
+    '',
+  ].join('\n'),
+});
+
+/** Mails the contact of an organization whose webhook was turned off for it, once each time. */
+export async function noticeTurnedOffWebhooks(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
+  const webhooks = await sqlOn(database.pool).rows(findTurnedOff, [now, newsDays, batch]);
+  return sendNotices(database, mailer, webhooks.map(noticeOf));
+}

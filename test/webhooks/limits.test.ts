@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { noticeTurnedOffWebhooks } from '../../src/operations/webhook-notices.ts';
+import { prefixed } from '../../src/platform/ids.ts';
+import type { Mail } from '../../src/platform/mail.ts';
+import { updateOrganization } from '../../src/tenancy/organizations.ts';
+import { until } from '../until.ts';
+import type { Script } from './receiver.ts';
+import { openWebhookScene, type WebhookScene, webhookEnv } from './scene.ts';
+
+let scene: WebhookScene;
+beforeAll(async () => {
+  scene = await openWebhookScene();
+});
+afterAll(() => scene.close());
+
+const sendTests = (id: string, count: number) =>
+  Promise.all(Array.from({ length: count }, () => scene.api.post(`/v1/webhooks/${id}/test`)));
+const all = (id: string, status: string, count: number) =>
+  until(`${count} are ${status}`, async () => (await scene.deliveries(id, `&status=${status}`)).length === count);
+const failing: Script = () => ({ status: 500 });
+const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1);
+
+describe('a subscription', () => {
+  test('has no more attempts under way than it wishes', async () => {
+    const { id, path } = await scene.subscribe({ concurrency: 2 }, () => ({ status: 200, afterMs: 30 }));
+    await sendTests(id, 20);
+    await all(id, 'delivered', 20);
+    expect(scene.receiver.mostAtOnce(path)).toBeLessThanOrEqual(2);
+    expect(scene.receiver.to(path)).toHaveLength(20);
+  });
+
+  test('has no more attempts in a time than it wishes: ten at once, then one every 100 ms', async () => {
+    const { id, path } = await scene.subscribe({ rateLimit: 600 });
+    await sendTests(id, 15);
+    await all(id, 'delivered', 15);
+    const times = scene.receiver.to(path).map(({ at }) => at);
+    // The last five had to wait for 100 ms each.
+    expect(times[14]! - times[0]!).toBeGreaterThanOrEqual(450);
+  });
+
+  test('that is down is not asked by everyone: after ten failures in a row one probes now and then', async () => {
+    const { id, path } = await scene.subscribe({ concurrency: 1, maxAttempts: 25 }, (nth) => ({
+      status: nth <= 12 ? 500 : 200,
+    }));
+    await sendTests(id, 30);
+    await all(id, 'delivered', 30);
+    const requests = scene.receiver.to(path);
+    // Nobody but the probes failed once it was open, and being held back is no attempt.
+    expect(requests).toHaveLength(42);
+    expect(requests[10]!.at - requests[9]!.at).toBeGreaterThanOrEqual(1_400);
+    expect(requests[11]!.at - requests[10]!.at).toBeGreaterThanOrEqual(1_400);
+  });
+
+  test('that is down costs others nothing', async () => {
+    const blackHole = await scene.subscribe({}, () => 'hang');
+    const healthy = await scene.subscribe();
+    await sendTests(blackHole.id, 100);
+    await sendTests(healthy.id, 20);
+    await all(healthy.id, 'delivered', 20);
+    expect(scene.receiver.to(blackHole.path).length).toBeLessThanOrEqual(20);
+    expect(await scene.deliveries(blackHole.id, '&status=delivered')).toEqual([]);
+    await scene.api.patch(`/v1/webhooks/${blackHole.id}`, { isActive: false });
+  });
+});
+
+describe('a subscription that does nothing but fail', () => {
+  const age = (id: string, days: number) =>
+    scene.product.database.pool.query(
+      `update webhook_subscription set failing_since = clock_timestamp() - make_interval(days => $2),
+              last_failed_at = clock_timestamp() where id = $1`,
+      [uuidOf(id), days],
+    );
+
+  test('is turned off when a delivery is given up after five days of it, and its owner is told once', async () => {
+    await updateOrganization(scene.product.database, prefixed('organization', scene.tenant.organizationId), {
+      email: 'ada@example.com',
+    }).catch(() =>
+      updateOrganization(scene.product.database, scene.tenant.organizationId, { email: 'ada@example.com' }),
+    );
+    const { id } = await scene.subscribe({ maxAttempts: 2 }, failing);
+    // All that the scale leaves of five days is six hours.
+    await age(id, 1);
+    await sendTests(id, 1);
+    await scene.reaches(id, 'dead_lettered');
+    const webhook = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
+    expect(webhook).toMatchObject({ isActive: false, disabledReason: 'failing' });
+    const mails: Mail[] = [];
+    const mailer = { send: async (mail: Mail) => void mails.push(mail), close: () => {} };
+    for (let count = 0; count < 2; count++) await noticeTurnedOffWebhooks(scene.product.database, mailer, new Date());
+    expect(mails.filter(({ text }) => text.includes(id))).toMatchObject([{ to: 'ada@example.com' }]);
+    expect(mails.every(({ text }) => !text.includes('hook-'))).toBe(true);
+  });
+
+  test('stays on while it has failed for less, and a success begins it anew', async () => {
+    const { id } = await scene.subscribe({ maxAttempts: 1 }, (nth) => ({ status: nth === 2 ? 200 : 500 }));
+    await sendTests(id, 1);
+    await all(id, 'dead_lettered', 1);
+    await age(id, 30);
+    await sendTests(id, 1);
+    await all(id, 'delivered', 1);
+    await sendTests(id, 1);
+    await all(id, 'dead_lettered', 2);
+    expect((await scene.api.get(`/v1/webhooks/${id}`)).body.data.isActive).toBe(true);
+  });
+});
+
+test('a destination that the rules forbid when it is sent to has failed for ever', async () => {
+  const { id, path } = await scene.subscribe();
+  await scene.process.stop();
+  const { EGRESS_ALLOW_CIDRS: _, ...strict } = webhookEnv;
+  const product = scene.product;
+  const [front] = await Promise.all([
+    product.start(['api', 'runs']),
+    product.start(['webhooks'], { ...strict, EGRESS_ALLOW_CIDRS: '' }),
+  ]);
+  const post = (to: string) =>
+    fetch(`${front.api}${to}`, { method: 'POST', headers: { authorization: `Bearer ${scene.tenant.testKey}` } });
+  expect((await post(`/v1/webhooks/${id}/test`)).status).toBe(200);
+  const status = () =>
+    product.database.pool.query('select status, error_class, attempts from delivery where subscription_id = $1', [
+      uuidOf(id),
+    ]);
+  await until('it has failed', async () => (await status()).rows[0]?.status === 'failed');
+  expect((await status()).rows).toEqual([{ status: 'failed', error_class: 'forbidden_destination', attempts: 1 }]);
+  expect(scene.receiver.to(path)).toEqual([]);
+});
