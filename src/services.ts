@@ -43,6 +43,7 @@ import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/d
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
 import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
 import { endParkedDeliveries } from './webhooks/parked.ts';
+import { sweepTurnedOff } from './webhooks/subscription-off.ts';
 
 const failedAuthenticationsPerMinute = 100;
 
@@ -206,6 +207,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
         async () => {
           while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
         },
+        async () => void (await sweepTurnedOff(database)),
         async () => {
           const faults = (await checkLedger(database)) ?? [];
           if (faults.length > 0) log.error({ faults: faults.slice(0, 20) }, 'the credit ledger does not add up');

@@ -216,7 +216,7 @@ describe('an Idempotency-Key', () => {
       Array.from({ length: 6 }, () => api.post(`${pathOf(id)}/test`, undefined, keyed('test'))),
     );
     expect(answers[0]!.body.data).toEqual({ deliveryId: expect.stringMatching(/^dlv_/), status: 'pending' });
-    for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: answers[0]!.body });
+    for (const answer of answers) expect(answer).toMatchObject({ status: 202, body: answers[0]!.body });
     expect(answers.filter(isReplayed)).toHaveLength(5);
     const { deliveries } = await list(id);
     expect(deliveries).toMatchObject([{ id: answers[0]!.body.data.deliveryId, eventType: 'test.webhook' }]);
@@ -231,7 +231,7 @@ describe('an Idempotency-Key', () => {
       parseId('delivery', delivery),
     ]);
     const answers = [await replay(), await replay(), await api.post(`${pathOf(id)}/deliveries/${delivery}/replay`)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 409]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 409]);
     expect(answers[0]!.body.data).toEqual({ deliveryId: delivery, status: 'pending' });
     expect(answers.map(isReplayed)).toEqual([false, true, false]);
   });
@@ -242,7 +242,7 @@ describe('an Idempotency-Key', () => {
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const recover = (key: string, from = since) => api.post(`${pathOf(id)}/recover`, { since: from }, keyed(key));
     const first = await recover('recovery');
-    expect(first).toMatchObject({ status: 200, body: { data: { recoveryId: expect.any(String), queued: 3 } } });
+    expect(first).toMatchObject({ status: 202, body: { data: { recoveryId: expect.any(String), queued: 3 } } });
     const again = await recover('recovery');
     expect(again.body).toEqual(first.body);
     expect(isReplayed(again)).toBe(true);
@@ -262,7 +262,7 @@ test('a time to recover from is one of the last thirty days, with its offset', a
       body: { error: { details: { errors: [{ path: 'since' }] } } },
     });
   }
-  expect((await api.post(`${pathOf(id)}/recover`, { since: ago(29 * day) })).status).toBe(200);
+  expect((await api.post(`${pathOf(id)}/recover`, { since: ago(29 * day) })).status).toBe(202);
   await api.patch(pathOf(id), { isActive: false });
   expect(await api.post(`${pathOf(id)}/recover`, { since: ago(day) })).toMatchObject({ status: 409 });
 });

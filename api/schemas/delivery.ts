@@ -64,7 +64,7 @@ const dayMs = 86_400_000;
 const longestRecoveryMs = 30 * dayMs;
 
 export const recoverySchema = z
-  .strictObject({
+  .object({
     since: z.iso
       .datetime({ offset: true, error: 'Expected a time of ISO 8601 with its offset, as in 2026-11-21T09:30:00Z.' })
       .transform((text) => new Date(text))

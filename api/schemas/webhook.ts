@@ -60,12 +60,12 @@ const fields = {
 
 const { name, url } = fields;
 export const newWebhookSchema = z
-  .strictObject({ ...z.object(fields).partial().shape, name, url, events })
+  .object({ ...z.object(fields).partial().shape, name, url, events })
   .openapi('NewWebhook');
 export type NewWebhookBody = z.output<typeof newWebhookSchema>;
 export type NewWebhookExample = z.input<typeof newWebhookSchema>;
 
-export const webhookChangeSchema = z.strictObject(fields).partial().openapi('WebhookChange');
+export const webhookChangeSchema = z.object(fields).partial().openapi('WebhookChange');
 export type WebhookChangeExample = z.input<typeof webhookChangeSchema>;
 
 const secret = z.string().openapi({ description: 'Signs every delivery. Shown here and nowhere else.' });

@@ -25,6 +25,8 @@ export interface AttemptWork {
   deliveryId: string;
   subscriptionId: string;
   maxAttempts: number;
+  /** Whether the subscription's last attempt failed. */
+  hasFailed: boolean;
   /** Of the current schedule, that were made before. */
   scheduleAttempts: number;
   url: string;
@@ -41,7 +43,7 @@ export interface AttemptWork {
 const findWork = statement<AttemptWork>(
   'delivery.work',
   `select d.id as "deliveryId", d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
-          s.max_attempts as "maxAttempts", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
+          s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"
      from delivery d

@@ -41,12 +41,7 @@ const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }
                                    response_body, response_body_truncated, error_class)
      select m.id, m.attempts, $1::uuid, $2::text, g.started_at, g.duration_ms, g.status_code, g.response_body,
             g.response_body_truncated, g.error_class
-       from moved m join given g on g.id = m.id),
-   recovered as (
-     update webhook_subscription
-        set consecutive_failures = 0, next_probe_at = null, failing_since = null, last_failed_at = null
-      where organization_id = $1 and environment = $2 and id = any($4::uuid[])
-        and (consecutive_failures > 0 or failing_since is not null))
+       from moved m join given g on g.id = m.id)
    select id as "deliveryId", status from moved`,
 );
 
@@ -104,6 +99,10 @@ function rowOf({ outcome, verdict }: Judged) {
 const ms = (time: Date | null): number | null => time?.getTime() ?? null;
 const time = (of: number | null): Date | null => (of === null ? null : new Date(of));
 
+/** A failure is counted, and a success where failures were. */
+const changesSubscription = ({ outcome, verdict }: Judged): boolean =>
+  verdict.status !== 'delivered' || outcome.work.hasFailed;
+
 /** What a subscription's attempts, in the order in which they ended, say of it. */
 async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged[], policy: DeliveryPolicy) {
   const now = Date.now();
@@ -139,20 +138,19 @@ export async function recordAttempts(
     return { outcome, verdict: judge(result, facts) };
   });
   const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
-  const failing = [...bySubscription].filter(([, of]) => of.some(({ verdict }) => verdict.status !== 'delivered'));
-  const arrived = [...bySubscription.keys()].filter((id) => !failing.some(([other]) => other === id));
-  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)), arrived);
+  const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
+  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)));
   const verdicts = new Map(judged.map(({ outcome, verdict }) => [outcome.work.deliveryId, verdict]));
   const told = (rows: { deliveryId: string; status: DeliveryStatus }[]): Recorded[] =>
     rows.map((row) => {
       const verdict = verdicts.get(row.deliveryId)!;
       return { ...row, delayMs: verdict.status === 'retrying' ? verdict.delayMs : 0 };
     });
-  if (failing.length === 0) return told(await record(scope));
+  if (changing.length === 0) return told(await record(scope));
   return scope.transaction(async (tx) => {
     // Subscriptions before their deliveries, and in one order, so that nobody waits for somebody who waits for him.
     const states: [StateRow | undefined, string, Judged[]][] = [];
-    for (const [id, of] of failing.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [id, of] of changing.sort(([a], [b]) => (a < b ? -1 : 1))) {
       states.push([await tx.one(lockState, id), id, of]);
     }
     const rows = await record(tx);

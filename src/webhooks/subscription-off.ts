@@ -1,5 +1,6 @@
+import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
 import { type DeliveryStatus, statusesBefore } from './core/delivery-status.ts';
 
 /** Why a subscription is off: its receiver said that it is gone, does nothing but fail, or its owner wants it so (null). */
@@ -39,6 +40,24 @@ const parkOpen = statement(
 export async function turnOff(scope: Scope, subscriptionId: string, reason: OffReason): Promise<void> {
   await scope.rows(turnOffSubscription, subscriptionId, reason);
   await scope.rows(parkOpen, subscriptionId);
+}
+
+// Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then.
+const sweepStatement = statement<{ id: string }>(
+  'subscription.sweep_deliveries',
+  `update delivery d
+      set status = case when s.deleted_at is null then 'dead_lettered' else 'failed' end,
+          error_class = case when s.deleted_at is null then 'subscription_off' else 'subscription_deleted' end,
+          next_attempt_at = null, finished_at = clock_timestamp()
+     from webhook_subscription s
+    where s.id = d.subscription_id and (s.deleted_at is not null or not s.is_active)
+      and d.status in ('pending', 'retrying') and (d.leased_until is null or d.leased_until < clock_timestamp())
+   returning d.id`,
+);
+
+/** Ends what is still on its way to subscriptions that are off or deleted. Across all tenants. @returns how many */
+export async function sweepTurnedOff(database: Database): Promise<number> {
+  return (await sqlOn(database.pool).rows(sweepStatement)).length;
 }
 
 const endAll = statement(

@@ -135,7 +135,7 @@ describe('a test', () => {
     const { id, path, secret } = await scene.subscribe({ events: ['workflow.run.failed'] });
     const bystander = await scene.subscribe(everything);
     const answer = await scene.api.post(`/v1/webhooks/${id}/test`);
-    expect(answer).toMatchObject({ status: 200, body: { data: { status: 'pending' } } });
+    expect(answer).toMatchObject({ status: 202, body: { data: { status: 'pending' } } });
     const [request] = await scene.receiver.has(path, 1);
     expect(JSON.parse(request!.body)).toMatchObject({
       type: 'test.webhook',

@@ -115,7 +115,7 @@ test('a destination that the rules forbid when it is sent to has failed for ever
   ]);
   const post = (to: string) =>
     fetch(`${front.api}${to}`, { method: 'POST', headers: { authorization: `Bearer ${scene.tenant.testKey}` } });
-  expect((await post(`/v1/webhooks/${id}/test`)).status).toBe(200);
+  expect((await post(`/v1/webhooks/${id}/test`)).status).toBe(202);
   const status = () =>
     product.database.pool.query('select status, error_class, attempts from delivery where subscription_id = $1', [
       uuidOf(id),

@@ -114,7 +114,7 @@ describe('a subscription', () => {
     const replay = () => scene.api.post(`/v1/webhooks/${id}/deliveries/${delivery.id}/replay`);
     expect(await replay()).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     await scene.api.patch(`/v1/webhooks/${id}`, { isActive: true });
-    expect((await replay()).status).toBe(200);
+    expect((await replay()).status).toBe(202);
     await scene.reaches(id, 'delivered');
   });
 
@@ -128,7 +128,7 @@ describe('a subscription', () => {
     await scene.api.patch(`/v1/webhooks/${id}`, { isActive: true });
     expect(await scene.deliveries(id)).toEqual([]);
     const recovered = await scene.api.post(`/v1/webhooks/${id}/recover`, { since });
-    expect(recovered).toMatchObject({ status: 200, body: { data: { queued: 1 } } });
+    expect(recovered).toMatchObject({ status: 202, body: { data: { queued: 1 } } });
     await scene.reaches(id, 'delivered');
     expect(JSON.parse(scene.receiver.to(path)[0]!.body).data.id).toBe(missed);
     // Everything has arrived now.

@@ -50,7 +50,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: webhookInPath, headers: idempotencyHeader },
     responses: {
-      200: answer('It is on its way.', queuedSchema, {
+      202: answer('It is on its way.', queuedSchema, {
         examples: queuedExamples,
         links: { Delivery: readThis },
         replayable: true,
@@ -72,7 +72,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: deliveryInPath, headers: idempotencyHeader },
     responses: {
-      200: answer('It is on its way again.', queuedSchema, { examples: queuedExamples, replayable: true }),
+      202: answer('It is on its way again.', queuedSchema, { examples: queuedExamples, replayable: true }),
       ...failures(404, 409, 413, 415, 422),
     },
   });
@@ -94,7 +94,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { required: true, content: jsonContent(recoverySchema, recoveryExamples) },
     },
     responses: {
-      200: answer('How many are on their way.', recoveredSchema, { examples: recoveredExamples, replayable: true }),
+      202: answer('How many are on their way.', recoveredSchema, { examples: recoveredExamples, replayable: true }),
       ...failures(404, 409, 413, 415, 422),
     },
   });
@@ -105,7 +105,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await sendTestEvent(services, scope, id, readIdempotency(c));
     if (replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(queued(outcome)), 200);
+    return c.json(success(queued(outcome)), 202);
   });
   routes.openapi(replay, async (c) => {
     const scope = c.get('scope');
@@ -114,7 +114,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const claim = readIdempotency(c);
     const { outcome, replayed } = await replayDelivery(services, scope, subscriptionId, deliveryId, claim);
     if (replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(queued(outcome)), 200);
+    return c.json(success(queued(outcome)), 202);
   });
   routes.openapi(recover, async (c) => {
     const scope = c.get('scope');
@@ -122,7 +122,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await recoverDeliveries(services, scope, id, since, readIdempotency(c));
     if (replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(outcome), 200);
+    return c.json(success(outcome), 202);
   });
   return routes;
 }
