@@ -5,4 +5,17 @@ async function changed(): Promise<void> {
   await sleep('1 second');
 }
 
-export { changed as executeRun, changed as housekeeping, changed as purgeAutomation, changed as startScheduledRun };
+/** A delivery waits before anything else as it is: here it waits once more. */
+async function changedDelivery(): Promise<void> {
+  await changed();
+  await changed();
+}
+
+export {
+  changed as executeRun,
+  changed as housekeeping,
+  changed as purgeAutomation,
+  changed as redriveDeadLetters,
+  changed as startScheduledRun,
+  changedDelivery as deliverWebhook,
+};

@@ -21,6 +21,7 @@ import tearDown from '../global-teardown.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
+import { recordDeliveries } from './record-deliveries.ts';
 
 /** What tells of the machine or of a moment's source files is left out; replay does not look at it. */
 const worker = /^\d+@[\w.]+/;
@@ -131,9 +132,10 @@ async function record(): Promise<void> {
   const taskQueue = taskQueueName(rest.taskQueuePrefix, 'runs');
   await workflow.start(scheduledWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });
   await keep('housekeeping/nothing-to-do', 'housekeeping');
-
-  await connection.close();
   await rest.close();
+
+  await recordDeliveries(workflow, keep);
+  await connection.close();
 }
 
 await setUp();
