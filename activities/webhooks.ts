@@ -1,19 +1,21 @@
-import { Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { AppError } from '../src/platform/errors.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
-import type { DeliveryProgress, WorkContext } from '../src/temporal/contracts.ts';
+import { type DeliveryProgress, failureTypes, type WorkContext } from '../src/temporal/contracts.ts';
 import { loadAttempts, makeAttempt } from '../src/webhooks/attempt.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
-import { discardDeadLetter } from '../src/webhooks/discard.ts';
 import { findProgress } from '../src/webhooks/follow.ts';
 import { claimAttempt } from '../src/webhooks/lease.ts';
+import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
 import { recordAttempts } from '../src/webhooks/record-attempts.ts';
-import { renewDeadLetter } from '../src/webhooks/replay.ts';
 import { scopeOf } from './runs.ts';
 
 export type DeliveryRef = WorkContext & { deliveryId: string };
 
 const heartbeatMs = 2_000;
+
+const tenantOf = ({ organizationId, environment }: WorkContext) => ({ organizationId, environment });
 
 /** A delivery whose row is gone needs nothing more. */
 const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
@@ -47,20 +49,27 @@ export const createWebhookActivities = (services: Services) => ({
 
   /** Gives a dead letter a whole new schedule, unless its subscription is turned off. */
   async replayDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const scope = scopeOf(services.database, context);
-    await renewDeadLetter(scope, deliveryId);
-    return standing(scope, deliveryId);
+    const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
+    const renewed = await renewAsOperator(scope, deliveryId);
+    const progress = await standing(scope, deliveryId);
+    if (renewed || progress.kind !== 'dead_lettered') return progress;
+    return { ...progress, why: `${progress.why}, and not replayed, because its webhook is turned off` };
   },
 
   /** Fails a dead letter for ever. */
   async discardDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const scope = scopeOf(services.database, context);
-    await discardDeadLetter(scope, deliveryId);
+    const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
+    await discardAsOperator(scope, deliveryId);
     return standing(scope, deliveryId);
   },
 
-  redrivePage(page: RedrivePage): Promise<RedrivenPage> {
-    return redrivePage(services.database, services, page);
+  async redrivePage(page: RedrivePage): Promise<RedrivenPage> {
+    try {
+      return await redrivePage(services.database, services, page);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      throw ApplicationFailure.nonRetryable(error.message, failureTypes.invalidArguments);
+    }
   },
 });
 

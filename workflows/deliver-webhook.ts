@@ -59,7 +59,7 @@ export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'deliver
   const activities = proxied();
   const asked = { replay: false, discard: false, look: false };
   let progress = begin;
-  let parked = false;
+  let parked = begin.kind === 'dead_lettered';
   /** How often something came of being parked. */
   let rounds = 0;
 

@@ -23,7 +23,9 @@ interface Carried {
  * Replays dead letters one after the other, slowly enough for their receivers: what an operator starts in Temporal's web
  * UI, or by the trigger of its Schedule, in place of a signal to many. Those that fail again are not met again.
  */
-export async function redriveDeadLetters(filter: RedriveArgs = {}, carried?: Carried): Promise<RedriveOutcome> {
+export async function redriveDeadLetters(given?: RedriveArgs | null, carried?: Carried): Promise<RedriveOutcome> {
+  // A form that was left empty may send null. Whatever else it sends, the activity reads and refuses.
+  const filter = given ?? {};
   const { redrivePage } = proxied();
   const until = carried?.until ?? workflowInfo().startTime.toISOString();
   let { after, replayed } = carried ?? { after: undefined, replayed: 0 };

@@ -12,7 +12,12 @@ export class BrokenAudit extends Error {
   override name = 'BrokenAudit';
 }
 
-const subjects: Record<string, IdKind> = { api_key: 'apiKey', workflow: 'workflow', webhook: 'webhook' };
+const subjects: Record<string, IdKind> = {
+  api_key: 'apiKey',
+  workflow: 'workflow',
+  webhook: 'webhook',
+  delivery: 'delivery',
+};
 
 const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
   number,

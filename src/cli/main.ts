@@ -10,6 +10,7 @@ import { createOrganization, type OrganizationView, updateOrganization } from '.
 import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
+import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
 
 interface Output {
@@ -132,6 +133,7 @@ key
 
 addAuditCommands(program, withDatabase);
 addCreditCommands(program, withDatabase);
+addDeliveryCommands(program, withDatabase);
 addDeprecationCommands(program, withDatabase);
 
 program

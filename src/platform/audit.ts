@@ -46,6 +46,8 @@ export type AuditAction =
   | 'webhook.update'
   | 'webhook.delete'
   | 'webhook.rotate_secret'
+  | 'delivery.replay'
+  | 'delivery.discard'
   | 'credits.grant'
   | 'credits.monthly';
 

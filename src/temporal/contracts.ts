@@ -139,7 +139,7 @@ export type DeliveryProgress =
   | { kind: 'dead_lettered'; why: string }
   | { kind: 'over'; status: 'delivered' | 'failed' };
 
-/** Which dead letters; without anything all of them. */
+/** Which dead letters, as an operator types it: ids in either form. Without anything all of them. */
 export interface RedriveArgs {
   organizationId?: string;
   subscriptionId?: string;
@@ -169,6 +169,8 @@ export const failureTypes = {
   providerUnavailable: 'ProviderUnavailable',
   /** A run that ended as failed, so that an operator finds it among the failed workflows. */
   runFailed: 'RunFailed',
+  /** What an operator typed makes no sense; the message says what. */
+  invalidArguments: 'InvalidArguments',
 } as const;
 
 /** Carries a W3C traceparent, under the name that Temporal's own OpenTelemetry interceptors use. */

@@ -1,19 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
-import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts.ts';
 import { type FollowServices, followDelivery } from './follow.ts';
-import { renewDeadLetter } from './replay.ts';
-
-/** Which dead letters, of all tenants. */
-export interface DeadLetterFilter {
-  organizationId?: string | undefined;
-  subscriptionId?: string | undefined;
-  eventType?: string | undefined;
-  /** Dead-lettered since then. */
-  since?: Date | undefined;
-}
+import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
+import { type DeadLetterFilter, readRedriveArguments } from './redrive-arguments.ts';
 
 export interface DeadLetter extends Tenant {
   id: string;
@@ -87,24 +79,50 @@ export interface RedrivenPage {
   next: DeadLetterCursor | undefined;
 }
 
-/** Replays a page of dead letters. Who was replayed by somebody else meanwhile is passed over. */
+/**
+ * Replays a page of dead letters. Who was replayed by somebody else meanwhile is passed over.
+ * @param services tell their workflows; where there are none, the outbox owes it at once
+ * @throws AppError validation_error
+ */
 export async function redrivePage(
   database: Database,
-  services: FollowServices,
+  services: FollowServices | undefined,
   { filter, after, until, limit }: RedrivePage,
 ): Promise<RedrivenPage> {
-  const { since, ...of } = filter;
-  const page = { filter: { ...of, since: since === undefined ? undefined : new Date(since) }, after, limit };
-  const letters = await listDeadLetters(database, { ...page, until: new Date(until), replayable: true });
+  const page = { filter: readRedriveArguments(filter), after, until: new Date(until), limit };
+  const letters = await listDeadLetters(database, { ...page, replayable: true });
   let replayed = 0;
   for (const { id, organizationId, environment, correlationId, attempts } of letters) {
-    const scope = new Scope(database, { organizationId, environment }, correlationId, 'operator');
-    if (!(await renewDeadLetter(scope, id))) continue;
+    const scope = operatorScopeOf(database, { organizationId, environment }, correlationId);
+    if (!(await renewAsOperator(scope, id, services ? undefined : 0))) continue;
     replayed++;
     // What is not reached here the outbox owes.
-    if (attempts > 0) await followDelivery(services, scope, id);
+    if (services && attempts > 0) await followDelivery(services, scope, id);
   }
   const last = letters.at(-1);
   const next = letters.length === limit && last ? { finishedAt: last.position, id: last.id } : undefined;
   return { replayed, next };
+}
+
+const readClock = statement<{ now: Date }>('delivery.redrive_begins', 'select clock_timestamp() as now');
+
+const perPage = 20;
+const perSecondByDefault = 20;
+
+/**
+ * Replays dead letters in the database alone, slowly enough for their receivers: running workers make the attempts.
+ * @throws AppError validation_error
+ */
+export async function redriveInDatabase(database: Database, filter: RedriveArgs): Promise<{ replayed: number }> {
+  const { now } = (await sqlOn(database.pool).one(readClock))!;
+  let after: DeadLetterCursor | undefined;
+  let total = 0;
+  for (;;) {
+    const page = { filter, after, until: now.toISOString(), limit: perPage };
+    const { replayed, next } = await redrivePage(database, undefined, page);
+    total += replayed;
+    if (!next) return { replayed: total };
+    after = next;
+    await sleep((replayed * 1000) / (filter.perSecond ?? perSecondByDefault));
+  }
 }

@@ -15,6 +15,12 @@ export interface ReplayServices extends FollowServices {
   deliveries: { wake(): void };
 }
 
+export interface RenewedDelivery {
+  id: string;
+  attempts: number;
+  subscriptionId: string;
+}
+
 export interface ReplayedDelivery {
   deliveryId: string;
   status: DeliveryStatus;
@@ -32,15 +38,15 @@ const oweFollowing = (from: string, correlation: string, graceMs: string) => `
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
-const replayStatement = statement<{ id: string; attempts: number }>(
+const replayStatement = statement<RenewedDelivery>(
   'delivery.replay',
   `with renewed as (
      update delivery d set ${renewed}
       where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
         and exists (select from webhook_subscription s where s.id = d.subscription_id and s.is_active and s.deleted_at is null)
-     returning d.id, d.attempts),
+     returning d.id, d.attempts, d.subscription_id),
    owed as (${oweFollowing('renewed', '$4::text', '$5')})
-   select id, attempts, pg_notify('${deliveriesChannel}', '') from renewed`,
+   select id, attempts, subscription_id as "subscriptionId", pg_notify('${deliveriesChannel}', '') from renewed`,
 );
 
 const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
@@ -51,11 +57,12 @@ const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
 );
 
 /**
- * Gives a dead letter a whole new schedule, in the database alone: whoever calls tells its workflow.
+ * Gives a dead letter a whole new schedule, in the database alone.
+ * @param graceMs how long the outbox leaves it to the caller to tell its workflow
  * @returns undefined when it is no dead letter, or its subscription is turned off
  */
-export const renewDeadLetter = (scope: Scope, deliveryId: string) =>
-  scope.one(replayStatement, deliveryId, scope.correlationId, writerGraceMs);
+export const renewDeadLetter = (scope: Scope, deliveryId: string, graceMs = writerGraceMs) =>
+  scope.one(replayStatement, deliveryId, scope.correlationId, graceMs);
 
 /**
  * Replays a dead letter. Ids are uuids.

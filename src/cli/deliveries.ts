@@ -1,0 +1,92 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Database } from '../platform/database.ts';
+import { prefixed } from '../platform/ids.ts';
+import { deliveryWorkflowId } from '../temporal/contracts.ts';
+import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
+import { deliveryStatuses } from '../webhooks/core/delivery-status.ts';
+import { redriveInDatabase } from '../webhooks/dead-letters.ts';
+import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
+import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
+
+/** Opens the database, does the work and prints what comes of it. */
+type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+
+interface Filter {
+  org?: string;
+  webhook?: string;
+  event?: string;
+  since?: string;
+}
+
+const argumentsOf = ({ org, webhook, event, since }: Filter) => ({
+  ...(org !== undefined && { organizationId: org }),
+  ...(webhook !== undefined && { subscriptionId: webhook }),
+  ...(event !== undefined && { eventType: event }),
+  ...(since !== undefined && { since }),
+});
+
+const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }: AnyDelivery) => ({
+  id: prefixed('delivery', id),
+  status: row.status,
+  eventType: row.eventType,
+  eventId: prefixed('event', eventId),
+  organizationId: prefixed('organization', organizationId),
+  environment: row.environment,
+  webhookId: prefixed('webhook', subscriptionId),
+  webhookIsActive: isActive,
+  attempts: row.attempts,
+  statusCode: row.statusCode,
+  errorClass: row.errorClass,
+  createdAt: row.createdAt,
+  nextAttemptAt: row.nextAttemptAt,
+  endedAt: row.finishedAt,
+  // What arrived or was given up at once, and what was never tried, has none.
+  temporalWorkflowId: deliveryWorkflowId(id),
+});
+
+function readLimit(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999.');
+  return Number(text);
+}
+
+const addFilter = (command: Command) =>
+  command
+    .option('--org <id>', 'of one organization')
+    .option('--webhook <id>', 'to one webhook')
+    .option('--event <type>', 'of one type of event')
+    .option('--json', 'print one JSON document');
+
+/** `delivery list`, `delivery replay` and `delivery redrive`. */
+export function addDeliveryCommands(program: Command, withDatabase: WithDatabase): void {
+  const delivery = program.command('delivery').description('deliveries of webhooks, of all organizations');
+  addFilter(delivery.command('list'))
+    .description('the latest, newest first')
+    .addOption(new Option('--status <status>').choices(deliveryStatuses))
+    .option('--since <time>', 'that ended since then, or are under way and were created since then')
+    .option('--limit <deliveries>', 'how many', readLimit, 100)
+    .action(({ status, limit, json, ...filter }) =>
+      withDatabase(
+        async (database) => {
+          const of = { ...readRedriveArguments(argumentsOf(filter)), status };
+          return { deliveries: (await listAnyDeliveries(database, of, limit)).map(view) };
+        },
+        { json },
+      ),
+    );
+  delivery
+    .command('replay <id>')
+    .description('give a dead letter a whole new schedule of attempts')
+    .option('--json', 'print one JSON document')
+    .action((id, { json }) => withDatabase((database) => replayAnyDelivery(database, id), { json }));
+  addFilter(delivery.command('redrive'))
+    .description('replay every dead letter of webhooks that are turned on')
+    .option('--since <time>', 'dead-lettered since then')
+    .option('--per-second <deliveries>', '20 unless given', Number)
+    .action(({ perSecond, json, ...filter }) =>
+      withDatabase(
+        (database) =>
+          redriveInDatabase(database, { ...argumentsOf(filter), ...(perSecond !== undefined && { perSecond }) }),
+        { json },
+      ),
+    );
+}

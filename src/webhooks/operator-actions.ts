@@ -1,0 +1,66 @@
+import { byScope, operator, recordAudit } from '../platform/audit.ts';
+import type { Database } from '../platform/database.ts';
+import { AppError, deliveryNotFound } from '../platform/errors.ts';
+import { newId, parseId, prefixed } from '../platform/ids.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
+import { discardDeadLetter } from './discard.ts';
+import { type RenewedDelivery, type ReplayedDelivery, renewDeadLetter, turnedOff } from './replay.ts';
+
+/** Of an operator, who works on the things of a tenant. */
+export const operatorScopeOf = (database: Database, tenant: Tenant, correlationId: string) =>
+  new Scope(database, tenant, correlationId, operator);
+
+/** A dead letter's change of state and its entry in the audit log: both or neither. */
+function audited<Changed extends { id: string; subscriptionId: string }>(
+  scope: Scope,
+  action: 'delivery.replay' | 'delivery.discard',
+  change: (tx: Scope) => Promise<Changed | undefined>,
+): Promise<Changed | undefined> {
+  return scope.em.transactional(async (em) => {
+    const changed = await change(scope.inTransactionOf(em));
+    if (changed) {
+      const facts = { webhookId: prefixed('webhook', changed.subscriptionId) };
+      await recordAudit(em, { ...byScope(scope), action, subjectId: changed.id, facts });
+    }
+    return changed;
+  });
+}
+
+/** `renewDeadLetter`, written down. */
+export const renewAsOperator = (scope: Scope, deliveryId: string, graceMs?: number) =>
+  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId, graceMs));
+
+/** `discardDeadLetter`, written down. */
+export const discardAsOperator = (scope: Scope, deliveryId: string) =>
+  audited(scope, 'delivery.discard', (tx) => discardDeadLetter(tx, deliveryId));
+
+interface Standing extends Tenant {
+  status: DeliveryStatus;
+  isActive: boolean;
+}
+
+const findStanding = statement<Standing>(
+  'delivery.standing',
+  `select d.organization_id as "organizationId", d.environment, d.status, s.is_active as "isActive"
+     from delivery d join webhook_subscription s on s.id = d.subscription_id where d.id = $1`,
+);
+
+/**
+ * Replays a dead letter of whatever tenant, in the database alone: a running worker makes its attempt within seconds.
+ * @param id in either form
+ * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
+ */
+export async function replayAnyDelivery(database: Database, id: string): Promise<ReplayedDelivery> {
+  const uuid = parseId('delivery', id);
+  const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
+  if (!found) throw deliveryNotFound(id);
+  const { status, isActive, ...tenant } = found;
+  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, 0)) {
+    return { deliveryId: prefixed('delivery', uuid), status: 'pending' };
+  }
+  if (status === 'dead_lettered' && !isActive) throw turnedOff();
+  throw new AppError('conflict', `Only a dead letter can be replayed; this delivery is ${status}.`, { status });
+}

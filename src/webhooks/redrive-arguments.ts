@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { invalid } from '../platform/errors.ts';
+import { type IdKind, idPrefixes, parseId } from '../platform/ids.ts';
+import { eventTypes } from './core/events.ts';
+
+/** Which dead letters, of all tenants. */
+export interface DeadLetterFilter {
+  organizationId?: string | undefined;
+  subscriptionId?: string | undefined;
+  eventType?: string | undefined;
+  /** Dead-lettered since then. */
+  since?: Date | undefined;
+}
+
+const idOf = (kind: IdKind) =>
+  z
+    .string()
+    .refine((text) => parseId(kind, text) !== undefined, `Expected an id as ${idPrefixes[kind]}_… or a uuid.`)
+    .transform((text) => parseId(kind, text)!);
+
+const time = z
+  .union(
+    [z.iso.date(), z.iso.datetime({ offset: true })],
+    'Expected a date as 2027-01-31 or a time as 2027-01-31T12:00:00Z.',
+  )
+  .transform((text) => new Date(text));
+
+// A name that is not known is refused and not ignored: with nothing else in it, a mistyped filter would mean everything.
+const schema = z.strictObject({
+  organizationId: idOf('organization').optional(),
+  subscriptionId: idOf('webhook').optional(),
+  eventType: z.enum(eventTypes).optional(),
+  since: time.optional(),
+  perSecond: z.number('Expected a number above 0.').positive('Expected a number above 0.').optional(),
+});
+
+/**
+ * Reads which dead letters an operator means, as typed into a form or on a command line.
+ * @throws AppError validation_error, whose message names what is wrong
+ */
+export function readRedriveArguments(given: unknown): DeadLetterFilter {
+  const read = schema.safeParse(given ?? {});
+  if (read.success) return read.data;
+  const errors = read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  throw invalid(errors, errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join(' '));
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { latestAudit } from '../../src/platform/audit.ts';
+import { parseId, prefixed } from '../../src/platform/ids.ts';
+import { runCli } from '../run-cli.ts';
+import { until } from '../until.ts';
+import { openWebhookScene, type WebhookScene } from './scene.ts';
+
+// Each command is a process of its own: on a busy machine a dozen of them take their time.
+jest.setTimeout(180_000);
+
+let scene: WebhookScene;
+beforeAll(async () => {
+  scene = await openWebhookScene();
+});
+afterAll(() => scene.close());
+
+const cli = (...args: string[]) => runCli(['delivery', ...args, '--json'], { DATABASE_URL: scene.product.databaseUrl });
+
+/** Runs a command that must succeed, and reads its one document. */
+async function json(...args: string[]) {
+  const { exitCode, stdout, stderr } = await cli(...args);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+async function failure(...args: string[]): Promise<{ code: string; message: string }> {
+  const { exitCode, stdout, stderr } = await cli(...args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  return JSON.parse(stderr).error;
+}
+
+/** A webhook whose first delivery was given up, and which answers well from then on. */
+async function deadLetter(fields: object = {}) {
+  let mended = false;
+  const script = () => ({ status: mended ? 200 : 500 });
+  const subscribed = await scene.subscribe({ maxAttempts: 1, events: ['workflow.run.failed'], ...fields }, script);
+  await scene.api.post(`/v1/webhooks/${subscribed.id}/test`);
+  const delivery = await scene.reaches(subscribed.id, 'dead_lettered');
+  const uuid = parseId('delivery', delivery.id)!;
+  const mend = () => {
+    mended = true;
+  };
+  return { ...subscribed, delivery, uuid, mend };
+}
+
+const idsOf = (answer: { deliveries: { id: string }[] }) => answer.deliveries.map(({ id }) => id);
+const turn = (id: string, isActive: boolean) => scene.api.patch(`/v1/webhooks/${id}`, { isActive });
+
+describe('delivery list', () => {
+  test('shows deliveries of all tenants, filtered', async () => {
+    const [first, second] = [await deadLetter(), await deadLetter()];
+    const other = await scene.subscribe();
+    await scene.api.post(`/v1/webhooks/${other.id}/test`);
+    const arrived = await scene.reaches(other.id, 'delivered');
+    const organizationId = prefixed('organization', parseId('organization', scene.tenant.organizationId)!);
+    const webhookId = prefixed('webhook', parseId('webhook', first.id)!);
+    const [all, dead, ofOne, ofNone, later, latest] = await Promise.all([
+      json('list'),
+      json('list', '--status', 'dead_lettered', '--event', 'test.webhook', '--org', organizationId),
+      json('list', '--webhook', first.id),
+      json('list', '--webhook', randomUUID()),
+      json('list', '--since', '2100-01-01'),
+      json('list', '--since', '2020-01-01T00:00:00Z', '--limit', '1'),
+    ]);
+    expect(idsOf(all)).toEqual(expect.arrayContaining([first.delivery.id, second.delivery.id, arrived.id]));
+    expect(idsOf(dead)).toEqual([second.delivery.id, first.delivery.id]);
+    expect(ofOne.deliveries).toEqual([
+      {
+        id: first.delivery.id,
+        status: 'dead_lettered',
+        eventType: 'test.webhook',
+        eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
+        organizationId,
+        environment: 'test',
+        webhookId,
+        webhookIsActive: true,
+        attempts: 1,
+        statusCode: 500,
+        errorClass: null,
+        createdAt: expect.any(String),
+        nextAttemptAt: null,
+        endedAt: expect.any(String),
+        temporalWorkflowId: `delivery-${first.uuid}`,
+      },
+    ]);
+    expect(idsOf(ofNone)).toEqual([]);
+    expect(idsOf(later)).toEqual([]);
+    expect(idsOf(latest)).toEqual([arrived.id]);
+  });
+
+  test('refuses what makes no sense', async () => {
+    const answers = await Promise.all([
+      failure('list', '--status', 'lost'),
+      failure('list', '--since', 'yesterday'),
+      failure('list', '--org', 'nonsense'),
+      failure('list', '--webhook', 'wf_1'),
+      failure('list', '--event', 'workflow.run.exploded'),
+      failure('list', '--limit', '0'),
+      failure('redrive', '--per-second', 'many'),
+    ]);
+    expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 'validation_error'));
+  });
+});
+
+describe('delivery replay', () => {
+  test('delivers a dead letter, and is in the audit log', async () => {
+    const { delivery, mend, id, uuid, path } = await deadLetter();
+    mend();
+    expect(await json('replay', delivery.id)).toEqual({ deliveryId: delivery.id, status: 'pending' });
+    expect(await scene.reaches(id, 'delivered')).toMatchObject({ id: delivery.id, attempts: 2 });
+    expect(scene.receiver.to(path)).toHaveLength(2);
+    const organizationId = parseId('organization', scene.tenant.organizationId)!;
+    const [entry] = await latestAudit(scene.product.database, organizationId, 1);
+    expect(entry).toMatchObject({
+      ...{ action: 'delivery.replay', actor: 'operator', subjectId: uuid, environment: 'test' },
+      facts: { webhookId: prefixed('webhook', parseId('webhook', id)!) },
+    });
+  });
+
+  test('says why it refuses', async () => {
+    const arrived = await deadLetter();
+    arrived.mend();
+    await json('replay', arrived.uuid);
+    await scene.reaches(arrived.id, 'delivered');
+    const off = await deadLetter();
+    await turn(off.id, false);
+    const answers = await Promise.all([
+      failure('replay', arrived.delivery.id),
+      failure('replay', off.delivery.id),
+      failure('replay', prefixed('delivery', randomUUID())),
+      failure('replay', 'nonsense'),
+    ]);
+    expect(answers.map(({ code }) => code)).toEqual(['conflict', 'conflict', 'not_found', 'not_found']);
+    expect(answers[0]!.message).toMatch(/delivered/);
+    expect(answers[1]!.message).toMatch(/turned off/);
+    expect((await scene.deliveries(off.id))[0].status).toBe('dead_lettered');
+  });
+
+  test('reaches what was never tried, because its webhook was turned off', async () => {
+    // Its one place is taken, so that what comes second waits for its first attempt.
+    const { id, path } = await scene.subscribe({ concurrency: 1 }, (nth) =>
+      nth === 1 ? { status: 200, afterMs: 1_000 } : { status: 200 },
+    );
+    await scene.api.post(`/v1/webhooks/${id}/test`);
+    await scene.receiver.has(path, 1);
+    await scene.api.post(`/v1/webhooks/${id}/test`);
+    await turn(id, false);
+    const waiting = await until('it was given up', async () =>
+      (await scene.deliveries(id, '&status=dead_lettered')).find(({ attempts }) => attempts === 0),
+    );
+    await turn(id, true);
+    await json('replay', waiting.id);
+    await until('both arrived', async () => (await scene.deliveries(id, '&status=delivered')).length === 2);
+  });
+});
+
+describe('delivery redrive', () => {
+  test('replays the dead letters that are meant, of webhooks that are turned on', async () => {
+    const before = [await deadLetter(), await deadLetter()];
+    const [first, second] = before;
+    const off = await deadLetter();
+    await turn(off.id, false);
+    for (const { mend } of [...before, off]) mend();
+    expect(await json('redrive', '--since', '2100-01-01')).toEqual({ replayed: 0 });
+    expect(await json('redrive', '--webhook', first!.id, '--event', 'test.webhook')).toEqual({ replayed: 1 });
+    await scene.reaches(first!.id, 'delivered');
+    expect((await scene.deliveries(second!.id))[0].status).toBe('dead_lettered');
+    const { replayed } = await json('redrive', '--org', scene.tenant.organizationId, '--per-second', '100');
+    expect(replayed).toBeGreaterThanOrEqual(1);
+    await scene.reaches(second!.id, 'delivered');
+    expect((await scene.deliveries(off.id))[0].status).toBe('dead_lettered');
+  });
+});
