@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os';
 import { Cleanup } from './cleanup.ts';
 import type { Finding, Item } from './item.ts';
 import { creditPairs } from './items/credit-pairs.ts';
+import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
@@ -10,6 +11,7 @@ import { localStack } from './items/local-stack.ts';
 import { readWorkflow } from './items/read-workflow.ts';
 import { refuseRequests } from './items/refuse-requests.ts';
 import { runThroughput } from './items/run-throughput.ts';
+import { webhookIsolation } from './items/webhook-isolation.ts';
 import { describeFindings, findingsJson } from './report.ts';
 import { openStand } from './stand.ts';
 
@@ -20,9 +22,11 @@ const items: Item[] = [
   executeAsynchronous,
   executeSynchronous,
   runThroughput,
+  deliverWebhooks,
   creditPairs,
   listRuns,
   fairShare,
+  webhookIsolation,
   localStack,
 ];
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ export interface Stand {
 const databasePoolSize = 20;
 
 /** Limits are counted all the same. */
-const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
+export const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
 
 async function prepareDatabase(url: string): Promise<{ organizationId: string; key: string }> {
   const database = await openProductDatabase(url, 2);
@@ -76,7 +77,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   const [{ organizationId, key }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
 
   const app = await startApp({
-    roles: ['api', 'runs'],
+    roles: ['api', 'runs', 'webhooks'],
     env: {
       ...settings.parentEnvironment,
       DATABASE_URL: databaseUrl,
@@ -88,6 +89,8 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       HOST: '127.0.0.1',
       PORT: '0',
       METRICS_PORT: '0',
+      SEALING_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       LOG_LEVEL: 'warn',
     },
     logFile: file('product.log'),

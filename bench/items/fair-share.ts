@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { openProductDatabase } from '../../src/services.ts';
-import { createKey } from '../../src/tenancy/keys.ts';
-import { createOrganization } from '../../src/tenancy/organizations.ts';
 import type { Finding, Item } from '../item.ts';
 import { timeAlone } from '../load.ts';
-import { ProductClient } from '../product-client.ts';
+import { openNeighbour } from '../neighbour.ts';
+import type { ProductClient } from '../product-client.ts';
 import type { Stand } from '../stand.ts';
 import { createWorkflowOfSteps } from './workflow-of-steps.ts';
 
@@ -32,7 +31,7 @@ export const fairShare: Item = {
     };
     await timeAlone(execute, { count: 100 });
     const quiet = await measure();
-    const noisy = await openNoisyOrganization(stand);
+    const noisy = await openNeighbour(stand);
     cleanup.add(() => noisy.close());
     await queueRuns(noisy);
     const flooded = await measure();
@@ -54,19 +53,6 @@ export const fairShare: Item = {
     return [finding];
   },
 };
-
-/** A client with a key of an organization of its own. */
-async function openNoisyOrganization({ databaseUrl, api }: Stand): Promise<ProductClient> {
-  const database = await openProductDatabase(databaseUrl, 1);
-  try {
-    const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
-    const { id } = await createOrganization(database, { name: 'Noisy', plan: 'enterprise', ...unlimited });
-    const { key } = await createKey(database, { organizationId: id, environment: 'test' });
-    return new ProductClient(api, key);
-  } finally {
-    await database.close();
-  }
-}
 
 async function queueRuns(client: ProductClient): Promise<void> {
   const steps = [{ id: 'slow', type: 'prompt', prompt: slowPrompt }];
