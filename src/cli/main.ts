@@ -12,6 +12,7 @@ import { addCreditCommands } from './credits.ts';
 import { findDatabaseUrl } from './database-url.ts';
 import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
+import { addSecretCommands } from './secrets.ts';
 
 interface Output {
   json?: boolean;
@@ -135,6 +136,7 @@ addAuditCommands(program, withDatabase);
 addCreditCommands(program, withDatabase);
 addDeliveryCommands(program, withDatabase);
 addDeprecationCommands(program, withDatabase);
+addSecretCommands(program, withDatabase);
 
 program
   .command('migrate')

@@ -231,6 +231,12 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
   };
 }
 
+/** For operators' commands. @throws EnvError when they are missing or malformed */
+export function readSealingKeys(variables: Variables = process.env): string {
+  const { SEALING_KEYS } = parse(envSchema.pick({ SEALING_KEYS: true }).required(), variables);
+  return SEALING_KEYS;
+}
+
 /** Values that must never be written anywhere. */
 export const secretsOf = (env: Env): string[] => {
   const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;
