@@ -4,6 +4,7 @@ import { latestAudit } from '../../src/platform/audit.ts';
 import { parseId, prefixed } from '../../src/platform/ids.ts';
 import { runCli } from '../run-cli.ts';
 import { until } from '../until.ts';
+import { deadLetter } from './dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
 // Each command is a process of its own: on a busy machine a dozen of them take their time.
@@ -30,26 +31,12 @@ async function failure(...args: string[]): Promise<{ code: string; message: stri
   return JSON.parse(stderr).error;
 }
 
-/** A webhook whose first delivery was given up, and which answers well from then on. */
-async function deadLetter(fields: object = {}) {
-  let mended = false;
-  const script = () => ({ status: mended ? 200 : 500 });
-  const subscribed = await scene.subscribe({ maxAttempts: 1, events: ['workflow.run.failed'], ...fields }, script);
-  await scene.api.post(`/v1/webhooks/${subscribed.id}/test`);
-  const delivery = await scene.reaches(subscribed.id, 'dead_lettered');
-  const uuid = parseId('delivery', delivery.id)!;
-  const mend = () => {
-    mended = true;
-  };
-  return { ...subscribed, delivery, uuid, mend };
-}
-
 const idsOf = (answer: { deliveries: { id: string }[] }) => answer.deliveries.map(({ id }) => id);
 const turn = (id: string, isActive: boolean) => scene.api.patch(`/v1/webhooks/${id}`, { isActive });
 
 describe('delivery list', () => {
   test('shows deliveries of all tenants, filtered', async () => {
-    const [first, second] = [await deadLetter(), await deadLetter()];
+    const [first, second] = [await deadLetter(scene), await deadLetter(scene)];
     const other = await scene.subscribe();
     await scene.api.post(`/v1/webhooks/${other.id}/test`);
     const arrived = await scene.reaches(other.id, 'delivered');
@@ -63,11 +50,11 @@ describe('delivery list', () => {
       json('list', '--since', '2100-01-01'),
       json('list', '--since', '2020-01-01T00:00:00Z', '--limit', '1'),
     ]);
-    expect(idsOf(all)).toEqual(expect.arrayContaining([first.delivery.id, second.delivery.id, arrived.id]));
-    expect(idsOf(dead)).toEqual([second.delivery.id, first.delivery.id]);
+    expect(idsOf(all)).toEqual(expect.arrayContaining([first.deliveryId, second.deliveryId, arrived.id]));
+    expect(idsOf(dead)).toEqual([second.deliveryId, first.deliveryId]);
     expect(ofOne.deliveries).toEqual([
       {
-        id: first.delivery.id,
+        id: first.deliveryId,
         status: 'dead_lettered',
         eventType: 'test.webhook',
         eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
@@ -105,10 +92,10 @@ describe('delivery list', () => {
 
 describe('delivery replay', () => {
   test('delivers a dead letter, and is in the audit log', async () => {
-    const { delivery, mend, id, uuid, path } = await deadLetter();
+    const { deliveryId, mend, id, uuid, path } = await deadLetter(scene);
     mend();
-    expect(await json('replay', delivery.id)).toEqual({ deliveryId: delivery.id, status: 'pending' });
-    expect(await scene.reaches(id, 'delivered')).toMatchObject({ id: delivery.id, attempts: 2 });
+    expect(await json('replay', deliveryId)).toEqual({ deliveryId, status: 'pending' });
+    expect(await scene.reaches(id, 'delivered')).toMatchObject({ id: deliveryId, attempts: 2 });
     expect(scene.receiver.to(path)).toHaveLength(2);
     const organizationId = parseId('organization', scene.tenant.organizationId)!;
     const [entry] = await latestAudit(scene.product.database, organizationId, 1);
@@ -119,15 +106,15 @@ describe('delivery replay', () => {
   });
 
   test('says why it refuses', async () => {
-    const arrived = await deadLetter();
+    const arrived = await deadLetter(scene);
     arrived.mend();
     await json('replay', arrived.uuid);
     await scene.reaches(arrived.id, 'delivered');
-    const off = await deadLetter();
+    const off = await deadLetter(scene);
     await turn(off.id, false);
     const answers = await Promise.all([
-      failure('replay', arrived.delivery.id),
-      failure('replay', off.delivery.id),
+      failure('replay', arrived.deliveryId),
+      failure('replay', off.deliveryId),
       failure('replay', prefixed('delivery', randomUUID())),
       failure('replay', 'nonsense'),
     ]);
@@ -157,9 +144,9 @@ describe('delivery replay', () => {
 
 describe('delivery redrive', () => {
   test('replays the dead letters that are meant, of webhooks that are turned on', async () => {
-    const before = [await deadLetter(), await deadLetter()];
+    const before = [await deadLetter(scene), await deadLetter(scene)];
     const [first, second] = before;
-    const off = await deadLetter();
+    const off = await deadLetter(scene);
     await turn(off.id, false);
     for (const { mend } of [...before, off]) mend();
     expect(await json('redrive', '--since', '2100-01-01')).toEqual({ replayed: 0 });

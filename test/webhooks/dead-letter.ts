@@ -1,0 +1,29 @@
+import { parseId } from '../../src/platform/ids.ts';
+import { deliveryWorkflowId } from '../../src/temporal/contracts.ts';
+import type { Subscribed, WebhookScene } from './scene.ts';
+
+/** A delivery that was given up, and the server that did not take it. */
+export interface DeadLetter extends Subscribed {
+  /** `dlv_…` */
+  deliveryId: string;
+  /** The same as a uuid. */
+  uuid: string;
+  workflowId: string;
+  /** From now on its server takes everything. */
+  mend(): void;
+}
+
+/** Subscribes a server that answers 500, and waits until the one attempt to send it a test was given up. */
+export async function deadLetter(scene: WebhookScene, fields: object = {}): Promise<DeadLetter> {
+  let status = 500;
+  // It listens to nothing that happens here by itself.
+  const own = { maxAttempts: 1, events: ['workflow.run.failed'], ...fields };
+  const subscribed = await scene.subscribe(own, () => ({ status }));
+  await scene.api.post(`/v1/webhooks/${subscribed.id}/test`);
+  const { id: deliveryId } = await scene.reaches(subscribed.id, 'dead_lettered');
+  const uuid = parseId('delivery', deliveryId)!;
+  const mend = () => {
+    status = 200;
+  };
+  return { ...subscribed, deliveryId, uuid, workflowId: deliveryWorkflowId(uuid), mend };
+}

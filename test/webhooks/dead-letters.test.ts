@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { latestAudit } from '../../src/platform/audit.ts';
+import { parseId } from '../../src/platform/ids.ts';
+import { deliveryMessages, deliveryWorkflowId, workflowTypes } from '../../src/temporal/contracts.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { type DeadLetter, deadLetter } from './dead-letter.ts';
+import { openWebhookScene, type WebhookScene } from './scene.ts';
+
+let scene: WebhookScene;
+let connection: Connection;
+let client: Client;
+beforeAll(async () => {
+  [scene, connection] = await Promise.all([
+    openWebhookScene(),
+    Connection.connect({ address: runningServers().temporalAddress }),
+  ]);
+  client = new Client({ connection });
+});
+afterAll(async () => {
+  await connection.close();
+  await scene.close();
+});
+
+const handleOf = ({ workflowId }: { workflowId: string }) => client.workflow.getHandle(workflowId);
+const one = async ({ id }: DeadLetter) => (await scene.deliveries(id))[0];
+const replayOverHttp = ({ id, deliveryId }: DeadLetter) =>
+  scene.api.post(`/v1/webhooks/${id}/deliveries/${deliveryId}/replay`);
+
+interface Metadata {
+  definition: { type: string } & Record<
+    'signalDefinitions' | 'updateDefinitions',
+    { name: string; description: string }[]
+  >;
+  currentDetails: string;
+}
+const metadataOf = (of: { workflowId: string }) => handleOf(of).query<Metadata>('__temporal_workflow_metadata');
+
+const attributesOf = async (of: { workflowId: string }) => (await handleOf(of).describe()).searchAttributes;
+const parked = (of: { workflowId: string }) =>
+  until('it is parked', async () => (await metadataOf(of)).currentDetails.includes('Dead-lettered'));
+
+/** Given up, and its workflow says so. */
+async function parkedLetter(fields?: object): Promise<DeadLetter> {
+  const letter = await deadLetter(scene, fields);
+  await until(
+    'it has a workflow',
+    async () =>
+      (await handleOf(letter)
+        .describe()
+        .catch(() => undefined)) !== undefined,
+  );
+  await parked(letter);
+  return letter;
+}
+
+describe('a dead letter in Temporal', () => {
+  test('is found by its attributes', async () => {
+    const letter = await parkedLetter();
+    const uuids = {
+      OrgId: parseId('organization', scene.tenant.organizationId)!,
+      ResourceId: parseId('webhook', letter.id)!,
+    };
+    expect(await attributesOf(letter)).toMatchObject({
+      ...{ OrgId: [uuids.OrgId], ResourceId: [uuids.ResourceId] },
+      DeliveryStatus: ['dead_lettered'],
+    });
+    const query = `DeliveryStatus = 'dead_lettered' AND ResourceId = '${uuids.ResourceId}' AND OrgId = '${uuids.OrgId}'`;
+    await until('the list shows it', async () => (await client.workflow.count(query)).count === 1);
+  });
+
+  test('says what happened and what can be done about it', async () => {
+    const { definition, currentDetails } = await metadataOf(await parkedLetter());
+    expect(currentDetails).toMatch(/Dead-lettered.*HTTP 500 after 1 attempt\b/);
+    const described = (of: { name: string; description: string }[]) =>
+      of.filter(({ description }) => description).map(({ name }) => name);
+    expect(described(definition.signalDefinitions)).toEqual(
+      expect.arrayContaining([deliveryMessages.replay, deliveryMessages.discard]),
+    );
+    expect(described(definition.updateDefinitions)).toEqual([deliveryMessages.replayNow]);
+  });
+
+  test('is delivered by the signal replay, whatever comes with it', async () => {
+    const letter = await parkedLetter();
+    letter.mend();
+    await handleOf(letter).signal(deliveryMessages.replay, 'some', { thing: 1 });
+    expect(await handleOf(letter).result()).toBe('delivered');
+    expect(await one(letter)).toMatchObject({ status: 'delivered', attempts: 2, replayable: false });
+    expect((await attributesOf(letter)).DeliveryStatus).toEqual(['delivered']);
+    expect((await metadataOf(letter)).currentDetails).toMatch(/Delivered/);
+    const { organizationId } = scene.tenant;
+    const [entry] = await latestAudit(scene.product.database, parseId('organization', organizationId)!, 1);
+    expect(entry).toMatchObject({ action: 'delivery.replay', actor: 'operator', subjectId: letter.uuid });
+  });
+
+  test('tells by the update replayNow what came of it', async () => {
+    const letter = await parkedLetter();
+    const press = () => handleOf(letter).executeUpdate<string, [unknown]>(deliveryMessages.replayNow, { args: [null] });
+    expect(await press()).toMatch(/Dead-lettered.*HTTP 500 after 2 attempts/);
+    letter.mend();
+    expect(await press()).toMatch(/Delivered/);
+    expect(scene.receiver.to(letter.path)).toHaveLength(3);
+  });
+
+  test('tells why it is not replayed while its webhook is turned off', async () => {
+    const letter = await parkedLetter();
+    await scene.api.patch(`/v1/webhooks/${letter.id}`, { isActive: false });
+    const press = () => handleOf(letter).executeUpdate<string, []>(deliveryMessages.replayNow);
+    expect(await press()).toMatch(/turned off/);
+    letter.mend();
+    await scene.api.patch(`/v1/webhooks/${letter.id}`, { isActive: true });
+    expect(await press()).toMatch(/Delivered/);
+  });
+
+  test('is given up for ever by the signal discard', async () => {
+    const letter = await parkedLetter();
+    await handleOf(letter).signal(deliveryMessages.discard, 'whatever');
+    expect(await handleOf(letter).result()).toBe('failed');
+    expect(await one(letter)).toMatchObject({ status: 'failed', errorClass: 'discarded', replayable: false });
+    expect((await replayOverHttp(letter)).status).toBe(409);
+    expect(scene.receiver.to(letter.path)).toHaveLength(1);
+  });
+
+  test('that is replayed over HTTP goes on in the workflow that waited', async () => {
+    const letter = await parkedLetter();
+    const { runId } = await handleOf(letter).describe();
+    letter.mend();
+    expect((await replayOverHttp(letter)).status).toBe(202);
+    expect(await handleOf(letter).result()).toBe('delivered');
+    expect(await handleOf(letter).describe()).toMatchObject({ runId, status: { name: 'COMPLETED' } });
+  });
+
+  test('whose server still fails has a whole new schedule, and is parked again', async () => {
+    const letter = await parkedLetter({ maxAttempts: 2 });
+    await handleOf(letter).signal(deliveryMessages.replay);
+    await until('it was tried twice more', async () => (await one(letter)).attempts === 4);
+    await until('it is parked again', async () => (await metadataOf(letter)).currentDetails.includes('4 attempts'));
+    expect(await one(letter)).toMatchObject({ status: 'dead_lettered', replayable: true });
+    expect((await attributesOf(letter)).DeliveryStatus).toEqual(['dead_lettered']);
+  });
+});
+
+/** Between its second attempt and its third, which is far away unless given in seconds. */
+async function retrying(retryAfter = '3600') {
+  let nth = 0;
+  const failures = [{ status: 503 }, { status: 503, headers: { 'retry-after': retryAfter } }];
+  const subscribed = await scene.subscribe({}, () => failures[nth++] ?? { status: 200 });
+  await scene.api.post(`/v1/webhooks/${subscribed.id}/test`);
+  const { id } = await until('it failed twice', async () =>
+    (await scene.deliveries(subscribed.id, '&status=retrying')).find(({ attempts }) => attempts === 2),
+  );
+  return { ...subscribed, workflowId: deliveryWorkflowId(parseId('delivery', id)!) };
+}
+
+describe('a delivery that is retried', () => {
+  test('is no dead letter: replayNow is refused, replay and discard do nothing', async () => {
+    const { workflowId, id } = await retrying();
+    expect((await metadataOf({ workflowId })).currentDetails).toMatch(/Retrying/);
+    const refused = handleOf({ workflowId }).executeUpdate(deliveryMessages.replayNow);
+    await expect(refused).rejects.toMatchObject({
+      cause: { message: expect.stringMatching(/this delivery is retrying/) },
+    });
+    await handleOf({ workflowId }).signal(deliveryMessages.replay);
+    await handleOf({ workflowId }).signal(deliveryMessages.discard);
+    await metadataOf({ workflowId });
+    expect((await scene.deliveries(id))[0]).toMatchObject({ status: 'retrying', attempts: 2 });
+  });
+});
+
+describe('a workflow that an operator terminated', () => {
+  test('while it was parked is missed by nobody: a replay over HTTP makes another', async () => {
+    const letter = await parkedLetter();
+    await handleOf(letter).terminate('by mistake');
+    letter.mend();
+    expect((await replayOverHttp(letter)).status).toBe(202);
+    await scene.reaches(letter.id, 'delivered');
+    await until('the workflow is over', async () => (await handleOf(letter).describe()).status.name === 'COMPLETED');
+  });
+
+  test('between two attempts is replaced, and the delivery goes on', async () => {
+    const { workflowId, id } = await retrying('2');
+    await handleOf({ workflowId }).terminate('by mistake');
+    await scene.reaches(id, 'delivered');
+    const [{ nextAttemptAt, attempts }] = await scene.deliveries(id);
+    expect({ nextAttemptAt, attempts }).toEqual({ nextAttemptAt: null, attempts: 3 });
+  });
+});
+
+describe('redriveDeadLetters', () => {
+  const start = (...args: unknown[]) =>
+    client.workflow.start(workflowTypes.redriveDeadLetters, {
+      ...{ workflowId: `redrive-${randomUUID()}`, taskQueue: `${scene.product.taskQueuePrefix}runs`, args },
+    });
+  const redrive = async (...args: unknown[]) => (await start(...args)).result();
+
+  test('replays those that are meant', async () => {
+    const [first, second] = [await parkedLetter(), await parkedLetter()];
+    for (const { mend } of [first, second]) mend();
+    expect(await redrive({ since: '2100-01-01T00:00:00Z' })).toEqual({ replayed: 0 });
+    expect(await redrive({ organizationId: randomUUID() })).toEqual({ replayed: 0 });
+    expect(await redrive({ subscriptionId: first.id, eventType: 'test.webhook', perSecond: 100 })).toEqual({
+      replayed: 1,
+    });
+    await scene.reaches(first.id, 'delivered');
+    expect((await one(second)).status).toBe('dead_lettered');
+  });
+
+  test.each([
+    ['nothing', []],
+    ['null', [null]],
+    ['an empty object', [{}]],
+  ])('with %s replays all whose webhook is turned on, each once', async (_, args) => {
+    const [letter, off, failing] = [await parkedLetter(), await parkedLetter(), await parkedLetter()];
+    await scene.api.patch(`/v1/webhooks/${off.id}`, { isActive: false });
+    for (const { mend } of [letter, off]) mend();
+    await redrive(...args);
+    await scene.reaches(letter.id, 'delivered');
+    await until('it failed again', async () => (await one(failing)).attempts === 2);
+    expect((await one(off)).status).toBe('dead_lettered');
+    expect(await handleOf(letter).result()).toBe('delivered');
+    await parked(failing);
+    expect(scene.receiver.to(failing.path)).toHaveLength(2);
+  });
+
+  test.each([
+    [{ subscription: 'whk_1' }, /subscription/],
+    [{ subscriptionId: 'nonsense' }, /subscriptionId/],
+    [{ since: 'yesterday' }, /since/],
+    [{ perSecond: 0 }, /perSecond/],
+    ['everything', /object/],
+  ])('refuses %j at once', async (args, message) => {
+    const failure = await redrive(args).catch((error) => error);
+    expect(failure.cause.cause).toMatchObject({ type: 'InvalidArguments', message: expect.stringMatching(message) });
+  });
+
+  test('is there as a Schedule that is paused, whose trigger replays all', async () => {
+    const letter = await parkedLetter();
+    letter.mend();
+    const schedule = client.schedule.getHandle(`${scene.product.taskQueuePrefix}redriveDeadLetters`);
+    expect((await schedule.describe()).state).toMatchObject({ paused: true, note: expect.stringContaining('Trigger') });
+    await schedule.trigger();
+    await scene.reaches(letter.id, 'delivered');
+    expect(await handleOf(letter).result()).toBe('delivered');
+  });
+});
