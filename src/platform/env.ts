@@ -94,7 +94,7 @@ export const envSchema = z.object({
     .string()
     .refine(isBrand, 'expected a word of letters and digits other than Webhook')
     .default(defaultBrand),
-  DELIVERY_TIME_SCALE: z.coerce.number().min(0.0001).max(1).optional(),
+  DELIVERY_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')

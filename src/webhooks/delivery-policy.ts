@@ -38,6 +38,8 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
 export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
   const { retry, breaker } = policy;
   const times = (ms: number) => Math.max(1, Math.round(ms * scale));
+  // What is compared with the work of machines cannot be as short as a scale may make it.
+  const deadlineMs = Math.max(times(policy.deadlineMs), 1_000);
   return {
     ...policy,
     retry: {
@@ -47,11 +49,10 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
       longestRetryAfterMs: times(retry.longestRetryAfterMs),
     },
     breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },
-    deadlineMs: times(policy.deadlineMs),
-    leaseMs: times(policy.leaseMs),
+    deadlineMs,
+    leaseMs: Math.max(times(policy.leaseMs), 2 * deadlineMs),
     parkedMs: times(policy.parkedMs),
     failingLimitMs: times(policy.failingLimitMs),
-    // It is compared with how late Temporal's timers may be, which no scale changes.
     forgottenMs: Math.max(times(policy.forgottenMs), 5_000),
   };
 }
