@@ -124,12 +124,13 @@ export class Dispatcher {
       this.#keep(scope, outcome);
       this.#recording ??= this.#record();
     } catch (error) {
-      this.#underWay--;
-      this.wake();
       if (!this.#cut.signal.aborted)
         log.error({ err: error, deliveryId: work.deliveryId }, 'a delivery cannot be sent');
       // It comes again when its lease ends; at once where it was only cut off.
       else await returnLeases(scope, [work.deliveryId]).catch(() => {});
+      // Not before: the process stops when nothing is under way.
+      this.#underWay--;
+      this.wake();
     }
   }
 
