@@ -1,5 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
+import { failPoint } from '../src/platform/fail-points.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
 import { type DeliveryProgress, failureTypes, type WorkContext } from '../src/temporal/contracts.ts';
@@ -27,15 +28,23 @@ export const createWebhookActivities = (services: Services) => ({
   async attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
     const { database, deliveryPolicy } = services;
     const scope = scopeOf(database, context);
+    const activity = Context.current();
+    // A try before this one may have recorded its attempt and died before it said so: the next one keeps its time.
+    if (activity.info.attempt > 1) {
+      const progress = await standing(scope, deliveryId);
+      if (progress.kind !== 'wait' || progress.ms > 0) return progress;
+    }
     const claim = await claimAttempt(scope, deliveryId, deliveryPolicy);
     if (claim?.kind === 'hold') return { kind: 'wait', ms: claim.waitMs };
     const [work] = claim?.kind === 'go' ? await loadAttempts(scope, [deliveryId]) : [];
     if (!work) return standing(scope, deliveryId);
-    const activity = Context.current();
+    failPoint('retry.claimed');
     const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
     try {
       const outcome = await makeAttempt(services, scope.tenant, work, activity.cancellationSignal);
+      failPoint('retry.sent');
       await recordAttempts(scope, [outcome], deliveryPolicy);
+      failPoint('retry.recorded');
       return await standing(scope, deliveryId);
     } finally {
       clearInterval(heartbeat);
@@ -51,6 +60,7 @@ export const createWebhookActivities = (services: Services) => ({
   async replayDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
     const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
     const renewed = await renewAsOperator(scope, deliveryId);
+    failPoint('delivery.replayed');
     const progress = await standing(scope, deliveryId);
     if (renewed || progress.kind !== 'dead_lettered') return progress;
     return { ...progress, why: `${progress.why}, and not replayed, because its webhook is turned off` };
@@ -60,6 +70,7 @@ export const createWebhookActivities = (services: Services) => ({
   async discardDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
     const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
     await discardAsOperator(scope, deliveryId);
+    failPoint('delivery.discarded');
     return standing(scope, deliveryId);
   },
 

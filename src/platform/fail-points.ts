@@ -11,7 +11,15 @@ export type FailPoint =
   | 'delivery.leased'
   | 'delivery.sent'
   | 'delivery.recorded'
-  | 'delivery.replayed';
+  | 'delivery.followed'
+  | 'delivery.replayed'
+  | 'delivery.discarded'
+  | 'delivery.recovered'
+  | 'retry.claimed'
+  | 'retry.sent'
+  | 'retry.recorded'
+  | 'subscription.changed'
+  | 'subscription.deleted';
 
 let armed: string | undefined;
 

@@ -1,5 +1,6 @@
 import { byScope, recordAudit } from '../platform/audit.ts';
 import { OutboxEntry } from '../platform/entities.ts';
+import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
 import { outboxEntry } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -30,7 +31,7 @@ export async function updateSubscription(
 ): Promise<Subscription> {
   checkSubscription(services.egress, services.webhookBrand, change);
   const { tenant } = scope;
-  return scope.em.transactional(async (em) => {
+  const updated = await scope.em.transactional(async (em) => {
     const subscription = await lockSubscription(em, id);
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return viewOf(services, scope, subscription);
@@ -50,6 +51,8 @@ export async function updateSubscription(
     await recordAudit(em, { ...byScope(scope), action: 'webhook.update', subjectId: subscription.id, facts });
     return viewOf(services, scope, subscription);
   });
+  failPoint('subscription.changed');
+  return updated;
 }
 
 /**
@@ -66,6 +69,7 @@ export async function deleteSubscription(scope: Scope, id: string): Promise<void
     em.persist(em.create(OutboxEntry, outboxEntry(scope, 'subscription.ended', subscription.id)));
     await recordAudit(em, { ...byScope(scope), action: 'webhook.delete', subjectId: subscription.id });
   });
+  failPoint('subscription.deleted');
 }
 
 const previousSecretMs = 24 * 3_600_000;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
+import { failPoint } from '../platform/fail-points.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts.ts';
@@ -95,6 +96,7 @@ export async function redrivePage(
   for (const { id, organizationId, environment, correlationId, attempts } of letters) {
     const scope = operatorScopeOf(database, { organizationId, environment }, correlationId);
     if (!(await renewAsOperator(scope, id, services ? undefined : 0))) continue;
+    failPoint('delivery.replayed');
     replayed++;
     // What is not reached here the outbox owes.
     if (services && attempts > 0) await followDelivery(services, scope, id);

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import { failPoint } from '../platform/fail-points.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -95,6 +96,7 @@ export async function followDelivery(
   // What has failed for the first time has none yet, and a signal would be one more event in its history.
   const isNew = row.status === 'retrying' && row.attempts === 1;
   await (isNew ? temporal.deliveries.start(args, fairness) : temporal.deliveries.resume(args, fairness));
+  failPoint('delivery.followed');
   await scope.rows(settle, deliveryId, row.readAt);
 }
 

@@ -157,6 +157,7 @@ export async function recoverDeliveries(
     const { queued } = (await tx.one(recoverStatement, subscriptionId, since, scope.correlationId))!;
     return { recoveryId: newId(), queued };
   });
+  failPoint('delivery.recovered');
   if (!once.replayed) services.deliveries.wake();
   return once;
 }
