@@ -1,0 +1,188 @@
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Database } from '../../src/platform/database.ts';
+import { prefixed } from '../../src/platform/ids.ts';
+import { deliveryWorkflowId, searchAttributes } from '../../src/temporal/contracts.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { type DeliveryScene, deliveryPolicy } from './delivery-scene.ts';
+
+export interface DeliveryEvidence extends Pick<DeliveryScene, 'product' | 'requests'> {
+  temporalAddress?: string;
+  /** Requests that were under way in processes when they were killed: so many may have no record. */
+  cutOff?: number;
+  /** How long everything may take to arrive or to be given up. */
+  withinMs?: number;
+}
+
+/**
+ * Waits until everything has arrived or is a dead letter, and then looks for what was lost, sent twice or forgotten.
+ * @returns one line per finding
+ */
+export async function findDeliveryViolations(evidence: DeliveryEvidence): Promise<string[]> {
+  const { product, withinMs = 60_000 } = evidence;
+  const left = async () => {
+    const { rows } = await product.database.pool.query(`
+      select to_jsonb(d) as left from delivery d where status in ('pending', 'retrying')
+      union all select to_jsonb(o) from outbox o`);
+    return rows;
+  };
+  await until('all deliveries end', async () => (await left()).length === 0, withinMs).catch(async ({ message }) => {
+    const some = (await left()).slice(0, 5).map((row) => JSON.stringify(row.left));
+    const logs = product.processes.flatMap(({ pid, log }) => log.slice(-5).map((line) => ({ pid, ...line })));
+    throw new Error([message, ...some, ...logs.map((line) => JSON.stringify(line))].join('\n'));
+  });
+  return findDeliveryViolationsNow(evidence);
+}
+
+/** The same without waiting for an end: what must hold at any time. */
+export async function findDeliveryViolationsNow(evidence: DeliveryEvidence): Promise<string[]> {
+  const { database } = evidence.product;
+  return [
+    ...(await findWrongStates(database)),
+    ...(await findWrongAttempts(database)),
+    ...(await findWrongEvents(database)),
+    ...(await findWrongRequests(evidence)),
+    ...(await findWrongWorkflows(evidence)),
+  ];
+}
+
+/** What is open is due at some time, what is over is not, and nobody has anything to himself for long. */
+async function findWrongStates({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select to_jsonb(d) as row from delivery d
+      where case when status in ('pending', 'retrying') then next_attempt_at is null or finished_at is not null
+                 else next_attempt_at is not null or finished_at is null end
+         or status not in ('pending', 'retrying', 'delivered', 'failed', 'dead_lettered')
+         or leased_until > clock_timestamp() + make_interval(secs => $1::float8 / 1000)`,
+    [deliveryPolicy.leaseMs],
+  );
+  return rows.map(({ row }) => `a delivery is in no state: ${JSON.stringify(row)}`);
+}
+
+/** Attempts are numbered 1, 2, 3 …; the last one of what is delivered succeeded, and no other. */
+async function findWrongAttempts({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(`
+    select d.id, d.status, d.attempts, d.schedule_attempts as "ofSchedule", s.max_attempts as most, a.*
+      from delivery d join webhook_subscription s on s.id = d.subscription_id cross join lateral (
+        select count(*)::int as rows, coalesce(max(number), 0) as last,
+               coalesce(array_agg(number order by number) filter (where status_code between 200 and 299), '{}') as successes
+          from delivery_attempt where delivery_id = d.id) a
+     where a.rows <> d.attempts or a.last <> d.attempts or d.schedule_attempts > d.attempts
+        or d.schedule_attempts > s.max_attempts
+        or a.successes <> case when d.status = 'delivered' then array[d.attempts] else '{}' end`);
+  return rows.map((row) => `a delivery and its attempts disagree: ${JSON.stringify(row)}`);
+}
+
+/** Of each run that is over there is one start and one end, and whoever listens has a delivery of each. */
+async function findWrongEvents({ pool }: Database): Promise<string[]> {
+  const { rows: untold } = await pool.query(`
+    select r.id, r.status, array_agg(e.type) as told from run r left join event e on e.subject_id = r.id
+     where r.finished_at is not null
+       and exists (select from webhook_subscription s where s.organization_id = r.organization_id
+                      and s.environment = r.environment and s.created_at < r.created_at)
+     group by r.id, r.status
+    having count(*) filter (where e.type = 'workflow.run.started') <> case when r.status = 'cancelled' then
+             least(1, count(*) filter (where e.type = 'workflow.run.started')) else 1 end
+        or count(*) filter (where e.type = 'workflow.run.' || r.status) <> 1
+        or count(*) filter (where e.type <> 'workflow.run.started') <> 1`);
+  const { rows: unheard } = await pool.query(`
+    select e.id, e.type, s.id as subscription from event e
+      join webhook_subscription s on s.organization_id = e.organization_id and s.environment = e.environment
+       and s.is_active and s.created_at < e.created_at and (s.events ? e.type or s.events ? '*')
+     where e.type <> 'test.webhook'
+       and not exists (select from delivery d where d.event_id = e.id and d.subscription_id = s.id)`);
+  return [
+    ...untold.map((row) => `a run was told wrongly: ${JSON.stringify(row)}`),
+    ...unheard.map((row) => `an event has no delivery: ${JSON.stringify(row)}`),
+  ];
+}
+
+interface Recorded {
+  id: string;
+  eventId: string;
+  status: string;
+  attempts: number;
+  answered: number;
+  /** Ms since the epoch. */
+  finishedAt: number | null;
+}
+
+/** Every attempt arrived, under the same ids, and nothing arrived after it had been delivered. */
+async function findWrongRequests({ product, requests, cutOff = 0 }: DeliveryEvidence): Promise<string[]> {
+  const { rows } = await product.database.pool.query<Recorded>(`
+    select d.id, d.event_id as "eventId", d.status, d.attempts,
+           (extract(epoch from d.finished_at) * 1000)::float8 as "finishedAt",
+           (select count(*)::int from delivery_attempt a where a.delivery_id = d.id and a.status_code is not null) as answered
+      from delivery d`);
+  const arrived = Map.groupBy(requests(), ({ headers }) => String(headers['x-service-delivery']));
+  const found: string[] = [];
+  let unrecorded = 0;
+  for (const { id, eventId, status, attempts, answered, finishedAt } of rows) {
+    const name = prefixed('delivery', id);
+    const ofIt = arrived.get(name) ?? [];
+    arrived.delete(name);
+    unrecorded += Math.max(0, ofIt.length - attempts);
+    if (ofIt.length < answered) found.push(`${name} has ${answered} answers to ${ofIt.length} requests`);
+    const keys = ['x-service-idempotency-key', 'webhook-id', 'x-webhook-id'];
+    const ids = new Set(ofIt.flatMap(({ headers }) => keys.map((key) => headers[key])));
+    ids.delete(prefixed('event', eventId));
+    if (ids.size > 0) found.push(`${name} was sent as ${[...ids].join(', ')}`);
+    if (new Set(ofIt.map(({ body }) => body)).size > 1) found.push(`${name} had several bodies`);
+    const late = ofIt.filter(({ at }) => status === 'delivered' && at > finishedAt!);
+    if (late.length > 0) found.push(`${name} was delivered and sent again`);
+  }
+  for (const name of arrived.keys()) found.push(`${name} was sent and is not known`);
+  if (unrecorded > cutOff) found.push(`${unrecorded} requests have no record, ${cutOff} were cut off`);
+  return found;
+}
+
+const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus, SearchAttributeType.KEYWORD);
+
+interface Followed {
+  id: string;
+  status: string;
+  attempts: number;
+  isOff: boolean;
+  isOwed: boolean;
+}
+
+/** What failed once has a workflow, or is about to have one; a dead letter's is parked; what is over has none. */
+async function findWrongWorkflows({ product, temporalAddress }: DeliveryEvidence): Promise<string[]> {
+  const { rows } = await product.database.pool.query<Followed>(`
+    select id, status, attempts, coalesce(error_class = 'subscription_off', false) as "isOff",
+           coalesce(next_attempt_at < clock_timestamp() + interval '1 minute', false)
+             or exists (select from outbox o where o.subject_id = d.id and o.kind = 'delivery.follow') as "isOwed"
+      from delivery d where attempts > 0`);
+  const connection = await Connection.connect({ address: temporalAddress ?? runningServers().temporalAddress });
+  const { workflow } = new Client({ connection });
+  const stateOf = async (id: string): Promise<string> => {
+    try {
+      const { status, typedSearchAttributes } = await workflow.getHandle(deliveryWorkflowId(id)).describe();
+      return status.name === 'RUNNING' ? `open as ${typedSearchAttributes.get(deliveryStatus)}` : status.name;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'none';
+      throw error;
+    }
+  };
+  const fits = ({ status, attempts, isOff, isOwed }: Followed, state: string): boolean => {
+    const isOpen = state.startsWith('open');
+    if (status === 'pending' || status === 'retrying') return isOpen || isOwed;
+    // One whose subscription was turned off learns of it when its next attempt would have been due.
+    if (status === 'dead_lettered') return isOff ? isOpen : state === 'open as dead_lettered';
+    return state === 'COMPLETED' || (state === 'none' && attempts === 1);
+  };
+  try {
+    const found = await Promise.all(
+      rows.map(async (row) => {
+        // Its own end comes after the record.
+        await until('its workflow fits', async () => fits(row, await stateOf(row.id)), 30_000).catch(() => {});
+        const state = await stateOf(row.id);
+        return fits(row, state) ? [] : [`a delivery and its workflow, ${state}, disagree: ${JSON.stringify(row)}`];
+      }),
+    );
+    return found.flat();
+  } finally {
+    await connection.close();
+  }
+}
