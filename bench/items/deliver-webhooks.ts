@@ -17,7 +17,7 @@ const subscriptionCount = 8;
 const atOnce = 64;
 const count = 2_000;
 /** A workflow each takes long enough with fewer. */
-const countOfWorkflows = 300;
+const countOfWorkflows = 100;
 
 /** P6: deliveries per second, from the commit of their events until the last one is recorded as delivered. */
 export const deliverWebhooks: Item = {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../until.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
-const scale = 0.00003;
+const scale = 0.00001;
 
 let scene: WebhookScene;
 beforeAll(async () => {
