@@ -109,12 +109,17 @@ export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'deliver
     if (!woken) return 'dead_lettered';
     const wanted = { ...asked };
     Object.assign(asked, { replay: false, discard: false, look: false });
-    parked = false;
+    // While it only looks, it may be asked still.
+    const decided = wanted.replay || wanted.discard;
+    parked = !decided;
     if (wanted.replay) progress = await replayed(activities, ref);
     else if (wanted.discard) progress = await activities.discardDeadLetter(ref);
     else progress = await activities.lookAtDelivery(ref);
-    rounds++;
-    if (workflowInfo().continueAsNewSuggested && !asked.look) {
+    parked = progress.kind === 'dead_lettered';
+    // Somebody else replayed or ended it.
+    if (!parked) Object.assign(asked, { replay: false, discard: false });
+    if (decided || !parked) rounds++;
+    if (workflowInfo().continueAsNewSuggested && !asked.look && !asked.replay && !asked.discard) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof deliverWebhook>({ ...args, begin: progress });
     }
