@@ -72,7 +72,7 @@ export class Migration20261121110000_webhooks extends Migration {
       primary key (id)
     );`);
     this.addSql('alter table delivery add foreign key (subscription_id) references webhook_subscription (id);');
-    this.addSql('alter table delivery add foreign key (event_id) references event (id);');
+    // No foreign key to the event: its own removal, long after that of its deliveries, would look for them without an index.
     this.addSql(`alter table delivery add constraint delivery_subscription_id_event_id_unique
       unique (subscription_id, event_id);`);
     for (const [name, columns, where] of [

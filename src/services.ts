@@ -43,6 +43,7 @@ import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/d
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
 import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
 import { endParkedDeliveries } from './webhooks/parked.ts';
+import { forgetOldDeliveries } from './webhooks/retention.ts';
 import { sweepTurnedOff } from './webhooks/subscription-off.ts';
 
 const failedAuthenticationsPerMinute = 100;
@@ -208,6 +209,9 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
           while ((await forgetOldClaims(database, sweepBatch)) === sweepBatch);
         },
         async () => void (await sweepTurnedOff(database)),
+        async () => {
+          while ((await forgetOldDeliveries(database, sweepBatch)) === sweepBatch);
+        },
         async () => {
           const faults = (await checkLedger(database)) ?? [];
           if (faults.length > 0) log.error({ faults: faults.slice(0, 20) }, 'the credit ledger does not add up');

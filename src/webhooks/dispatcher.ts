@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { type AttemptOutcome, type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
+import { type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
+import { AttemptRecorder, type RecorderOptions } from './attempt-recorder.ts';
 import { type FollowServices, followDelivery } from './follow.ts';
 import { type Leased, leaseFirstAttempts, returnLeases } from './lease.ts';
-import { recordAttempts } from './record-attempts.ts';
+import type { Recorded } from './record-attempts.ts';
 
 export interface DispatchServices extends AttemptServices, FollowServices {
   database: Database;
@@ -30,16 +30,18 @@ const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/$
  */
 export class Dispatcher {
   readonly #services: DispatchServices;
-  readonly #ended = new Map<string, { scope: Scope; outcomes: AttemptOutcome[] }>();
+  readonly #recorder: AttemptRecorder;
   readonly #cut = new AbortController();
   #stopping = false;
   #underWay = 0;
-  #recording: Promise<void> | undefined;
   #woken = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
 
   constructor(services: DispatchServices) {
     this.#services = services;
+    const { log, deliveryPolicy: policy } = services;
+    const onSettled: RecorderOptions['onSettled'] = (...settled) => this.#settled(...settled);
+    this.#recorder = new AttemptRecorder({ log, policy, onSettled });
     // Every attempt listens to it.
     setMaxListeners(0, this.#cut.signal);
   }
@@ -59,7 +61,7 @@ export class Dispatcher {
     this.wake();
     await this.#running;
     const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
-    while (this.#underWay > 0 || this.#recording) await (this.#recording ?? this.#idle(lookEveryMs));
+    while (this.#underWay > 0) await this.#idle(lookEveryMs);
     clearTimeout(grace);
   }
 
@@ -121,8 +123,7 @@ export class Dispatcher {
     try {
       const outcome = await makeAttempt(this.#services, scope.tenant, work, this.#cut.signal);
       failPoint('delivery.sent');
-      this.#keep(scope, outcome);
-      this.#recording ??= this.#record();
+      this.#recorder.add(scope, outcome);
     } catch (error) {
       if (!this.#cut.signal.aborted)
         log.error({ err: error, deliveryId: work.deliveryId }, 'a delivery cannot be sent');
@@ -134,40 +135,12 @@ export class Dispatcher {
     }
   }
 
-  #keep(scope: Scope, outcome: AttemptOutcome): void {
-    const name = nameOf(scope.tenant);
-    const group = this.#ended.get(name) ?? { scope, outcomes: [] };
-    group.outcomes.push(outcome);
-    this.#ended.set(name, group);
-  }
-
-  /** Records what ended, together with whatever ends meanwhile. */
-  async #record(): Promise<void> {
-    const { log, deliveryPolicy } = this.#services;
-    // What ends in the same turn of the event loop is written together.
-    await new Promise(setImmediate);
-    while (this.#ended.size > 0) {
-      const groups = [...this.#ended.values()];
-      this.#ended.clear();
-      await Promise.all(
-        groups.map(async ({ scope, outcomes }) => {
-          try {
-            const recorded = await recordAttempts(scope, outcomes, deliveryPolicy);
-            failPoint('delivery.recorded');
-            this.#underWay -= outcomes.length;
-            for (const { deliveryId, status } of recorded) {
-              if (status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
-            }
-          } catch (error) {
-            log.warn({ err: error, deliveries: outcomes.length }, 'attempts will be recorded again');
-            await sleep(restMs);
-            for (const outcome of outcomes) this.#keep(scope, outcome);
-          }
-        }),
-      );
-      this.wake();
+  #settled(scope: Scope, attempts: number, recorded: Recorded[]): void {
+    failPoint('delivery.recorded');
+    this.#underWay -= attempts;
+    for (const { deliveryId, status } of recorded) {
+      if (status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
     }
-    this.#recording = undefined;
     this.wake();
   }
 
