@@ -50,7 +50,7 @@ export function readSources(): SourceFile[] {
     .filter((path) => path !== '' && existsSync(join(root, path)))
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8');
-      const isTest = path.startsWith('test/') || path.startsWith('bench/') || path.endsWith('.test.ts');
+      const isTest = /^(test|bench|docs)\//.test(path) || path.endsWith('.test.ts');
       return { path, text, lines: text.split('\n').length - 1, imports: importsOf(path, text), isTest };
     });
 }

@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What these tests need from the machine: a program by its path, and the Debian package that has it. */
-const programs = [{ path: '/usr/bin/redis-server', debianPackage: 'redis-server' }];
+const programs = [
+  { path: '/usr/bin/redis-server', debianPackage: 'redis-server' },
+  { path: '/usr/bin/chromium', debianPackage: 'chromium' },
+];
 
 const missing = programs.filter(({ path }) => {
   try {

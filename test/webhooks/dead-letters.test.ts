@@ -169,10 +169,15 @@ describe('a delivery that is retried', () => {
   });
 });
 
-describe('a workflow that an operator terminated', () => {
+describe.each(['terminated', 'cancelled'])('a workflow that an operator %s', (how) => {
+  const end = (of: { workflowId: string }) => (how === 'cancelled' ? handleOf(of).cancel() : handleOf(of).terminate());
+  const over = (of: { workflowId: string }) =>
+    until('it is over', async () => (await handleOf(of).describe()).status.name !== 'RUNNING');
+
   test('while it was parked is missed by nobody: a replay over HTTP makes another', async () => {
     const letter = await parkedLetter();
-    await handleOf(letter).terminate('by mistake');
+    await end(letter);
+    await over(letter);
     letter.mend();
     expect((await replayOverHttp(letter)).status).toBe(202);
     await scene.reaches(letter.id, 'delivered');
@@ -181,7 +186,7 @@ describe('a workflow that an operator terminated', () => {
 
   test('between two attempts is replaced, and the delivery goes on', async () => {
     const { workflowId, id } = await retrying('2');
-    await handleOf({ workflowId }).terminate('by mistake');
+    await end({ workflowId });
     await scene.reaches(id, 'delivered');
     const [{ nextAttemptAt, attempts }] = await scene.deliveries(id);
     expect({ nextAttemptAt, attempts }).toEqual({ nextAttemptAt: null, attempts: 3 });

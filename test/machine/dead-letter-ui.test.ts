@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { findFreePort } from '../../local/ports.ts';
+import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
+import { readLocalSettings } from '../../src/platform/env.ts';
+import { deliveryMessages, workflowTypes } from '../../src/temporal/contracts.ts';
+import { openTemporalUi, type TemporalUi } from '../temporal-ui.ts';
+import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
+import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
+
+// A browser takes its time on a busy machine.
+jest.setTimeout(120_000);
+
+let folder: string;
+let temporal: RunningTemporal;
+let scene: WebhookScene;
+let ui: TemporalUi;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'atelier-ui-'));
+  // The server that the tests share has no web UI.
+  temporal = await startTemporal({
+    program: await findTemporalProgram({ settings: readLocalSettings(), log: () => {} }),
+    databaseFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'temporal.log'),
+    port: await findFreePort(),
+    uiPort: await findFreePort(),
+  });
+  scene = await openWebhookScene({ TEMPORAL_ADDRESS: temporal.address });
+  ui = await openTemporalUi(temporal.uiUrl!);
+});
+afterAll(async () => {
+  await ui?.close();
+  await scene?.close();
+  await temporal?.stop({ hasty: true });
+  rmSync(folder, { recursive: true });
+});
+
+/** Opens the page of its workflow. */
+const open = ({ workflowId }: DeadLetter) => ui.openWorkflow(workflowId);
+const statusOf = async ({ id }: DeadLetter) => (await scene.deliveries(id))[0].status;
+
+/** Finds it in the list, opens it, and opens the dialog. @returns what the dialog offers */
+async function openMessages(letter: DeadLetter, kind: 'Signal' | 'Update') {
+  await ui.openList('DeliveryStatus="dead_lettered"', letter.workflowId);
+  await open(letter);
+  return (await ui.openMessages(kind)).innerText();
+}
+
+describe('a dead letter on its page in the web UI', () => {
+  test('says why it is one', async () => {
+    const letter = await deadLetter(scene);
+    await open(letter);
+    expect(await (await ui.openDetails()).innerText()).toMatch(/HTTP 500 after 1 attempt\b.*replay/s);
+  });
+
+  test('is delivered by its signal replay', async () => {
+    const letter = await deadLetter(scene);
+    letter.mend();
+    expect(await openMessages(letter, 'Signal')).toMatch(/replay\s+Replay this.*discard\s+Give this/s);
+    await ui.choose(deliveryMessages.replay);
+    await ui.confirm('Submit');
+    await scene.reaches(letter.id, 'delivered');
+    expect(scene.receiver.to(letter.path)).toHaveLength(2);
+  });
+
+  test('is delivered by its update replayNow, which says so', async () => {
+    const letter = await deadLetter(scene);
+    letter.mend();
+    expect(await openMessages(letter, 'Update')).toMatch(/replayNow\s+Replay this/);
+    await ui.choose(deliveryMessages.replayNow);
+    await ui.confirm('Submit');
+    await scene.reaches(letter.id, 'delivered');
+    await open(letter);
+    expect(await (await ui.openUpdateOutcome()).innerText()).toMatch(/Delivered/);
+  });
+
+  test('is given up for ever by its signal discard', async () => {
+    const letter = await deadLetter(scene);
+    await openMessages(letter, 'Signal');
+    await ui.choose(deliveryMessages.discard);
+    await ui.confirm('Submit');
+    expect(await scene.reaches(letter.id, 'failed')).toMatchObject({ errorClass: 'discarded' });
+  });
+});
+
+describe('all of them', () => {
+  test('of one webhook are replayed by a workflow that is started with a form', async () => {
+    const [letter, other] = [await deadLetter(scene), await deadLetter(scene)];
+    for (const { mend } of [letter, other]) mend();
+    await ui.openStart({
+      workflowId: 'redrive-of-one',
+      taskQueue: `${scene.product.taskQueuePrefix}runs`,
+      workflowType: workflowTypes.redriveDeadLetters,
+      input: JSON.stringify({ subscriptionId: letter.id }),
+    });
+    await ui.start();
+    await scene.reaches(letter.id, 'delivered');
+    expect(await statusOf(other)).toBe('dead_lettered');
+  });
+
+  test('are replayed by the trigger of the Schedule', async () => {
+    const letters = [await deadLetter(scene), await deadLetter(scene)];
+    for (const { mend } of letters) mend();
+    await ui.openSchedule(`${scene.product.taskQueuePrefix}${workflowTypes.redriveDeadLetters}`);
+    await ui.openScheduleMenu();
+    await ui.openTrigger();
+    await ui.confirm('Trigger');
+    for (const { id } of letters) await scene.reaches(id, 'delivered');
+  });
+});

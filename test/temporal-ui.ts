@@ -1,0 +1,127 @@
+import { chromium, type Locator, type Page } from 'playwright-core';
+
+/** Where Debian's package `chromium` puts it. */
+export const chromiumPath = '/usr/bin/chromium';
+
+export interface StartForm {
+  workflowId: string;
+  taskQueue: string;
+  workflowType: string;
+  /** JSON; left empty when absent. */
+  input?: string;
+}
+
+/** Temporal's web UI as an operator uses it: opens pages and presses buttons. Waits for what it looks for, 30 s at most. */
+export interface TemporalUi {
+  page: Page;
+  /** The list of workflows, filtered by a query; resolves when it shows this one. */
+  openList(query: string, workflowId: string): Promise<void>;
+  openWorkflow(workflowId: string): Promise<void>;
+  /** Of the workflow that is open: what its code says about it now. */
+  openDetails(): Promise<Locator>;
+  /** Of the workflow that is open: opens the dialog, and the list of what can be sent. */
+  openMessages(kind: 'Signal' | 'Update'): Promise<Locator>;
+  /** Picks one in that dialog. */
+  choose(name: string): Promise<void>;
+  /** Presses the button of the dialog that is open, and resolves when it is gone. */
+  confirm(button: 'Submit' | 'Trigger'): Promise<void>;
+  /** The outcome of the latest update of the workflow that is open, in its history. */
+  openUpdateOutcome(): Promise<Locator>;
+  openSchedule(scheduleId: string): Promise<void>;
+  /** Of the schedule that is open: opens the menu of its button. */
+  openScheduleMenu(): Promise<void>;
+  /** From that menu: opens the dialog. */
+  openTrigger(): Promise<void>;
+  /** Fills in the form. */
+  openStart(form: StartForm): Promise<void>;
+  /** Sends it; resolves when the workflow was started. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param uiUrl of Temporal's web UI */
+export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, height: 800 }): Promise<TemporalUi> {
+  // Chromium's own walls do not stand where everything runs as root; it visits nothing but this server.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const browser = await chromium.launch({ executablePath: chromiumPath, args });
+  const page = await browser.newPage({ viewport });
+  page.setDefaultTimeout(30_000);
+  const open = (path: string) => page.goto(`${uiUrl}/namespaces/default/${path}`, { waitUntil: 'domcontentloaded' });
+  const dialog = page.getByRole('dialog').filter({ visible: true });
+  const button = (name: string | RegExp, within: Page | Locator = page) =>
+    within.getByRole('button', { name }).filter({ visible: true });
+  return {
+    page,
+    async openList(query, workflowId) {
+      await open(`workflows?${new URLSearchParams({ query })}`);
+      // It asks once: what visibility learns later is shown after a press of this.
+      const row = page.getByRole('link', { name: workflowId });
+      for (;;) {
+        const shown = await row.waitFor({ timeout: 3_000 }).then(
+          () => true,
+          () => false,
+        );
+        if (shown) return;
+        await button('Refresh').click();
+      }
+    },
+    async openWorkflow(workflowId) {
+      await open(`workflows/${workflowId}`);
+      await page.getByRole('heading', { name: workflowId }).waitFor();
+    },
+    async openDetails() {
+      await page.getByRole('tab', { name: 'User Metadata' }).click();
+      // What code wrote is shown in a frame of its own.
+      const frame = page.locator('iframe').first();
+      await frame.scrollIntoViewIfNeeded();
+      return frame.contentFrame().locator('body');
+    },
+    async openMessages(kind) {
+      await button('More Actions').click();
+      await page.getByRole('menuitem', { name: `Send a${kind === 'Update' ? 'n' : ''} ${kind}` }).click();
+      await dialog.locator('button[aria-haspopup]').click();
+      const options = dialog.getByRole('listbox');
+      await options.getByRole('option', { name: 'Custom' }).waitFor();
+      return options;
+    },
+    async choose(name) {
+      await dialog.getByRole('option', { name: new RegExp(`^${name}\\b`) }).click();
+    },
+    async confirm(name) {
+      await button(name, dialog).click();
+      await dialog.waitFor({ state: 'hidden' });
+    },
+    async openUpdateOutcome() {
+      await page.getByRole('tab', { name: 'Event History' }).click();
+      const event = page.getByText('Workflow Execution Update Completed').first();
+      await event.click();
+      const outcome = page.getByText('Outcome', { exact: true }).last();
+      await outcome.scrollIntoViewIfNeeded();
+      return outcome.locator('xpath=..');
+    },
+    async openSchedule(scheduleId) {
+      await open(`schedules/${scheduleId}`);
+      await button('Schedule Actions').waitFor();
+    },
+    openScheduleMenu: () => button('Schedule Actions').click(),
+    async openTrigger() {
+      await page.getByRole('menuitem', { name: 'Trigger' }).click();
+      await button('Trigger', dialog).waitFor();
+    },
+    async openStart({ workflowId, taskQueue, workflowType, input }) {
+      await open(`workflows/start-workflow?${new URLSearchParams({ taskQueue, workflowType })}`);
+      await page.locator('#workflowId').fill(workflowId);
+      if (input === undefined) return;
+      await page.locator('[contenteditable=true]').filter({ visible: true }).click();
+      // Its editor closes every bracket and quotation mark by itself when they are typed.
+      await page.keyboard.insertText(input);
+      // Left, it lays out anew what it holds, and the button below moves.
+      await page.getByRole('heading', { name: 'Start Workflow' }).click();
+    },
+    async start() {
+      await button('Start Workflow').click();
+      await page.getByText('Workflow started successfully').waitFor();
+    },
+    close: () => browser.close(),
+  };
+}
