@@ -1,0 +1,115 @@
+/**
+ * `node docs/screenshots.ts`: takes the pictures of docs/dead-letters.md anew, of a stack that it starts for them. Needs
+ * Chromium (the Debian package `chromium`).
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../local/ports.ts';
+import { product } from '../local/product.ts';
+import { type Stack, startStack } from '../local/stack.ts';
+import { readLocalSettings } from '../src/platform/env.ts';
+import { parseId } from '../src/platform/ids.ts';
+import { deliveryWorkflowId } from '../src/temporal/contracts.ts';
+import { apiClient } from '../test/api-client.ts';
+import { openTemporalUi, type TemporalUi } from '../test/temporal-ui.ts';
+import { until } from '../test/until.ts';
+import { openReceiver } from '../test/webhooks/receiver.ts';
+
+const images = fileURLToPath(new URL('images/', import.meta.url));
+const letters = 3;
+
+const port = async () => String(await findFreePort());
+
+async function startLocalStack(folder: string): Promise<Stack> {
+  const settings = readLocalSettings({
+    ...process.env,
+    ATELIER_DATA: folder,
+    ...{ PORT: await port(), TEMPORAL_PORT: await port(), TEMPORAL_UI_PORT: await port(), POSTGRES_PORT: await port() },
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  return startStack({ settings, product, log: console.log, signal: new AbortController().signal });
+}
+
+/** Subscribes a server that is out of order, and tells it of something. @returns ids of what was given up */
+async function makeDeadLetter(
+  { api, testKey }: Stack,
+  url: string,
+): Promise<{ webhookId: string; workflowId: string }> {
+  const client = apiClient(api, testKey);
+  const webhook = { name: 'Orders', url, events: ['workflow.run.completed'], maxAttempts: 3 };
+  const { id: webhookId } = (await client.post('/v1/webhooks', webhook)).body.data;
+  await client.post(`/v1/webhooks/${webhookId}/test`);
+  const { id } = await until('a delivery is given up', async () => {
+    const { deliveries } = (await client.get(`/v1/webhooks/${webhookId}/deliveries?status=dead_lettered`)).body.data;
+    return deliveries[0] as { id: string } | undefined;
+  });
+  return { webhookId, workflowId: deliveryWorkflowId(parseId('delivery', id)!) };
+}
+
+async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
+  let status = 503;
+  const receiver = await openReceiver();
+  const made = await Promise.all(
+    Array.from({ length: letters }, (_, nth) => {
+      receiver.script(`/${nth}`, () => ({ status }));
+      return makeDeadLetter(stack, receiver.url(`/${nth}`));
+    }),
+  );
+  const [first, second] = made as [(typeof made)[number], (typeof made)[number]];
+  const picture = async (name: string) => {
+    // Whatever moves has come to rest, and nothing is pointed at.
+    await ui.page.mouse.move(600, 5);
+    await ui.page.waitForTimeout(500);
+    await ui.page.screenshot({ path: join(images, `${name}.png`), animations: 'disabled' });
+    console.log(`docs/images/${name}.png`);
+  };
+
+  await ui.openList('DeliveryStatus="dead_lettered"', first.workflowId);
+  await picture('dead-letters');
+  await ui.openWorkflow(first.workflowId);
+  await ui.openDetails();
+  await picture('dead-letter');
+  status = 200;
+
+  await ui.openMessages('Signal');
+  await picture('signal-replay');
+  await ui.choose('replay');
+  await ui.confirm('Submit');
+
+  await ui.openWorkflow(second.workflowId);
+  await ui.openMessages('Update');
+  await ui.choose('replayNow');
+  await picture('update-replay-now');
+  await ui.confirm('Submit');
+  await ui.openUpdateOutcome();
+  await picture('update-outcome');
+
+  await ui.openStart({
+    ...{ workflowId: 'redrive-orders', taskQueue: 'runs', workflowType: 'redriveDeadLetters' },
+    input: JSON.stringify({
+      subscriptionId: first.webhookId,
+      since: new Date().toISOString().slice(0, 10),
+      perSecond: 5,
+    }),
+  });
+  await picture('start-redrive');
+
+  await ui.openSchedule('redriveDeadLetters');
+  await ui.openScheduleMenu();
+  await picture('schedule-trigger');
+  await receiver.close();
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'atelier-pictures-'));
+const stack = await startLocalStack(folder);
+const ui = await openTemporalUi(stack.temporalUi!);
+try {
+  await takePictures(stack, ui);
+} finally {
+  await ui.close();
+  await stack.stop();
+  rmSync(folder, { recursive: true });
+}
+process.exit();
