@@ -24,8 +24,8 @@ const port = async () => String(await findFreePort());
 
 async function startLocalStack(folder: string): Promise<Stack> {
   const settings = readLocalSettings({
-    ...process.env,
-    ATELIER_DATA: folder,
+    ...readLocalSettings().parentEnvironment,
+    ...{ ATELIER_DATA: folder, DATABASE_URL: undefined, TEMPORAL_ADDRESS: undefined },
     ...{ PORT: await port(), TEMPORAL_PORT: await port(), TEMPORAL_UI_PORT: await port(), POSTGRES_PORT: await port() },
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
   });
