@@ -43,7 +43,7 @@ export const createWebhookActivities = (services: Services) => ({
     try {
       const outcome = await makeAttempt(services, scope.tenant, work, activity.cancellationSignal);
       failPoint('retry.sent');
-      await recordAttempts(scope, [outcome], deliveryPolicy);
+      for (const { status } of await recordAttempts(scope, [outcome], deliveryPolicy)) services.countAttempt(status);
       failPoint('retry.recorded');
       return await standing(scope, deliveryId);
     } finally {

@@ -39,6 +39,7 @@ import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
 import { deliveriesChannel } from './webhooks/announce.ts';
 import { DeliveryBell } from './webhooks/bell.ts';
+import type { DeliveryStatus } from './webhooks/core/delivery-status.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/delivery-policy.ts';
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
 import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
@@ -101,6 +102,8 @@ export interface Services {
   /** Told of every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;
   runPolicy: RunPolicy;
+  /** Told of every attempt of a delivery that this process made. */
+  countAttempt(status: DeliveryStatus): void;
   deliveries: DeliveryBell;
   deliveryPolicy: DeliveryPolicy;
   /** The word in the names of the signature headers of family A. */
@@ -184,6 +187,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     providers,
     waiters,
     countRunEnd,
+    countAttempt: (status) => operations.metrics.attemptMade(status),
     runPolicy,
     deliveries,
     deliveryPolicy,

@@ -37,6 +37,28 @@ const openRuns = statement<OpenRuns>(
     group by wanted.status`,
 );
 
+interface OpenDeliveries {
+  status: string;
+  count: number;
+  oldestSeconds: number;
+}
+
+// On the indexes of first attempts, of retries and of dead letters, at most 10,000 of each.
+const openDeliveries = statement<OpenDeliveries>(
+  'gauges.open_deliveries',
+  `select wanted.status, count(since)::int as count, coalesce(extract(epoch from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
+     from (values ('first'), ('retry'), ('dead_lettered')) as wanted (status)
+     left join lateral (
+       (select created_at as since from delivery where wanted.status = 'first' and status = 'pending' and attempts = 0 limit 10000)
+       union all
+       (select created_at from delivery
+         where wanted.status = 'retry' and status in ('pending', 'retrying') and attempts > 0 limit 10000)
+       union all
+       (select finished_at from delivery where wanted.status = 'dead_lettered' and status = 'dead_lettered' limit 10000)
+     ) as open on true
+    group by wanted.status`,
+);
+
 // Nothing until the ledger was proved for the first time.
 const ledgerCheck = statement<{ faults: number; ageSeconds: number }>(
   'gauges.ledger_check',
@@ -50,6 +72,7 @@ export const readOutbox = async (probe: Probe): Promise<OutboxState> => (await p
 export function addGauges(metrics: Metrics, database: Database, probe: Probe): void {
   const outbox = remembered(rememberedMs, () => readOutbox(probe));
   const runs = remembered(rememberedMs, () => probe.rows(openRuns, withinMs));
+  const deliveries = remembered(rememberedMs, () => probe.rows(openDeliveries, withinMs));
   const ledger = remembered(rememberedMs, () => probe.rows(ledgerCheck, withinMs));
   metrics.gauge({
     name: 'atelier_outbox_entries',
@@ -72,6 +95,19 @@ export function addGauges(metrics: Metrics, database: Database, probe: Probe): v
     help: 'Age of the oldest run that has not ended; 0 when there is none.',
     labelNames: ['status'],
     read: async () => (await runs()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+  });
+  metrics.gauge({
+    name: 'atelier_deliveries_open',
+    help: 'Webhook deliveries that wait for their first attempt, for a retry, or for their replay; counted up to 10000.',
+    labelNames: ['status'],
+    read: async () => (await deliveries()).map(({ status, count }) => ({ labels: { status }, value: count })),
+  });
+  metrics.gauge({
+    name: 'atelier_deliveries_open_oldest_seconds',
+    help: 'Age of the oldest of them; 0 when there is none.',
+    labelNames: ['status'],
+    read: async () =>
+      (await deliveries()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
   });
   metrics.gauge({
     name: 'atelier_credit_ledger_faults',

@@ -44,6 +44,12 @@ export class Metrics {
     labelNames: ['status'],
     registers: [this.#registry],
   });
+  readonly #attempts = new Counter({
+    name: 'atelier_delivery_attempts_total',
+    help: 'Attempts of webhook deliveries that this process made, by what became of the delivery.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  });
 
   readonly #log: Log;
 
@@ -57,6 +63,10 @@ export class Metrics {
 
   runEnded(status: 'completed' | 'failed' | 'cancelled'): void {
     this.#runs.inc({ status });
+  }
+
+  attemptMade(status: string): void {
+    this.#attempts.inc({ status });
   }
 
   gauge({ name, help, labelNames = [], read }: GaugeOptions): void {

@@ -6,6 +6,7 @@ import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
 import { AttemptRecorder, type RecorderOptions } from './attempt-recorder.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
 import { type FollowServices, followDelivery } from './follow.ts';
 import { type Leased, leaseFirstAttempts, returnLeases } from './lease.ts';
 import type { Recorded } from './record-attempts.ts';
@@ -13,6 +14,7 @@ import type { Recorded } from './record-attempts.ts';
 export interface DispatchServices extends AttemptServices, FollowServices {
   database: Database;
   log: Log;
+  countAttempt(status: DeliveryStatus): void;
 }
 
 /** How long nothing may happen before it looks for itself: a notification may have been missed. */
@@ -139,6 +141,7 @@ export class Dispatcher {
     failPoint('delivery.recorded');
     this.#underWay -= attempts;
     for (const { deliveryId, status } of recorded) {
+      this.#services.countAttempt(status);
       if (status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
     }
     this.wake();
