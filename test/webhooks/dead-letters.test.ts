@@ -193,6 +193,29 @@ describe.each(['terminated', 'cancelled'])('a workflow that an operator %s', (ho
   });
 });
 
+test('a workflow that an operator resets after its delivery sends nothing again', async () => {
+  const letter = await parkedLetter();
+  letter.mend();
+  await handleOf(letter).signal(deliveryMessages.replay);
+  await handleOf(letter).result();
+  const { workflowId, runId } = await handleOf(letter).describe();
+  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const firstTask = events!.find(({ workflowTaskCompletedEventAttributes: attributes }) => attributes)!;
+  await client.workflowService.resetWorkflowExecution({
+    ...{
+      namespace: 'default',
+      workflowExecution: { workflowId, runId },
+      requestId: randomUUID(),
+      reason: 'by mistake',
+    },
+    workflowTaskFinishEventId: firstTask.eventId!,
+  });
+  expect(await client.workflow.getHandle(workflowId).result()).toBe('delivered');
+  expect((await handleOf(letter).describe()).runId).not.toBe(runId);
+  expect(await one(letter)).toMatchObject({ status: 'delivered', attempts: 2 });
+  expect(scene.receiver.to(letter.path)).toHaveLength(2);
+});
+
 describe('redriveDeadLetters', () => {
   const start = (...args: unknown[]) =>
     client.workflow.start(workflowTypes.redriveDeadLetters, {

@@ -4,6 +4,7 @@ import { latestAudit } from '../../src/platform/audit.ts';
 import { parseId, prefixed } from '../../src/platform/ids.ts';
 import { runCli } from '../run-cli.ts';
 import { until } from '../until.ts';
+import { addDelivery } from '../webhook-rows.ts';
 import { deadLetter } from './dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
@@ -157,5 +158,24 @@ describe('delivery redrive', () => {
     expect(replayed).toBeGreaterThanOrEqual(1);
     await scene.reaches(second!.id, 'delivered');
     expect((await scene.deliveries(off.id))[0].status).toBe('dead_lettered');
+  });
+
+  test('takes up each of many once, those that were given up at the same moment too', async () => {
+    const { pool } = scene.product.database;
+    const { id } = await scene.subscribe();
+    const many = 45;
+    const uuids = [];
+    for (let count = 0; count < many; count++) {
+      uuids.push(parseId('delivery', await addDelivery(scene.product.database, id, { status: 'dead_lettered' })));
+    }
+    await pool.query('update delivery set finished_at = now() where id = any($1)', [uuids]);
+    expect(await json('redrive', '--webhook', id, '--per-second', '1000')).toEqual({ replayed: many });
+    const { rows } = await pool.query(
+      `select count(*)::int as entries, count(distinct subject_id)::int as deliveries from audit_log
+        where action = 'delivery.replay' and subject_id = any($1)`,
+      [uuids],
+    );
+    expect(rows).toEqual([{ entries: many, deliveries: many }]);
+    expect(await json('redrive', '--webhook', id)).toEqual({ replayed: 0 });
   });
 });
