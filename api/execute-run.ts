@@ -58,7 +58,8 @@ export async function executeRun(
   const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
   const ending = wait ? waiters.wait(runId, look, timeoutMs, draining.signal) : undefined;
-  background.run('start of a run', run.launch());
+  if (wait) background.run('start of a run', run.launch());
+  else background.runAfterAnswer('start of a run', run.launch);
   if (!ending) return { kind: 'finished', replayed, data: dialect.accepted(run) };
 
   // A run of an earlier request may be over already, and then no sign of it will come.

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 /**
@@ -20,6 +21,11 @@ export class Background {
       )
       .finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
+  }
+
+  /** Begins the work once what answers the request has had its turn: work takes time from the first line on. */
+  runAfterAnswer(what: string, work: () => Promise<unknown>): void {
+    this.run(what, nextTurn().then(work));
   }
 
   async settled(): Promise<void> {
