@@ -6,7 +6,9 @@ import { openReceiver, type Received, type Receiver, type Reply, type Script } f
 import { webhookEnv } from '../webhooks/scene.ts';
 import { openScene, type Scene } from './oracle.ts';
 
-export const deliveryPolicy = scaled(defaultDeliveryPolicy, Number(webhookEnv.DELIVERY_TIME_SCALE));
+/** Leases end after 12 s; an attempt has 6 s, for a machine that is busy with starting processes. */
+const timeScale = 0.2;
+export const deliveryPolicy = scaled(defaultDeliveryPolicy, timeScale);
 
 /** A delivery as the database has it. */
 export interface DeliveryRow {
@@ -48,7 +50,7 @@ const findRows = `
 
 export async function openDeliveryScene({ env, ...options }: ProductOptions = {}): Promise<DeliveryScene> {
   const [scene, receiver] = await Promise.all([
-    openScene({ ...options, env: { ...webhookEnv, ...env } }),
+    openScene({ ...options, env: { ...webhookEnv, DELIVERY_TIME_SCALE: String(timeScale), ...env } }),
     openReceiver(),
   ]);
   const { product, caller } = scene;

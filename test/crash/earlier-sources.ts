@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import type { ProductOptions } from '../product.ts';
 import { openScene, type Scene } from './oracle.ts';
 import { ownTemporal } from './own-servers.ts';
 
@@ -29,8 +30,8 @@ export function copyOfEarlierSources(folder: string): string {
 }
 
 /** A scene on a Temporal of its own, with a folder of its own for the bundles of workflow code. */
-export interface VersionScene {
-  scene: Scene;
+export interface VersionScene<Opened extends Scene = Scene> {
+  scene: Opened;
   temporal: Awaited<ReturnType<typeof ownTemporal>>;
   folder: string;
   /** Versions whose bundle is in the folder, in order. */
@@ -38,11 +39,16 @@ export interface VersionScene {
   close(): Promise<void>;
 }
 
-export async function openVersionScene(): Promise<VersionScene> {
+export const openVersionScene = (): Promise<VersionScene> => openVersionsOf(openScene);
+
+/** The same for another kind of scene. */
+export async function openVersionsOf<Opened extends Scene>(
+  open: (options: ProductOptions) => Promise<Opened>,
+): Promise<VersionScene<Opened>> {
   const temporal = await ownTemporal();
   const folder = mkdtempSync(join(tmpdir(), 'atelier-versions-'));
   const directory = join(folder, 'bundles');
-  const scene = await openScene({ env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory } });
+  const scene = await open({ env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory } });
   return {
     scene,
     temporal,
@@ -59,16 +65,17 @@ export async function openVersionScene(): Promise<VersionScene> {
   };
 }
 
-/** Build id of the worker version that each run belongs to. */
+/** Build id of the worker version that each run, or whatever else has a workflow, belongs to. */
 export async function versionsOf(
   temporalAddress: string,
   runIds: Iterable<string>,
+  workflowIdOf = runWorkflowId,
 ): Promise<Record<string, string | null | undefined>> {
   const connection = await Connection.connect({ address: temporalAddress });
   const { workflow } = new Client({ connection });
   const versions: Record<string, string | null | undefined> = {};
   for (const runId of runIds) {
-    const { raw } = await workflow.getHandle(runWorkflowId(runId)).describe();
+    const { raw } = await workflow.getHandle(workflowIdOf(runId)).describe();
     versions[runId] = raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
   }
   await connection.close();

@@ -1,0 +1,85 @@
+import { expect, jest, test } from '@jest/globals';
+import { until } from '../until.ts';
+import type { Reply } from '../webhooks/receiver.ts';
+import { findDeliveryViolations } from './delivery-oracle.ts';
+import { answers, type DeliveryScene, withDeliveries } from './delivery-scene.ts';
+import { ownPostgres, ownTemporal } from './own-servers.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+const events = { events: ['workflow.run.failed'] };
+const busyFor = (seconds: number): Reply => ({ status: 503, headers: { 'retry-after': String(seconds) } });
+
+/** Delivers to a receiver that fails in this way and then takes it. @returns the delivery's id and its requests */
+async function deliver(scene: DeliveryScene, api: string, ...replies: (number | Reply)[]) {
+  const { id, path } = await scene.subscribe(api, answers(...replies), events);
+  return { id: await scene.sendTest(api, id), arrived: () => scene.receiver.to(path) };
+}
+
+test.concurrent('Temporal killed between retries: the schedule is kept, and first attempts arrive meanwhile', async () => {
+  const temporal = await ownTemporal();
+  await withDeliveries(
+    async (scene) => {
+      const { api, log } = await scene.product.start(['api', 'runs', 'webhooks']);
+      const logged = (text: string) => log.some(({ msg }) => msg === text);
+      const waiting = await deliver(scene, api, 500, busyFor(8), 500);
+      const parked = await scene.subscribe(api, answers(500), { ...events, maxAttempts: 1 });
+      const letter = await scene.sendTest(api, parked.id);
+      await until('one waits for its third attempt', async () => waiting.arrived().length === 2);
+      await until('both are recorded', async () => {
+        const { rows } = await scene.product.database.pool.query('select 1 from outbox');
+        const [first] = await scene.rows();
+        return first?.attempts === 2 && rows.length === 0;
+      });
+      await scene.reaches(letter, 'dead_lettered');
+      await temporal.kill();
+
+      const quick = await deliver(scene, api);
+      await scene.reaches(quick.id, 'delivered');
+      const failing = await deliver(scene, api, 500);
+      await scene.reaches(failing.id, 'retrying');
+      expect(await scene.replay(api, parked.id, letter)).toBeLessThan(300);
+      await until('it has no workflow', async () => logged('a delivery will get its workflow later'), 60_000);
+      expect(failing.arrived()).toHaveLength(1);
+      await temporal.start();
+
+      expect(await findDeliveryViolations({ ...scene, temporalAddress: temporal.address })).toEqual([]);
+      const counts = (await scene.rows()).map(({ status, attempts }) => [status, attempts]);
+      expect(counts).toEqual([4, 2, 1, 2].map((attempts) => ['delivered', attempts]));
+      const [, second, third] = waiting.arrived();
+      expect(third!.at - second!.at).toBeGreaterThanOrEqual(8_000);
+    },
+    { env: { TEMPORAL_ADDRESS: temporal.address } },
+  );
+  await temporal.close();
+});
+
+test.concurrent('PostgreSQL killed between retries: the schedule is kept', async () => {
+  const postgres = await ownPostgres();
+  await withDeliveries(
+    async (scene) => {
+      const { api } = await scene.product.start(['api', 'runs', 'webhooks']);
+      const waiting = await deliver(scene, api, busyFor(6), 500);
+      await scene.reaches(waiting.id, 'retrying');
+      // These are under way when it is killed, and end while it is away: a first attempt and a further one.
+      const slow = { status: 200, afterMs: 1_000 };
+      const further = await deliver(scene, api, 500, slow);
+      await until('its second attempt is under way', async () => further.arrived().length === 2);
+      const first = await deliver(scene, api, slow);
+      await until('its attempt is under way', async () => first.arrived().length === 1);
+      await postgres.kill();
+      const away = scene.caller.at(api).get('/v1/webhooks');
+      expect((await away).status).toBe(503);
+      await until('the time of a retry is over', async () => Date.now() - waiting.arrived()[0]!.at > 7_000);
+      await postgres.start();
+
+      expect(await findDeliveryViolations({ ...scene, cutOff: 3 })).toEqual([]);
+      expect((await scene.rows()).map(({ attempts }) => attempts)).toEqual([3, 2, 1]);
+      const [one, two] = waiting.arrived();
+      expect(two!.at - one!.at).toBeGreaterThanOrEqual(6_000);
+    },
+    { testDatabase: postgres.testDatabase },
+  );
+  await postgres.close();
+});
