@@ -43,8 +43,8 @@ import type { DeliveryStatus } from './webhooks/core/delivery-status.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/delivery-policy.ts';
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
 import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
-import { endParkedDeliveries } from './webhooks/parked.ts';
 import { forgetOldDeliveries } from './webhooks/retention.ts';
+import { resumeStopped } from './webhooks/stopped.ts';
 import { sweepTurnedOff } from './webhooks/subscription-off.ts';
 
 const failedAuthenticationsPerMinute = 100;
@@ -166,7 +166,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
     'delivery.follow': (scope, deliveryId) => followDelivery(follow, scope, deliveryId),
-    'subscription.ended': (scope, subscriptionId) => endParkedDeliveries(temporal, scope, subscriptionId),
+    'subscription.stopped': (scope, subscriptionId) => resumeStopped(temporal, scope, subscriptionId),
   };
   // True where processes share nothing.
   const isCacheUp = async () => redis === undefined || redis.isUp();

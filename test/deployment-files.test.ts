@@ -94,7 +94,7 @@ describe('docker-compose.yml', () => {
 
 test('Temporal’s dynamic configuration is the one the local stack starts with', () => {
   const inFile = parse(read('deploy/temporal-dynamic-config.yaml')) as Record<string, [{ value: unknown }]>;
-  const local = [...read('local/temporal-server.ts').matchAll(/'([a-zA-Z.]+)=([\w]+)',/g)]
+  const local = [...read('local/temporal-server.ts').matchAll(/'([a-zA-Z.]+)=([\w"]+)',/g)]
     .map(([, name, value]) => [name!, JSON.parse(value!)] as const)
     .filter(([name]) => name.includes('.'));
   expect(Object.fromEntries(Object.entries(inFile).map(([name, [{ value }]]) => [name, value]))).toEqual(

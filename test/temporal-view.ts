@@ -1,5 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
-import { runWorkflowId } from '../src/temporal/contracts.ts';
+import { searchAttributes as attributeNames, deliveryWorkflowId, runWorkflowId } from '../src/temporal/contracts.ts';
 import { runningServers } from './servers.ts';
 
 /** Temporal as an operator sees it, who knows nothing of the product's processes. */
@@ -7,6 +7,8 @@ export interface TemporalView {
   /** As Temporal names it, RUNNING or CANCELLED for example; undefined for a run that it was never told of. */
   statusOf(runId: string): Promise<string | undefined>;
   cancel(runId: string): Promise<void>;
+  /** The search attribute of a delivery's workflow; undefined while there is none. */
+  deliveryStatus(deliveryId: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -25,6 +27,15 @@ export async function viewTemporal(): Promise<TemporalView> {
     },
     cancel: async (runId) => {
       await handleOf(runId).cancel();
+    },
+    async deliveryStatus(deliveryId) {
+      try {
+        const { searchAttributes } = await workflow.getHandle(deliveryWorkflowId(deliveryId)).describe();
+        return String(searchAttributes[attributeNames.deliveryStatus]);
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
     },
     close: () => connection.close(),
   };

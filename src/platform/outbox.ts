@@ -12,7 +12,7 @@ export type OutboxKind =
   | 'automation.purge'
   | 'schedule.sync'
   | 'delivery.follow'
-  | 'subscription.ended';
+  | 'subscription.stopped';
 
 /** The writer does the work itself right after its commit; only after this time is it taken for dead. */
 export const writerGraceMs = 5_000;

@@ -1,8 +1,6 @@
 import { byScope, recordAudit } from '../platform/audit.ts';
-import { OutboxEntry } from '../platform/entities.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
-import { outboxEntry } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { newSecret } from './sign.ts';
@@ -66,7 +64,6 @@ export async function deleteSubscription(scope: Scope, id: string): Promise<void
     const subscription = await lockSubscription(em, id);
     subscription.deletedAt = new Date();
     await endDeliveries(scope.inTransactionOf(em), subscription.id);
-    em.persist(em.create(OutboxEntry, outboxEntry(scope, 'subscription.ended', subscription.id)));
     await recordAudit(em, { ...byScope(scope), action: 'webhook.delete', subjectId: subscription.id });
   });
   failPoint('subscription.deleted');

@@ -11,6 +11,18 @@ const statusList = (to: DeliveryStatus) =>
     .map((status) => `'${status}'`)
     .join(', ');
 
+// Workflows of deliveries that failed once wait for a retry or a replay, and hear of it from the drain.
+const oweStatement = statement(
+  'subscription.owe_news',
+  `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+   select uuidv7(), $1::uuid, $2::text, 'subscription.stopped', $3::uuid, $4::text, 0, clock_timestamp(), clock_timestamp()
+    where exists (select from delivery where organization_id = $1 and environment = $2 and subscription_id = $3::uuid
+                     and attempts > 0 and status in ('dead_lettered', 'failed'))
+   on conflict (kind, subject_id) do update set id = excluded.id, available_at = excluded.available_at`,
+);
+
+const oweNews = (scope: Scope, subscriptionId: string) => scope.rows(oweStatement, subscriptionId, scope.correlationId);
+
 // What turned it off first stays the reason.
 const turnOffSubscription = statement(
   'subscription.turn_off',
@@ -40,6 +52,7 @@ const parkOpen = statement(
 export async function turnOff(scope: Scope, subscriptionId: string, reason: OffReason): Promise<void> {
   await scope.rows(turnOffSubscription, subscriptionId, reason);
   await scope.rows(parkOpen, subscriptionId);
+  await oweNews(scope, subscriptionId);
 }
 
 // Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then.
@@ -75,4 +88,5 @@ const endAll = statement(
  */
 export async function endDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
   await scope.rows(endAll, subscriptionId);
+  await oweNews(scope, subscriptionId);
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseId } from '../../src/platform/ids.ts';
+import { viewTemporal } from '../temporal-view.ts';
 import { until } from '../until.ts';
 import type { Reply, Script } from './receiver.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
@@ -149,6 +151,17 @@ describe('a subscription', () => {
     expect(scene.receiver.to(path)).toHaveLength(2);
   });
 
+  test('that is turned off tells the workflows that wait for their next attempt', async () => {
+    const { id } = await scene.subscribe({}, always({ status: 503, headers: { 'retry-after': '600' } }));
+    await scene.api.post(`/v1/webhooks/${id}/test`);
+    const delivery = await scene.reaches(id, 'retrying');
+    await scene.api.patch(`/v1/webhooks/${id}`, { isActive: false });
+    const temporal = await viewTemporal();
+    const uuid = parseId('delivery', delivery.id)!;
+    await until('its workflow is parked', async () => (await temporal.deliveryStatus(uuid)) === 'dead_lettered');
+    await temporal.close();
+  });
+
   test('that is deleted gets no more requests, and its deliveries have failed', async () => {
     const { id, path } = await scene.subscribe({}, always({ status: 503, headers: { 'retry-after': '1' } }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
@@ -158,7 +171,7 @@ describe('a subscription', () => {
     const { pool } = scene.product.database;
     const { rows } = await pool.query('select status, error_class from delivery where id = $1', [deliveryId.slice(4)]);
     expect(rows).toEqual([{ status: 'failed', error_class: 'subscription_deleted' }]);
-    const owed = () => pool.query("select 1 from outbox where kind = 'subscription.ended'");
+    const owed = () => pool.query("select 1 from outbox where kind = 'subscription.stopped'");
     await until('its workflows have heard', async () => (await owed()).rowCount === 0);
     expect(scene.receiver.to(path)).toHaveLength(1);
   });
