@@ -27,6 +27,8 @@ export interface AttemptWork {
   maxAttempts: number;
   /** Whether the subscription's last attempt failed. */
   hasFailed: boolean;
+  /** All that were recorded before. */
+  attempts: number;
   /** Of the current schedule, that were made before. */
   scheduleAttempts: number;
   url: string;
@@ -42,7 +44,7 @@ export interface AttemptWork {
 
 const findWork = statement<AttemptWork>(
   'delivery.work',
-  `select d.id as "deliveryId", d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
+  `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
           s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"

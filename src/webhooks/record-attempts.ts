@@ -18,11 +18,12 @@ export interface Recorded {
 }
 
 // A delivery that was turned off while its attempt was under way has arrived all the same when the receiver says so.
-// One that is over otherwise stays as it is.
+// One that is over otherwise stays as it is. A failure counts only where no other attempt was recorded since it began:
+// it may be recorded already, by a commit whose answer was lost, or its lease have ended before it did.
 const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }>(
   'delivery.record',
   `with given as (
-     select * from jsonb_to_recordset($3::jsonb) as g (id uuid, status text, delay_ms float8, started_at timestamptz,
+     select * from jsonb_to_recordset($3::jsonb) as g (id uuid, attempts int, status text, delay_ms float8, started_at timestamptz,
        duration_ms int, status_code int, response_body text, response_body_truncated boolean, error_class text)),
    moved as (
      update delivery d
@@ -33,6 +34,7 @@ const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }
             response_body_truncated = g.response_body_truncated, error_class = g.error_class
        from given g
       where d.organization_id = $1 and d.environment = $2 and d.id = g.id
+        and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in ('pending', 'retrying')
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
      returning d.id, d.status, d.attempts),
@@ -85,6 +87,7 @@ function rowOf({ outcome, verdict }: Judged) {
   const { work, result, startedAt, durationMs, responseBody, responseBodyTruncated } = outcome;
   return {
     id: work.deliveryId,
+    attempts: work.attempts,
     status: verdict.status,
     delay_ms: verdict.status === 'retrying' ? verdict.delayMs : null,
     started_at: startedAt,
