@@ -183,15 +183,18 @@ async function findNeedlessCalls(product: Product): Promise<string[]> {
     step: string;
     status: string;
     attempts: number;
-    finishedAt: Date;
-  }>(`select run_id || ' ' || step_id as step, status, attempts, finished_at as "finishedAt" from run_step`);
+    finishedAt: number | null;
+  }>(`select run_id || ' ' || step_id as step, status, attempts,
+      (extract(epoch from finished_at) * 1000)::float8 as "finishedAt" from run_step`);
   const calls = Map.groupBy(modelCalls(product), ({ runId, stepId }) => `${runId} ${stepId}`);
   return rows.flatMap(({ step, status, attempts, finishedAt }) => {
     const ofStep = calls.get(step) ?? [];
-    const needless = ofStep.filter(({ at }) => at > finishedAt);
+    const needless = ofStep.filter(({ at }) => finishedAt !== null && at.getTime() > finishedAt);
     const last = Math.max(0, ...ofStep.map(({ attempt }) => attempt));
     return [
-      ...needless.map(({ at }) => `step ${step} ended ${finishedAt.toISOString()} and was called ${at.toISOString()}`),
+      ...needless.map(
+        ({ at }) => `step ${step} ended ${new Date(finishedAt!).toISOString()} and was called ${at.toISOString()}`,
+      ),
       ...(status === 'completed' && last !== attempts ? [`step ${step}: attempt ${last}, recorded ${attempts}`] : []),
     ];
   });
