@@ -1,6 +1,5 @@
 import { failPoint } from '../platform/fail-points.ts';
-import { newId } from '../platform/ids.ts';
-import { writerGraceMs } from '../platform/outbox.ts';
+import { owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -24,17 +23,14 @@ const cancelStatement = statement<{ id: string }>(
       where run_id in (select id from moved) and status = 'running'),
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
    owed as (
-     insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-     select $4::uuid, $1::uuid, $2::text, 'run.cancel', id, $5::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $6)
-       from moved),
+     ${owing('run.cancel', { subject: 'id', correlation: '$4', from: 'moved', first: 'writer' })}),
    ${announcingRuns('moved')}
    select id, ${wakeDeliveries} from moved`,
 );
 
 /** Records that a run is cancelled. @returns false when it had ended, or is gone */
 export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean> {
-  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
-  return (await scope.one(cancelStatement, runId, ...owed)) !== undefined;
+  return (await scope.one(cancelStatement, runId, scope.correlationId)) !== undefined;
 }
 
 export interface CancelRunServices {

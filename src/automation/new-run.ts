@@ -2,7 +2,7 @@ import { AppError, workflowNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { findClaim, type IdempotencyClaim, takeClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { writerGraceMs } from '../platform/outbox.ts';
+import { owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countRuns } from '../tenancy/usage.ts';
@@ -30,14 +30,12 @@ const insertRun = statement<{ id: string }>(
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
                       first_position, retry_of, finished_steps, total_steps, correlation_id, created_at)
-     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $12::int, $13::uuid,
+     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $10::int, $11::uuid,
             0, $8::int, $9::text, clock_timestamp()
        from numbered
      returning id),
    counted as (${countRuns('inserted')})
-   insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   select $10::uuid, $1::uuid, $2::text, 'run.start', id, $9::text, 0, clock_timestamp(), clock_timestamp() + make_interval(secs => $11)
-     from inserted
+   ${owing('run.start', { subject: 'id', correlation: '$9', from: 'inserted', first: 'writer' })}
    returning subject_id as id`,
 );
 
@@ -67,9 +65,8 @@ export async function insertNewRun(
   const insert = async (tx: Scope): Promise<boolean> => {
     if (claim && !(await takeClaim(tx, claim, runId))) return false;
     const values = [runId, run.definitionId, toJson(run.input), toJson(run.variables), run.totalSteps];
-    const owed = [scope.correlationId, newId(), writerGraceMs / 1000];
     const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
-    if (!(await tx.one(insertRun, run.automationId, ...values, ...owed, ...from))) {
+    if (!(await tx.one(insertRun, run.automationId, ...values, scope.correlationId, ...from))) {
       throw (await tx.one(findState, run.automationId)) ? inactive(run.namedAs) : workflowNotFound(run.namedAs);
     }
     await also?.(tx, runId);

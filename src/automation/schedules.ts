@@ -2,7 +2,7 @@ import { AppError, invalid, workflowNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { newId, parseId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
-import { writerGraceMs } from '../platform/outbox.ts';
+import { owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -30,10 +30,7 @@ const timesTold = 5;
 // Temporal is told after the commit, and by the drain where that fails. One entry serves all writes before it, so a
 // later one takes its place: a drain that holds the earlier then deletes nothing.
 const owe = (from: string) => `
-  insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-  select $4::uuid, $1::uuid, $2::text, 'schedule.sync', "automationId", $5::text, 0, clock_timestamp(),
-         clock_timestamp() + make_interval(secs => $6)
-    from ${from}
+  ${owing('schedule.sync', { subject: '"automationId"', correlation: '$4', from, first: 'writer' })}
   on conflict (kind, subject_id) do update
      set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, available_at = excluded.available_at`;
 
@@ -45,7 +42,7 @@ const put = statement<Schedule>(
    written as (
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
                                       variables, created_at, updated_at)
-     select id, $1::uuid, $2::text, $4::uuid, $7::text, $8::text, $9::boolean, $10::jsonb, $11::jsonb, clock_timestamp(),
+     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::jsonb, $10::jsonb, clock_timestamp(),
             clock_timestamp()
        from live
      on conflict (automation_id) do update
@@ -116,9 +113,8 @@ export async function putSchedule(
   const { problems } = resolveInputs(automation.inputs, schedule.variables);
   if (problems.length > 0) throw invalid(problems);
   const { cron, timezone, paused, input, variables } = schedule;
-  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
   const values = [cron, timezone, paused, JSON.stringify(input ?? null), JSON.stringify(variables)];
-  const written = await scope.one(put, automation.id, ...owed, ...values);
+  const written = await scope.one(put, automation.id, scope.correlationId, newId(), ...values);
   if (!written) throw workflowNotFound(id);
   return detailOf(written, await tellTemporal(services, scope, automation.id));
 }
@@ -145,8 +141,7 @@ export async function getSchedule(
 /** @throws AppError workflow_not_found, not_found when the workflow has none */
 export async function deleteSchedule(services: ScheduleServices, scope: Scope, id: string): Promise<void> {
   const uuid = parseId('workflow', id);
-  const owed = [newId(), scope.correlationId, writerGraceMs / 1000];
-  const removed = uuid && (await scope.one(remove, uuid, ...owed));
+  const removed = uuid && (await scope.one(remove, uuid, scope.correlationId));
   if (!removed) {
     await getAutomation(scope, id);
     throw noSchedule(id);

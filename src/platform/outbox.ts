@@ -17,6 +17,27 @@ export type OutboxKind =
 /** The writer does the work itself right after its commit; only after this time is it taken for dead. */
 export const writerGraceMs = 5_000;
 
+/** Who does the work first: the writer right after its commit, or whoever drains. */
+export type FirstAtIt = 'writer' | 'drain';
+
+interface Owed {
+  /** Expressions of columns of `from`, and of parameters. */
+  subject: string;
+  correlation: string;
+  from: string;
+  first: FirstAtIt;
+}
+
+/**
+ * An INSERT that owes work of the tenant $1, $2 for each row of `from`: a CTE of the statement that the work follows
+ * from. What becomes of an entry that is there already, the caller appends.
+ */
+export const owing = (kind: OutboxKind, { subject, correlation, from, first }: Owed) =>
+  `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
+   select uuidv7(), $1::uuid, $2::text, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
+          clock_timestamp() + make_interval(secs => ${first === 'writer' ? writerGraceMs / 1000 : 0})
+     from ${from}`;
+
 export function outboxEntry(scope: Scope, kind: OutboxKind, subjectId: string): OutboxEntry {
   const now = Date.now();
   return {
@@ -31,7 +52,7 @@ export function outboxEntry(scope: Scope, kind: OutboxKind, subjectId: string): 
   };
 }
 
-interface Owed extends Tenant {
+interface Leased extends Tenant {
   id: string;
   kind: OutboxKind;
   subjectId: string;
@@ -39,7 +60,7 @@ interface Owed extends Tenant {
 }
 
 // Several drains may run at once: each leases other rows, and a lease that its holder did not end runs out.
-const leaseEntries = statement<Owed>(
+const leaseEntries = statement<Leased>(
   'outbox.lease',
   `update outbox set available_at = clock_timestamp() + interval '30 seconds', attempts = attempts + 1
     where id in (select id from outbox where available_at <= clock_timestamp()

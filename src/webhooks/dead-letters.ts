@@ -95,7 +95,7 @@ export async function redrivePage(
   let replayed = 0;
   for (const { id, organizationId, environment, correlationId, attempts } of letters) {
     const scope = operatorScopeOf(database, { organizationId, environment }, correlationId);
-    if (!(await renewAsOperator(scope, id, services ? undefined : 0))) continue;
+    if (!(await renewAsOperator(scope, id, services ? 'writer' : 'drain'))) continue;
     failPoint('delivery.replayed');
     replayed++;
     // What is not reached here the outbox owes.

@@ -2,6 +2,7 @@ import { byScope, operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, deliveryNotFound } from '../platform/errors.ts';
 import { newId, parseId, prefixed } from '../platform/ids.ts';
+import type { FirstAtIt } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -30,8 +31,8 @@ function audited<Changed extends { id: string; subscriptionId: string }>(
 }
 
 /** `renewDeadLetter`, written down. */
-export const renewAsOperator = (scope: Scope, deliveryId: string, graceMs?: number) =>
-  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId, graceMs));
+export const renewAsOperator = (scope: Scope, deliveryId: string, first?: FirstAtIt) =>
+  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId, first));
 
 /** `discardDeadLetter`, written down. */
 export const discardAsOperator = (scope: Scope, deliveryId: string) =>
@@ -58,7 +59,7 @@ export async function replayAnyDelivery(database: Database, id: string): Promise
   const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
   if (!found) throw deliveryNotFound(id);
   const { status, isActive, ...tenant } = found;
-  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, 0)) {
+  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, 'drain')) {
     return { deliveryId: prefixed('delivery', uuid), status: 'pending' };
   }
   if (status === 'dead_lettered' && !isActive) throw turnedOff();

@@ -1,4 +1,4 @@
-import { writerGraceMs } from '../platform/outbox.ts';
+import { owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -50,10 +50,7 @@ const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }
 // A failure needs a workflow of its own, which is owed until it is there.
 const oweWorkflows = statement(
   'delivery.owe_workflows',
-  `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-   select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, $4::text, 0, clock_timestamp(),
-          clock_timestamp() + make_interval(secs => $5::float8 / 1000)
-     from unnest($3::uuid[]) as id
+  `${owing('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id', first: 'writer' })}
    on conflict (kind, subject_id) do update set created_at = excluded.created_at`,
 );
 
@@ -159,7 +156,7 @@ export async function recordAttempts(
     const rows = await record(tx);
     const followed = rows.filter(({ status }) => status === 'retrying' || status === 'dead_lettered');
     const ids = followed.map(({ deliveryId }) => deliveryId);
-    if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId, writerGraceMs);
+    if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId);
     for (const [state, id, of] of states) if (state) await saveFailures(tx, id, state, of, policy);
     return told(rows);
   });

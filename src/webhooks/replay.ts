@@ -3,7 +3,7 @@ import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
-import { writerGraceMs } from '../platform/outbox.ts';
+import { type FirstAtIt, owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './announce.ts';
@@ -30,24 +30,23 @@ export interface ReplayedDelivery {
 const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
         leased_until = null`;
 
-const oweFollowing = (from: string, correlation: string, graceMs: string) => `
-     insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-     select uuidv7(), $1::uuid, $2::text, 'delivery.follow', id, ${correlation}, 0, clock_timestamp(),
-            clock_timestamp() + make_interval(secs => ${graceMs}::float8 / 1000)
-       from ${from} where attempts > 0
+const oweFollowing = (correlation: string, first: FirstAtIt) => `
+     ${owing('delivery.follow', { subject: 'id', correlation, from: 'renewed', first })} where attempts > 0
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
-const replayStatement = statement<RenewedDelivery>(
-  'delivery.replay',
-  `with renewed as (
+const replayBy = (first: FirstAtIt) =>
+  statement<RenewedDelivery>(
+    `delivery.replay_${first}`,
+    `with renewed as (
      update delivery d set ${renewed}
       where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
         and exists (select from webhook_subscription s where s.id = d.subscription_id and s.is_active and s.deleted_at is null)
      returning d.id, d.attempts, d.subscription_id),
-   owed as (${oweFollowing('renewed', '$4::text', '$5')})
+   owed as (${oweFollowing('$4', first)})
    select id, attempts, subscription_id as "subscriptionId", pg_notify('${deliveriesChannel}', '') from renewed`,
-);
+  );
+const replayStatements = { writer: replayBy('writer'), drain: replayBy('drain') };
 
 const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
   'delivery.replayable',
@@ -58,11 +57,11 @@ const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
 
 /**
  * Gives a dead letter a whole new schedule, in the database alone.
- * @param graceMs how long the outbox leaves it to the caller to tell its workflow
+ * @param first whether the caller tells its workflow, or leaves that to the outbox
  * @returns undefined when it is no dead letter, or its subscription is turned off
  */
-export const renewDeadLetter = (scope: Scope, deliveryId: string, graceMs = writerGraceMs) =>
-  scope.one(replayStatement, deliveryId, scope.correlationId, graceMs);
+export const renewDeadLetter = (scope: Scope, deliveryId: string, first: FirstAtIt = 'writer') =>
+  scope.one(replayStatements[first], deliveryId, scope.correlationId);
 
 /**
  * Replays a dead letter. Ids are uuids.
@@ -108,7 +107,7 @@ const recoverStatement = statement<{ queued: number }>(
       where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.status = 'dead_lettered'
         and d.created_at >= $4
      returning d.id, d.attempts),
-   owed as (${oweFollowing('renewed', '$5::text', '0')}),
+   owed as (${oweFollowing('$5', 'drain')}),
    missed as (
      insert into delivery (${deliveryColumns})
      ${newDelivery('e', 's')} from webhook_subscription s
