@@ -89,7 +89,7 @@ test.concurrent('killed when an attempt was recorded and Temporal not told: the 
     expect(third!.at - second!.at).toBeGreaterThanOrEqual(16_000);
   }));
 
-test.concurrent.each<FailPoint>(['run.committed', 'step.recorded', 'delivery.recorded'])(
+test.concurrent.each<FailPoint>(['run.committed', 'step.recorded'])(
   'killed at %s of a run: its start and its end arrive, one event each',
   (at) =>
     withDeliveries(async (scene) => {
