@@ -1,8 +1,8 @@
+import type { Background } from '../platform/background.ts';
 import { AppError } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import type { Log } from '../platform/log.ts';
 import { type FirstAtIt, owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -11,7 +11,7 @@ import type { DeliveryStatus } from './core/delivery-status.ts';
 import { type FollowServices, followDelivery } from './follow.ts';
 
 export interface ReplayServices extends FollowServices {
-  log: Log;
+  background: Background;
   deliveries: { wake(): void };
 }
 
@@ -89,11 +89,8 @@ export async function replayDelivery(
   if (once.replayed) return once;
   failPoint('delivery.replayed');
   services.deliveries.wake();
-  if (attempts > 0) {
-    await followDelivery(services, scope, deliveryId).catch((error) => {
-      services.log.warn({ err: error, deliveryId }, 'a replay will begin later');
-    });
-  }
+  // Not waited for: where Temporal is away, the answer need not be late.
+  if (attempts > 0) services.background.run('begin of a replay', followDelivery(services, scope, deliveryId));
   return once;
 }
 
