@@ -76,7 +76,8 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   app.route('/api', vitalRoutes(services));
   app.route('/', docsRoutes());
 
-  const document = openApiDocument(app, { version: build.version, publicUrl: services.env.PUBLIC_URL });
+  const { PUBLIC_URL: publicUrl, WEBHOOK_HEADER_BRAND: webhookBrand } = env;
+  const document = openApiDocument(app, { version: build.version, publicUrl, webhookBrand });
   app.get('/openapi.json', (c) => c.json(document));
   return app;
 }

@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { hasDialects } from './dialects/choose-dialect.ts';
+import { eventRequests } from './schemas/event.ts';
 import { failureComponents, failureSchemas } from './schemas/failures.ts';
 import { headerComponents } from './schemas/headers.ts';
 import type { ApiEnv } from './surface.ts';
@@ -77,6 +78,8 @@ type Json = any;
 export interface OpenApiSettings {
   version: string;
   publicUrl: string;
+  /** The word in the names of the headers of webhooks. */
+  webhookBrand: string;
 }
 
 /** The second mount of an operation needs names of its own: they are unique in a document. */
@@ -96,7 +99,8 @@ function addReferred(document: Json, kind: string, all: Record<string, unknown>)
 }
 
 /** The OpenAPI 3.1 document of the routes as they are mounted. */
-export function openApiDocument(app: OpenAPIHono<ApiEnv>, { version, publicUrl }: OpenApiSettings): Json {
+export function openApiDocument(app: OpenAPIHono<ApiEnv>, { version, publicUrl, webhookBrand }: OpenApiSettings): Json {
+  for (const request of eventRequests(webhookBrand)) app.openAPIRegistry.registerWebhook(request);
   for (const [name, schema] of Object.entries(failureSchemas)) app.openAPIRegistry.register(name, schema);
   const generated = app.getOpenAPI31Document({
     openapi: '3.1.0',

@@ -54,8 +54,8 @@ export class Conformance {
   constructor(document: Json) {
     this.#document = document;
     for (const ajv of [this.#ajv, this.#ajvOfTexts]) formats.default(ajv);
-    const { paths, components } = document;
-    this.#ajv.addSchema(closed({ paths, components }), documentId);
+    const { paths, webhooks, components } = document;
+    this.#ajv.addSchema(closed({ paths, webhooks, components }), documentId);
     this.#templates = Object.keys(paths).map((template) => ({ template, pattern: templatePattern(template) }));
   }
 

@@ -4,13 +4,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { notYetBuilt, publishedEndpoints } from '../api/published-endpoints.ts';
+import { eventTypes } from '../src/webhooks/core/events.ts';
 import { apiClient } from './api-client.ts';
 import { Conformance } from './openapi-conformance.ts';
 import { startProduct } from './product.ts';
 
 let product: Awaited<ReturnType<typeof startProduct>>;
 let paths: Record<string, Record<string, object>>;
-let document: { openapi: string; info: object; servers: { url: string }[]; components: object };
+let document: { openapi: string; info: object; servers: { url: string }[]; webhooks: object; components: object };
 let documented: string[];
 
 beforeAll(async () => {
@@ -103,6 +104,18 @@ test('every documented operation has a route', async () => {
   const missing = [];
   for (const endpoint of documented) if (!(await hasRoute(endpoint))) missing.push(endpoint);
   expect(missing).toEqual([]);
+});
+
+test('every event is documented, with an example that is one', () => {
+  const { webhooks } = document;
+  expect(Object.keys(webhooks)).toEqual(eventTypes);
+  const conformance = new Conformance(document);
+  for (const type of eventTypes) {
+    const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json'];
+    const [, example] = conformance.resolve(...place, 'example');
+    expect(example.type).toBe(type);
+    expect(conformance.problemOf(example, ...place, 'schema')).toBeUndefined();
+  }
 });
 
 describe('the check of answers against the document', () => {

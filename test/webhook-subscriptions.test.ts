@@ -109,6 +109,8 @@ describe('what is refused', () => {
     ['name', { name: null }],
     ['url', { url: 'hooks.example.com' }],
     ['url', { url: 'ftp://hooks.example.com' }],
+    ['url', { url: ' https://hooks.example.com' }],
+    ['url', { url: 'https://hooks.example.com/a b' }],
     ['url', { url: 'https://127.0.0.1/' }],
     ['url', { url: 'http://169.254.169.254/latest' }],
     ['url', { url: 'https://[::1]/' }],

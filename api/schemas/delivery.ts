@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { egressErrorClasses } from '../../src/platform/core/egress-errors.ts';
 import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { eventTypes } from '../../src/webhooks/core/events.ts';
 import { prefixedIdInPath } from './ids.ts';
@@ -23,22 +24,41 @@ const answered = {
   statusCode: z.int().nullable(),
   responseBody: z.string().nullable().openapi({ description: 'Its first 16 KiB.' }),
   responseBodyTruncated: z.boolean(),
-  errorClass: z.string().nullable().openapi({
-    description: 'Why there was no answer, or why there will be none: timeout, refused, subscription_off and others.',
-  }),
+  errorClass: z
+    .string()
+    .nullable()
+    .openapi({
+      description: [
+        `Why there was no whole answer: ${egressErrorClasses.join(', ')}. Or why no more attempts are`,
+        'made: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
+      ].join(' '),
+    }),
 };
 
 const shown = {
   id: z.string(),
   eventId: z.string().openapi({ description: 'The same on every attempt and replay: receivers know it again by it.' }),
   eventType: z.enum(eventTypes),
-  status: z.enum(deliveryStatuses),
+  status: z.enum(deliveryStatuses).openapi({
+    description: [
+      'pending: not yet tried, or replayed. retrying: an attempt failed and another one is to come. delivered: answered',
+      'with a 2xx. dead_lettered: given up, and can be replayed. failed: given up for ever.',
+    ].join(' '),
+  }),
   ...answered,
-  durationMs: z.int().nullable(),
-  attempts: z.int(),
-  retryCount: z.int(),
-  nextAttemptAt: z.iso.datetime().nullable(),
-  replayable: z.boolean(),
+  durationMs: z.int().nullable().openapi({ description: 'Of the last attempt.' }),
+  attempts: z.int().openapi({ description: 'All that were made, over all replays.' }),
+  retryCount: z.int().openapi({ description: 'Those after the first.' }),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .openapi({
+      description: [
+        'When the next attempt is due; null when none is. It may be made later: while `rateLimit` and `concurrency` of the',
+        'webhook leave no room, and while the webhook fails so often that one delivery at a time is tried.',
+      ].join(' '),
+    }),
+  replayable: z.boolean().openapi({ description: 'Whether `replay` takes it.' }),
   createdAt: z.iso.datetime(),
 };
 

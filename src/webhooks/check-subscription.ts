@@ -35,6 +35,10 @@ function findHeaderProblems(headers: Headers, brand: string): FieldError[] {
   });
 }
 
+/** Who reads a URL leaves out spaces at its ends, and line breaks: what is shown would not be where requests go. */
+const urlProblem = (egress: Pick<Egress, 'checkDestination'>, url: string): string | undefined =>
+  /\s/.test(url) ? 'expected a URL without spaces (%20 stands for one)' : egress.checkDestination(url);
+
 /**
  * Refuses a destination that nothing may be sent to, and headers that cannot be chosen.
  * @throws AppError validation_error with paths url, headers and headers.<name>
@@ -44,7 +48,7 @@ export function checkSubscription(
   brand: string,
   { url, headers = {} }: { url?: string | undefined; headers?: Headers | undefined },
 ): void {
-  const problem = url === undefined ? undefined : egress.checkDestination(url);
+  const problem = url === undefined ? undefined : urlProblem(egress, url);
   const problems = [
     ...(problem === undefined ? [] : [{ path: 'url', message: sentence(problem) }]),
     ...findHeaderProblems(headers, brand),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../make-workflow.ts';
+import { Conformance } from '../openapi-conformance.ts';
 import { until } from '../until.ts';
 import type { Received } from './receiver.ts';
 import { inA, openWebhookScene, type WebhookScene } from './scene.ts';
@@ -33,6 +34,17 @@ const verifyB = (request: Received, secret: string): boolean =>
 const verifyStandard = ({ body, headers }: Received, secret: string) =>
   new Webhook(secret).verify(body, headers as Record<string, string>);
 
+/** What the document says of the event that a request brings, and is not so. */
+async function problemsOf(request: Received): Promise<string[]> {
+  const document = (await scene.api.get('/openapi.json')).body;
+  const { type } = JSON.parse(request.body);
+  const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+  const problem = new Conformance(document).problemOf(JSON.parse(request.body), ...place);
+  const headers: { name: string }[] = document.webhooks[type].post.parameters;
+  const missing = headers.filter(({ name }) => !(name.toLowerCase() in request.headers)).map(({ name }) => name);
+  return problem ? [problem, ...missing] : missing;
+}
+
 describe('events of runs', () => {
   test('arrive as published, and all three families of signatures hold', async () => {
     const { secret, path } = await scene.subscribe(everything);
@@ -43,6 +55,7 @@ describe('events of runs', () => {
     const { body } = await scene.api.post(`/v1/workflows/${workflowId}/execute`, { inputs: {} }, inA);
     const { runId } = body.data;
     const requests = await scene.receiver.has(path, 2);
+    for (const request of requests) expect(await problemsOf(request)).toEqual([]);
     const payloads = requests.map((request) => JSON.parse(request.body));
     const told = (type: string) => payloads.find((payload) => payload.type === type);
     const common = { id: runId, workflowId, workflowName: 'Told' };

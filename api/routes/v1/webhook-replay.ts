@@ -45,8 +45,9 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'testWebhook',
-    summary: 'Send a `test.webhook` event',
-    description: 'To this webhook alone, whatever its events. 409 `conflict` while it is turned off.',
+    summary: 'Send a test event',
+    description:
+      'One of type `test.webhook`, to this webhook alone, whatever its events. 409 `conflict` while it is turned off.',
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: webhookInPath, headers: idempotencyHeader },
     responses: {
