@@ -57,7 +57,8 @@ export function tlsFailure(cause: unknown): EgressFailure {
 
 const classes: [RegExp, EgressErrorClass][] = [
   [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, 'response_too_large'],
-  [/^HPE_|^HTTPParserError$|^UND_ERR_RES_/, 'malformed_response'],
+  // undici asserts what it expects of an answer, as that its status is at least 100.
+  [/^HPE_|^HTTPParserError$|^UND_ERR_RES_|^ERR_ASSERTION$/, 'malformed_response'],
   [/^UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MISMATCH|NOT_SUPPORTED)$/, 'invalid_request'],
   [/^ETIMEDOUT$/, 'timeout'],
   [/^E[A-Z]+$|^UND_ERR_/, 'reset'],

@@ -199,6 +199,11 @@ describe('an answer', () => {
     expect(answer.headers['content-encoding']).toBe('gzip');
   });
 
+  test('that says a thing twice is read as one text', async () => {
+    const server = await web((_, response) => response.writeHead(200, ['Retry-After', '1', 'retry-after', '2']).end());
+    expect((await openEgress().request(get(at(server)))).headers['retry-after']).toBe('1, 2');
+  });
+
   test('that drips is cut by the deadline, and its status told', async () => {
     const server = await web((_, response) => {
       response.writeHead(200);
@@ -249,6 +254,8 @@ describe('an answer', () => {
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       'reset',
     ],
+    ['that changes the protocol to none', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', 'malformed_response'],
+    ['with a status that there cannot be', 'HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n', 'malformed_response'],
     ['that never comes', '', 'reset'],
     ['that stops halfway', half, 'reset'],
   ])('%s', async (_, text, errorClass) => {

@@ -20,8 +20,8 @@ export interface EgressRequest {
 export interface EgressResponse {
   /** Any final one: redirects are not followed. */
   status: number;
-  /** Names in lower case. */
-  headers: IncomingHttpHeaders;
+  /** Names in lower case; what came several times is one text, with commas. */
+  headers: Record<string, string>;
   /** As it came: an encoding is not decoded. */
   body: Buffer;
   /** Whether there was more of it than is kept. */
@@ -36,6 +36,10 @@ export interface EgressOptions {
   connectionsPerOrigin?: number;
 }
 
+/** undici gives a header that came several times as a list, whatever its name. */
+const asTexts = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
+
 const maxHeaderBytes = 16 * 1024;
 /** How long a connection may serve before its name is resolved and checked again. */
 const connectionLifeMs = 60_000;
@@ -44,7 +48,7 @@ const connectionLifeMs = 60_000;
 class Exchange implements Dispatcher.DispatchHandler {
   status: number | undefined;
   readonly over = Promise.withResolvers<{ truncated: boolean }>();
-  headers: IncomingHttpHeaders = {};
+  headers: Record<string, string> = {};
   readonly #chunks: Buffer[] = [];
   readonly #maxBytes: number;
   #size = 0;
@@ -76,7 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.status = status;
-    this.headers = headers;
+    this.headers = asTexts(headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

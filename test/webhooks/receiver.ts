@@ -21,7 +21,7 @@ export interface Received {
  * - drip: the headers at once, then a byte now and then for ever
  */
 export type Reply =
-  | { status: number; headers?: Record<string, string>; body?: string | Buffer; afterMs?: number }
+  | { status: number; headers?: Record<string, string> | string[]; body?: string | Buffer; afterMs?: number }
   | 'hang'
   | 'reset'
   | 'drip';

@@ -99,6 +99,12 @@ describe('Retry-After', () => {
     expect(delivery.attempts).toBe(2);
   });
 
+  test('that is given twice is not understood, and the attempt counts', async () => {
+    const twice = { status: 429, headers: ['retry-after', '3600', 'retry-after', '7200'] };
+    const { delivery } = await sendTest('delivered', first(twice));
+    expect(delivery.attempts).toBe(2);
+  });
+
   test('is honoured up to an hour', async () => {
     const script = always({ status: 503, headers: { 'retry-after': '86400' } });
     const { delivery } = await sendTest('retrying', script);
