@@ -107,7 +107,7 @@ const leaseForgotten = statement<Tenant & { id: string }>(
     where id in (
       select id from delivery
        where status in ('pending', 'retrying') and attempts > 0
-         and next_attempt_at < clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+         and next_attempt_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
          and (leased_until is null or leased_until < clock_timestamp())
        order by next_attempt_at limit $2 for update skip locked)
    returning id, organization_id as "organizationId", environment`,

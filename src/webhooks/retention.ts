@@ -6,12 +6,13 @@ const keptDays = 90;
 /** A delivery may be made of an event for as long as one can recover: 30 days and some. */
 const eventDays = keptDays + 35;
 
-// Ids begin with their time, so the oldest rows stand at the beginning of the index that every table has.
+// Ids begin with their time, so the oldest rows stand at the beginning of the index that every table has. The bound is a
+// query of its own: a function that gives something new each time is asked for every row, and the index cannot be used.
 const forgetDeliveries = statement<{ count: number }>(
   'retention.deliveries',
   `with old as (
      select id from delivery
-      where id < uuidv7(make_interval(days => -$1::int)) and status not in ('pending', 'retrying') order by id limit $2),
+      where id < (select uuidv7(make_interval(days => -$1::int))) and status not in ('pending', 'retrying') order by id limit $2),
    attempts as (delete from delivery_attempt where delivery_id in (select id from old)),
    gone as (delete from delivery where id in (select id from old) returning id)
    select count(*)::int as count from gone`,
@@ -21,7 +22,7 @@ const forgetEvents = statement<{ count: number }>(
   'retention.events',
   `with gone as (
      delete from event where id in (
-       select id from event where id < uuidv7(make_interval(days => -$1::int)) order by id limit $2)
+       select id from event where id < (select uuidv7(make_interval(days => -$1::int))) order by id limit $2)
      returning id)
    select count(*)::int as count from gone`,
 );

@@ -55,7 +55,8 @@ export async function turnOff(scope: Scope, subscriptionId: string, reason: OffR
   await oweNews(scope, subscriptionId);
 }
 
-// Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then.
+// Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then. What is
+// open is said as the two indexes of it say it, so that what is over is not read.
 const sweepStatement = statement<{ id: string }>(
   'subscription.sweep_deliveries',
   `update delivery d
@@ -64,7 +65,8 @@ const sweepStatement = statement<{ id: string }>(
           next_attempt_at = null, finished_at = clock_timestamp()
      from webhook_subscription s
     where s.id = d.subscription_id and (s.deleted_at is not null or not s.is_active)
-      and d.status in ('pending', 'retrying') and (d.leased_until is null or d.leased_until < clock_timestamp())
+      and (d.status = 'pending' and d.attempts = 0 or d.status in ('pending', 'retrying') and d.attempts > 0)
+      and (d.leased_until is null or d.leased_until < clock_timestamp())
    returning d.id`,
 );
 
