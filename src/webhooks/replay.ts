@@ -35,13 +35,19 @@ const oweFollowing = (correlation: string, first: FirstAtIt) => `
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
+// Locks the subscription before the delivery: whoever turns it off meanwhile either finds this delivery or is found.
 const replayBy = (first: FirstAtIt) =>
   statement<RenewedDelivery>(
     `delivery.replay_${first}`,
-    `with renewed as (
-     update delivery d set ${renewed}
+    `with listening as (
+     select s.id from webhook_subscription s
+      where s.organization_id = $1 and s.environment = $2 and s.is_active and s.deleted_at is null
+        and s.id = (select subscription_id from delivery where organization_id = $1 and environment = $2 and id = $3)
+        for share),
+   renewed as (
+     update delivery d set ${renewed} from listening
       where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
-        and exists (select from webhook_subscription s where s.id = d.subscription_id and s.is_active and s.deleted_at is null)
+        and d.subscription_id = listening.id
      returning d.id, d.attempts, d.subscription_id),
    owed as (${oweFollowing('$4', first)})
    select id, attempts, subscription_id as "subscriptionId", pg_notify('${deliveriesChannel}', '') from renewed`,
@@ -63,6 +69,16 @@ const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
 export const renewDeadLetter = (scope: Scope, deliveryId: string, first: FirstAtIt = 'writer') =>
   scope.one(replayStatements[first], deliveryId, scope.correlationId);
 
+/** Why a delivery was not renewed. */
+async function refusal(scope: Scope, subscriptionId: string, deliveryId: string): Promise<AppError> {
+  const found = await scope.one(findDelivery, deliveryId, subscriptionId);
+  if (!found) return new AppError('not_found', 'No delivery has this id.', { deliveryId });
+  const { status, isActive } = found;
+  return isActive
+    ? new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status })
+    : turnedOff();
+}
+
 /**
  * Replays a dead letter. Ids are uuids.
  * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
@@ -76,13 +92,8 @@ export async function replayDelivery(
 ): Promise<Once<ReplayedDelivery>> {
   let attempts = 0;
   const once = await onceInScope(scope, claim, deliveryId, async (tx): Promise<ReplayedDelivery> => {
-    const found = await tx.one(findDelivery, deliveryId, subscriptionId);
-    if (!found) throw new AppError('not_found', 'No delivery has this id.', { deliveryId });
-    if (!found.isActive) throw turnedOff();
     const renewed = await renewDeadLetter(tx, deliveryId);
-    if (!renewed) {
-      throw new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status: found.status });
-    }
+    if (!renewed) throw await refusal(tx, subscriptionId, deliveryId);
     ({ attempts } = renewed);
     return { deliveryId, status: 'pending' };
   });

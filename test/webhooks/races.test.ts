@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { parseId } from '../../src/platform/ids.ts';
+import { apiClient } from '../api-client.ts';
+import { until } from '../until.ts';
+import { deadLetter } from './dead-letter.ts';
+import { openWebhookScene, type WebhookScene } from './scene.ts';
+
+let scene: WebhookScene;
+beforeAll(async () => {
+  scene = await openWebhookScene();
+});
+afterAll(() => scene.close());
+
+const times = <Result>(count: number, make: (index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+const sendTests = (id: string, count: number) => times(count, () => scene.api.post(`/v1/webhooks/${id}/test`));
+const arrived = (id: string, count: number) =>
+  until(
+    `${count} are delivered`,
+    async () => (await scene.deliveries(id, '&status=delivered')).length === count,
+    60_000,
+  );
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+
+describe('replays', () => {
+  test('fifty at once of one dead letter are one', async () => {
+    const letter = await deadLetter(scene);
+    letter.mend();
+    const path = `/v1/webhooks/${letter.id}/deliveries/${letter.deliveryId}/replay`;
+    const answers = await times(50, () => scene.api.post(path));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([202, ...Array.from({ length: 49 }, () => 409)]);
+    const delivery = await scene.reaches(letter.id, 'delivered');
+    expect(delivery.attempts).toBe(2);
+    expect(scene.receiver.to(letter.path)).toHaveLength(2);
+  });
+
+  test('recoveries at once renew each dead letter once', async () => {
+    let status = 500;
+    const { id, path } = await scene.subscribe({ maxAttempts: 1 }, () => ({ status }));
+    await sendTests(id, 8);
+    await until('all are given up', async () => (await scene.deliveries(id, '&status=dead_lettered')).length === 8);
+    status = 200;
+    const answers = await times(6, () => scene.api.post(`/v1/webhooks/${id}/recover`, { since: ago(3_600_000) }));
+    expect(answers.reduce((sum, { body }) => sum + body.data.queued, 0)).toBe(8);
+    await arrived(id, 8);
+    expect(scene.receiver.to(path)).toHaveLength(16);
+  });
+
+  test('wait for whoever turns the webhook off at the same moment, and are refused then', async () => {
+    const letter = await deadLetter(scene);
+    const off = await scene.product.database.pool.connect();
+    try {
+      await off.query('begin');
+      await off.query('update webhook_subscription set is_active = false where id = $1', [
+        parseId('webhook', letter.id),
+      ]);
+      let answered = false;
+      const replay = scene.api.post(`/v1/webhooks/${letter.id}/deliveries/${letter.deliveryId}/replay`).finally(() => {
+        answered = true;
+      });
+      const { pid } = (await off.query('select pg_backend_pid() as pid')).rows[0];
+      const waits = 'select from pg_locks where not granted and $1 = any(pg_blocking_pids(pid))';
+      const isWaiting = async () => (await scene.product.database.pool.query(waits, [pid])).rowCount;
+      await until('it waits, or does not', async () => answered || Boolean(await isWaiting()));
+      await off.query('commit');
+      expect(await replay).toMatchObject({ status: 409, body: { error: { message: expect.stringMatching(/off/) } } });
+      expect(await scene.deliveries(letter.id)).toMatchObject([{ status: 'dead_lettered', attempts: 1 }]);
+    } finally {
+      off.release();
+    }
+  });
+});
+
+describe('a change while deliveries are under way', () => {
+  test('another url: each arrives once, here or there', async () => {
+    const { id, path } = await scene.subscribe({ concurrency: 4 }, () => ({ status: 200, afterMs: 20 }));
+    await sendTests(id, 60);
+    const elsewhere = `${path}-elsewhere`;
+    expect((await scene.api.patch(`/v1/webhooks/${id}`, { url: scene.receiver.url(elsewhere) })).status).toBe(200);
+    await arrived(id, 60);
+    const requests = [...scene.receiver.to(path), ...scene.receiver.to(elsewhere)];
+    expect(requests).toHaveLength(60);
+    expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
+  });
+
+  test('less concurrency than are under way', async () => {
+    const { id, path } = await scene.subscribe({ concurrency: 16 }, () => ({ status: 200, afterMs: 200 }));
+    await sendTests(id, 30);
+    await scene.receiver.has(path, 10);
+    expect((await scene.api.patch(`/v1/webhooks/${id}`, { concurrency: 1 })).status).toBe(200);
+    await arrived(id, 30);
+    expect(scene.receiver.to(path)).toHaveLength(30);
+  });
+
+  test('new secrets: every request verifies under one that was told', async () => {
+    const { id, path, secret } = await scene.subscribe({}, () => ({ status: 200, afterMs: 10 }));
+    const sent = sendTests(id, 40);
+    const rotations = await times(2, () => scene.api.post(`/v1/webhooks/${id}/rotate-secret`));
+    await sent;
+    await arrived(id, 40);
+    const told = [secret, ...rotations.map(({ body }) => body.data.secret)];
+    for (const { body, headers } of scene.receiver.to(path)) {
+      const verifies = (by: string) => {
+        try {
+          return Boolean(new Webhook(by).verify(body, headers as Record<string, string>));
+        } catch {
+          return false;
+        }
+      };
+      expect(told.some(verifies)).toBe(true);
+    }
+  });
+
+  test('its deletion: what is under way changes nothing more', async () => {
+    const { id, path } = await scene.subscribe({ concurrency: 2 }, () => ({ status: 200, afterMs: 300 }));
+    await sendTests(id, 6);
+    await scene.receiver.has(path, 2);
+    expect((await scene.api.delete(`/v1/webhooks/${id}`)).status).toBe(200);
+    const rows = () =>
+      scene.product.database.pool.query(
+        'select status, error_class, attempts from delivery where subscription_id = $1',
+        [parseId('webhook', id)],
+      );
+    const failed = { status: 'failed', error_class: 'subscription_deleted', attempts: 0 };
+    expect((await rows()).rows).toEqual(Array.from({ length: 6 }, () => failed));
+    const other = await scene.subscribe();
+    await sendTests(other.id, 20);
+    await arrived(other.id, 20);
+    expect((await rows()).rows).toEqual(Array.from({ length: 6 }, () => failed));
+    expect(scene.receiver.to(path)).toHaveLength(2);
+  });
+});
+
+test('two processes together send no more at once, and no faster, than a webhook wishes', async () => {
+  const second = await scene.product.start(['webhooks']);
+  const narrow = await scene.subscribe({ concurrency: 1 }, () => ({ status: 200, afterMs: 5 }));
+  const slow = await scene.subscribe({ rateLimit: 600 });
+  const begun = Date.now();
+  await Promise.all([sendTests(narrow.id, 40), sendTests(slow.id, 25)]);
+  await Promise.all([arrived(narrow.id, 40), arrived(slow.id, 25)]);
+  expect(scene.receiver.mostAtOnce(narrow.path)).toBe(1);
+  expect(scene.receiver.to(narrow.path)).toHaveLength(40);
+  const at = scene.receiver.to(slow.path).map((request) => request.at);
+  expect(at).toHaveLength(25);
+  // Ten at once, then one every 100 ms, from the beginning.
+  at.forEach((time, index) => {
+    expect(time - begun).toBeGreaterThanOrEqual((index - 10) * 100 - 50);
+  });
+  await second.stop();
+});
+
+test('strangers can ask for nothing, and change nothing by asking', async () => {
+  const letter = await deadLetter(scene);
+  const stranger = await scene.product.createTenant({ plan: 'enterprise' });
+  const strangers = apiClient(scene.process.api, stranger.testKey);
+  const own = (await strangers.post('/v1/webhooks', { name: 'Own', url: scene.receiver.url('/own'), events: ['*'] }))
+    .body.data.id;
+  const ofLetter = `/v1/webhooks/${letter.id}`;
+  const since = { since: ago(3_600_000) };
+  for (const client of [strangers, apiClient(scene.process.api, scene.tenant.liveKey)]) {
+    const answers = [
+      await client.post(`${ofLetter}/test`),
+      await client.post(`${ofLetter}/recover`, since),
+      await client.post(`${ofLetter}/rotate-secret`),
+      await client.patch(ofLetter, { isActive: false, url: scene.receiver.url('/stolen') }),
+      await client.delete(ofLetter),
+      await client.get(`${ofLetter}/deliveries`),
+      await client.get(`${ofLetter}/deliveries/${letter.deliveryId}`),
+      await client.post(`${ofLetter}/deliveries/${letter.deliveryId}/replay`),
+      await client.get(`/v1/webhooks/${own}/deliveries/${letter.deliveryId}`),
+      await client.post(`/v1/webhooks/${own}/deliveries/${letter.deliveryId}/replay`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+  }
+  expect(await scene.deliveries(letter.id)).toMatchObject([{ id: letter.deliveryId, status: 'dead_lettered' }]);
+  expect((await scene.api.get(ofLetter)).body.data).toMatchObject({ isActive: true });
+  expect(scene.receiver.to(letter.path)).toHaveLength(1);
+});
