@@ -97,11 +97,19 @@ export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'deliver
     told = status;
   };
 
+  // One that is held back for days asks for days.
+  const goOnAnew = async () => {
+    if (!workflowInfo().continueAsNewSuggested || asked.look || asked.replay || asked.discard) return;
+    await condition(allHandlersFinished);
+    await continueAsNew<typeof deliverWebhook>({ ...args, begin: progress });
+  };
+
   for (tell(); progress.kind !== 'over'; tell()) {
     if (progress.kind === 'wait') {
       const changed = await condition(() => asked.look, progress.ms);
       asked.look = false;
       progress = changed ? await activities.lookAtDelivery(ref) : await activities.attemptDelivery(ref);
+      if (progress.kind === 'wait') await goOnAnew();
       continue;
     }
     parked = true;
@@ -119,10 +127,7 @@ export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'deliver
     // Somebody else replayed or ended it.
     if (!parked) Object.assign(asked, { replay: false, discard: false });
     if (decided || !parked) rounds++;
-    if (workflowInfo().continueAsNewSuggested && !asked.look && !asked.replay && !asked.discard) {
-      await condition(allHandlersFinished);
-      await continueAsNew<typeof deliverWebhook>({ ...args, begin: progress });
-    }
+    if (progress.kind !== 'over') await goOnAnew();
   }
   await condition(allHandlersFinished);
   return progress.status;

@@ -25,13 +25,17 @@ const time = z
   )
   .transform((text) => new Date(text));
 
+// Less is a pause longer than Temporal has timers for.
+const leastPerSecond = 0.01;
+const aRate = `Expected a number of at least ${leastPerSecond}.`;
+
 // A name that is not known is refused and not ignored: with nothing else in it, a mistyped filter would mean everything.
 const schema = z.strictObject({
   organizationId: idOf('organization').optional(),
   subscriptionId: idOf('webhook').optional(),
   eventType: z.enum(eventTypes).optional(),
   since: time.optional(),
-  perSecond: z.number('Expected a number above 0.').positive('Expected a number above 0.').optional(),
+  perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
 });
 
 /**

@@ -167,6 +167,19 @@ describe('a delivery that is retried', () => {
     await metadataOf({ workflowId });
     expect((await scene.deliveries(id))[0]).toMatchObject({ status: 'retrying', attempts: 2 });
   });
+
+  test('goes on in a new history when the old one is long', async () => {
+    const { workflowId, id, path } = await retrying('10');
+    const { runId } = await handleOf({ workflowId }).describe();
+    // Long in bytes is as good as long in events.
+    const megabyte = 'x'.repeat(1024 * 1024);
+    for (let count = 0; count < 5; count++) await handleOf({ workflowId }).signal(deliveryMessages.resume, megabyte);
+    await until('another history has begun', async () => {
+      return (await handleOf({ workflowId }).describe()).runId !== runId;
+    });
+    await scene.reaches(id, 'delivered');
+    expect(scene.receiver.to(path)).toHaveLength(3);
+  });
 });
 
 describe.each(['terminated', 'cancelled'])('a workflow that an operator %s', (how) => {
@@ -257,6 +270,9 @@ describe('redriveDeadLetters', () => {
     [{ subscriptionId: 'nonsense' }, /subscriptionId/],
     [{ since: 'yesterday' }, /since/],
     [{ perSecond: 0 }, /perSecond/],
+    [{ perSecond: 1e-12 }, /perSecond/],
+    [{ perSecond: '20' }, /perSecond/],
+    [['everything'], /object/],
     ['everything', /object/],
   ])('refuses %j at once', async (args, message) => {
     const failure = await redrive(args).catch((error) => error);
