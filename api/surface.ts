@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import { OpenAPIHono, type z } from '@hono/zod-openapi';
+import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { SealError } from '../src/platform/crypto.ts';
@@ -11,6 +11,7 @@ import type { Caller } from '../src/tenancy/caller.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { type Envelope, statusOf } from './envelopes.ts';
+import { issueMessage } from './issue-messages.ts';
 
 /** What middleware leaves for handlers. */
 export interface ApiEnv {
@@ -61,6 +62,8 @@ export function renderError(c: ApiContext, error: Error, envelope: Envelope, dia
   if (failure.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
   return c.json((dialect?.envelope(failure) ?? envelope)(failure, rendering), statusOf(failure));
 }
+
+z.config({ customError: issueMessage });
 
 /** A body of 1 MiB can be wrong in a hundred thousand places; nobody reads the answer to that. */
 const mostErrorsTold = 100;

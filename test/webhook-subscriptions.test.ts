@@ -157,7 +157,8 @@ describe('what is refused', () => {
 
   test('what is missing, each by its name; and the types of events are named', async () => {
     const { body } = await api.post('/api/v1/webhooks', {});
-    expect(body.error.details.errors.map(({ path }: { path: string }) => path)).toEqual(['name', 'url', 'events']);
+    const required = ['name', 'url', 'events'].map((path) => ({ path, message: 'Required.' }));
+    expect(body.error.details.errors).toEqual(required);
     const unknown = await api.post('/api/v1/webhooks', { ...given, events: ['nonsense'] });
     for (const type of eventTypes) expect(unknown.body.error.details.errors[0].message).toContain(type);
   });

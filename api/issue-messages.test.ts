@@ -1,0 +1,31 @@
+import { z } from '@hono/zod-openapi';
+import { expect, test } from '@jest/globals';
+import { issueMessage } from './issue-messages.ts';
+
+const schema = z.object({
+  name: z.string(),
+  on: z.boolean().optional(),
+  tags: z.array(z.string()).optional(),
+  count: z.int().min(1).max(9).optional(),
+  kind: z.enum(['a', 'b']).optional(),
+  own: z.string('Expected a word.').optional(),
+  text: z.string().max(2).optional(),
+});
+const messageOf = (given: unknown) => schema.safeParse(given, { error: issueMessage }).error?.issues[0]?.message;
+
+test.each([
+  [{}, 'Required.'],
+  [[], 'Expected an object.'],
+  [null, 'Expected an object.'],
+  [{ name: 5 }, 'Expected a string.'],
+  [{ name: null }, 'Expected a string.'],
+  [{ name: 'n', on: 'yes' }, 'Expected a boolean.'],
+  [{ name: 'n', tags: 'x' }, 'Expected an array.'],
+  [{ name: 'n', count: '5' }, 'Expected a number.'],
+  [{ name: 'n', count: 1.5 }, 'Expected an integer.'],
+  [{ name: 'n', count: 0 }, 'Expected at least 1.'],
+  [{ name: 'n', count: 10 }, 'Expected at most 9.'],
+  [{ name: 'n', kind: 'c' }, 'Expected one of a, b.'],
+  [{ name: 'n', own: 5 }, 'Expected a word.'],
+  [{ name: 'n', text: 'abc' }, expect.stringContaining('<=2')],
+])('of %j it is said: %s', (given, message) => expect(messageOf(given)).toEqual(message));
