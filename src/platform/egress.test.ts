@@ -104,6 +104,15 @@ describe('a request', () => {
     expect(most).toBeLessThanOrEqual(3);
   });
 
+  test('is not kept waiting by others that hang at the same origin', async () => {
+    const server = await web(({ url }, response) => void (url === '/fast' && response.end()));
+    const egress = openEgress();
+    const hanging = Array.from({ length: 100 }, () => egress.request(get(at(server))).catch((error) => error));
+    expect((await egress.request(get(at(server, '/fast'), { deadlineMs: 5_000 }))).status).toBe(200);
+    await egress.close();
+    for (const end of await Promise.all(hanging)) expect(end).toBeInstanceOf(EgressFailure);
+  });
+
   test('follows no redirect', async () => {
     const paths: string[] = [];
     const server = await web((request, response) => {

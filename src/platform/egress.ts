@@ -41,6 +41,11 @@ const asTexts = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 
 const maxHeaderBytes = 16 * 1024;
+/**
+ * To one origin: more than a process has requests under way. Many tenants share an origin, and who waited for another's
+ * connection would use up a deadline without being sent.
+ */
+const mostConnections = 1_024;
 /** How long a connection may serve before its name is resolved and checked again. */
 const connectionLifeMs = 60_000;
 
@@ -168,7 +173,7 @@ export class Egress {
   // Loaded with the first request: it takes a tenth of a second, and most processes never send one.
   async #open(): Promise<Dispatcher> {
     const { Agent, buildConnector } = await import('undici');
-    const { resolve = dnsResolve(), connectTimeoutMs = 10_000, connectionsPerOrigin = 64 } = this.#options;
+    const { resolve = dnsResolve(), connectTimeoutMs = 10_000, connectionsPerOrigin = mostConnections } = this.#options;
     return new Agent({
       connect: guardedConnector(buildConnector, { rules: this.#rules, resolve, timeoutMs: connectTimeoutMs }),
       connections: connectionsPerOrigin,
