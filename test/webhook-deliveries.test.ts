@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseId } from '../src/platform/ids.ts';
 import { Scope } from '../src/platform/scope.ts';
+import { defaultDeliveryPolicy } from '../src/webhooks/delivery-policy.ts';
+import { leaseFirstAttempts } from '../src/webhooks/lease.ts';
 import { turnOff } from '../src/webhooks/subscription-off.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { startProduct } from './product.ts';
@@ -249,6 +251,19 @@ describe('an Idempotency-Key', () => {
     expect((await recover('another')).body.data.queued).toBe(0);
     expect((await recover('recovery', new Date().toISOString())).status).toBe(422);
   });
+});
+
+test('of many that wait for few places, each webhook has its share', async () => {
+  const ids = [await make(), await make()];
+  for (const id of ids) {
+    await api.patch(pathOf(id), { concurrency: 64 });
+    await Promise.all(Array.from({ length: 40 }, () => api.post(`${pathOf(id)}/test`)));
+  }
+  for (let n = 0; n < 40; n++) await leaseFirstAttempts(product.database, 1, defaultDeliveryPolicy);
+  for (const id of ids) {
+    const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
+    expect((await product.database.pool.query(leased, [parseId('webhook', id)])).rowCount).toBeGreaterThan(0);
+  }
 });
 
 test('a time to recover from is one of the last thirty days, with its offset', async () => {

@@ -28,13 +28,14 @@ const subscriptionsAtOnce = 64;
 const mostOfOne = 64;
 
 // What is under way is counted by a statement of its own, once the subscription is locked: it sees what the lock waited for.
+// In no order of theirs: where places are few, the first ones get them.
 const findLoads = statement<LoadRow & { waiting: number }>(
   'delivery.loads',
   `select ${loadColumns},
           (select count(*)::int from (select from delivery w
              where w.subscription_id = s.id and w.status = 'pending' and w.attempts = 0
                and (w.leased_until is null or w.leased_until < clock_timestamp()) limit ${mostOfOne}) waiting) as waiting
-     from webhook_subscription s where s.id = any($1::uuid[])`,
+     from webhook_subscription s where s.id = any($1::uuid[]) order by random()`,
 );
 
 // Jumps from subscription to subscription along the index of first attempts, however many wait for each.
