@@ -4,7 +4,7 @@ import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
-import { afterFailure, hasFailedTooLong } from './core/failing.ts';
+import { afterFailure, type Failing, hasFailedTooLong, notFailing } from './core/failing.ts';
 import { judge, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { turnOff } from './subscription-off.ts';
@@ -13,14 +13,12 @@ import { turnOff } from './subscription-off.ts';
 export interface Recorded {
   deliveryId: string;
   status: DeliveryStatus;
-  /** Until the next attempt, when one is to come. */
-  delayMs: number;
 }
 
 // A delivery that was turned off while its attempt was under way has arrived all the same when the receiver says so.
 // One that is over otherwise stays as it is. A failure counts only where no other attempt was recorded since it began:
 // it may be recorded already, by a commit whose answer was lost, or its lease have ended before it did.
-const recordStatement = statement<{ deliveryId: string; status: DeliveryStatus }>(
+const recordStatement = statement<Recorded>(
   'delivery.record',
   `with given as (
      select * from jsonb_to_recordset($3::jsonb) as g (id uuid, attempts int, status text, delay_ms float8, started_at timestamptz,
@@ -107,11 +105,11 @@ const changesSubscription = ({ outcome, verdict }: Judged): boolean =>
 async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged[], policy: DeliveryPolicy) {
   const now = Date.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
-  let failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
+  let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
   for (const { verdict } of judged) {
     const delivered = verdict.status === 'delivered';
     breaker = delivered ? closedBreaker : afterAttempt(breaker, false, now, policy.breaker);
-    failing = delivered ? { since: null, lastAt: null } : afterFailure(failing, now, policy.failingLimitMs);
+    failing = delivered ? notFailing : afterFailure(failing, now, policy.failingLimitMs);
   }
   const state = [breaker.failuresInARow, time(breaker.nextProbeAt), time(failing.since), time(failing.lastAt)];
   await tx.rows(saveState, id, ...state);
@@ -140,13 +138,7 @@ export async function recordAttempts(
   const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
   const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
   const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)));
-  const verdicts = new Map(judged.map(({ outcome, verdict }) => [outcome.work.deliveryId, verdict]));
-  const told = (rows: { deliveryId: string; status: DeliveryStatus }[]): Recorded[] =>
-    rows.map((row) => {
-      const verdict = verdicts.get(row.deliveryId)!;
-      return { ...row, delayMs: verdict.status === 'retrying' ? verdict.delayMs : 0 };
-    });
-  if (changing.length === 0) return told(await record(scope));
+  if (changing.length === 0) return record(scope);
   return scope.transaction(async (tx) => {
     // Subscriptions before their deliveries, and in one order, so that nobody waits for somebody who waits for him.
     const states: [StateRow | undefined, string, Judged[]][] = [];
@@ -158,6 +150,6 @@ export async function recordAttempts(
     const ids = followed.map(({ deliveryId }) => deliveryId);
     if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId);
     for (const [state, id, of] of states) if (state) await saveFailures(tx, id, state, of, policy);
-    return told(rows);
+    return rows;
   });
 }
