@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid } from '../../src/platform/errors.ts';
 import { chooseDialect } from '../dialects/choose-dialect.ts';
@@ -13,13 +14,35 @@ const unsupported = (message: string) => new AppError('unsupported_media_type', 
 const tooLarge = (maxBytes: number) =>
   new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes.`, { maxBytes });
 
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** How much of what nobody wants is still taken, and for how long. */
+const linger = { bytes: 16 * 1024 * 1024, ms: 250 };
+
+/**
+ * Takes what is still on its way, within limits: a connection that ends with bytes unread is reset, and whoever asked
+ * for it to be closed then sees that in place of the answer (RFC 9112, 9.6).
+ */
+async function takeTheRest(reader: BodyReader | undefined): Promise<void> {
+  const over = sleep(linger.ms, undefined, { ref: false });
+  for (let left = linger.bytes; reader && left > 0; ) {
+    const chunk = await Promise.race([reader.read().catch(() => undefined), over]);
+    if (!chunk?.value) return;
+    left -= chunk.value.byteLength;
+  }
+}
+
 /** Reads at most `maxBytes`, whatever Content-Length says. @throws AppError payload_too_large */
 async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Not `for await`: leaving that early would close the connection under the answer.
-  const reader = c.req.raw.body?.getReader();
+  const reader: BodyReader | undefined = c.req.raw.body?.getReader();
+  const refuse = async () => {
+    await takeTheRest(reader);
+    throw tooLarge(maxBytes);
+  };
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) await refuse();
   while (reader) {
     const { value } = await reader.read().catch(() => {
       // The sender hung up; nobody reads this answer.
@@ -27,7 +50,7 @@ async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
     });
     if (!value) break;
     size += value.byteLength;
-    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (size > maxBytes) await refuse();
     chunks.push(value);
   }
   return Buffer.concat(chunks);

@@ -4,7 +4,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import type { RunErrorCode } from './core/run-status.ts';
-import { announcingRuns, changedRun, wakeDeliveries, wasQueued } from './run-announcements.ts';
+import { announcingRuns, changedRun, wakeDeliveries } from './run-announcements.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
@@ -57,7 +57,7 @@ const endRun = statement<{ id: string }>(
             error = case when $5::text is not null then
               jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
        from cut where run.id = cut.id and run.status in ('queued', 'running')
-     returning ${changedRun(wasQueued)}, run.error),
+     returning ${changedRun('false')}, run.error),
    steps as (
      update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
