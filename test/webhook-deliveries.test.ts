@@ -259,7 +259,8 @@ test('of many that wait for few places, each webhook has its share', async () =>
     await api.patch(pathOf(id), { concurrency: 64 });
     await Promise.all(Array.from({ length: 40 }, () => api.post(`${pathOf(id)}/test`)));
   }
-  for (let n = 0; n < 40; n++) await leaseFirstAttempts(product.database, 1, defaultDeliveryPolicy);
+  for (let n = 0; n < 40; n++)
+    await leaseFirstAttempts(product.database, { total: 1, of: () => 1 }, defaultDeliveryPolicy);
   for (const id of ids) {
     const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
     expect((await product.database.pool.query(leased, [parseId('webhook', id)])).rowCount).toBeGreaterThan(0);

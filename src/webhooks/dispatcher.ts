@@ -24,6 +24,9 @@ const restMs = 1_000;
 /** What is under way when the process stops has this long to end; then it is given back. */
 const stopGraceMs = 10_000;
 
+/** Of what may be under way, one organization has at most so much: its receivers may all hang. */
+const shareOfOne = 0.5;
+
 const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
 
 /**
@@ -36,6 +39,7 @@ export class Dispatcher {
   readonly #cut = new AbortController();
   #stopping = false;
   #underWay = 0;
+  readonly #underWayOf = new Map<string, number>();
   #woken = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
 
@@ -93,15 +97,17 @@ export class Dispatcher {
     const { database, deliveryPolicy, log } = this.#services;
     const free = deliveryPolicy.firstAttemptsAtOnce - this.#underWay;
     if (free <= 0) return lookEveryMs;
-    const { leased, waitMs } = await leaseFirstAttempts(database, free, deliveryPolicy);
+    const mostOfOne = Math.ceil(deliveryPolicy.firstAttemptsAtOnce * shareOfOne);
+    const room = { total: free, of: (id: string) => mostOfOne - (this.#underWayOf.get(id) ?? 0) };
+    const { leased, waitMs } = await leaseFirstAttempts(database, room, deliveryPolicy);
     if (leased.length === 0) return Math.min(waitMs ?? lookEveryMs, lookEveryMs);
     failPoint('delivery.leased');
-    this.#underWay += leased.length;
+    for (const { organizationId } of leased) this.#count(organizationId, 1);
     const groups = [...Map.groupBy(leased, nameOf).values()];
     await Promise.all(
       groups.map((group) =>
         this.#beginGroup(group).catch((error) => {
-          this.#underWay -= group.length;
+          this.#count(group[0]!.organizationId, -group.length);
           log.warn({ err: error }, 'deliveries wait for their lease to end');
         }),
       ),
@@ -116,7 +122,7 @@ export class Dispatcher {
       scope,
       group.map(({ deliveryId }) => deliveryId),
     );
-    this.#underWay -= group.length - works.length;
+    this.#count(organizationId, works.length - group.length);
     for (const work of works) void this.#attempt(scope, work);
   }
 
@@ -132,14 +138,21 @@ export class Dispatcher {
       // It comes again when its lease ends; at once where it was only cut off.
       else await returnLeases(scope, [work.deliveryId]).catch(() => {});
       // Not before: the process stops when nothing is under way.
-      this.#underWay--;
+      this.#count(scope.tenant.organizationId, -1);
       this.wake();
     }
   }
 
+  #count(organizationId: string, change: number): void {
+    this.#underWay += change;
+    const now = (this.#underWayOf.get(organizationId) ?? 0) + change;
+    if (now === 0) this.#underWayOf.delete(organizationId);
+    else this.#underWayOf.set(organizationId, now);
+  }
+
   #settled(scope: Scope, attempts: number, recorded: Recorded[]): void {
     failPoint('delivery.recorded');
-    this.#underWay -= attempts;
+    this.#count(scope.tenant.organizationId, -attempts);
     for (const { deliveryId, status } of recorded) {
       this.#services.countAttempt(status);
       if (status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);

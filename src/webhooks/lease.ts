@@ -93,22 +93,34 @@ const loadOf = ({ consecutiveFailures, nextProbeAt, rateFreeAt, ...row }: LoadRo
 
 const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
-async function leaseOn(sql: Sql, wanted: number, { breaker, leaseMs }: DeliveryPolicy): Promise<FirstAttempts> {
+/** How many first attempts a process can begin. */
+export interface Room {
+  /** Of all tenants together. */
+  total: number;
+  /** Of one organization, so that none takes all of it. */
+  of(organizationId: string): number;
+}
+
+async function leaseOn(sql: Sql, room: Room, { breaker, leaseMs }: DeliveryPolicy): Promise<FirstAttempts> {
   const locked = await sql.rows(lockDue, [subscriptionsAtOnce]);
   if (locked.length === 0) return { leased: [], waitMs: undefined };
   const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);
   const changed: { id: string; admitted: Admitted }[] = [];
   const quotas: { id: string; attempts: number }[] = [];
-  let left = wanted;
+  let left = room.total;
+  const taken = new Map<string, number>();
   let waitMs: number | undefined;
   for (const row of rows) {
     const load = loadOf(row);
-    const admitted = admitAttempts(load, Math.min(left, row.waiting), row.now.getTime(), breaker);
+    const ofIts = taken.get(row.organizationId) ?? 0;
+    const wanted = Math.min(left, room.of(row.organizationId) - ofIts, row.waiting);
+    const admitted = admitAttempts(load, wanted, row.now.getTime(), breaker);
     if (admitted.attempts === 0) {
       if (left > 0 && row.waiting > 0) waitMs = Math.min(waitMs ?? admitted.waitMs, admitted.waitMs);
       continue;
     }
     left -= admitted.attempts;
+    taken.set(row.organizationId, ofIts + admitted.attempts);
     quotas.push({ id: row.id, attempts: admitted.attempts });
     const { nextProbeAt } = admitted.breaker;
     if (nextProbeAt !== load.breaker.nextProbeAt || admitted.rateFreeAt !== load.rateFreeAt) {
@@ -128,17 +140,17 @@ async function leaseOn(sql: Sql, wanted: number, { breaker, leaseMs }: DeliveryP
 }
 
 /**
- * Leases first attempts that are due, of all tenants, at most `wanted`: no more of a subscription than its concurrency,
- * its rate and its breaker allow. Any number of processes may do this at the same time.
+ * Leases first attempts that are due, of all tenants, as far as there is room: no more of a subscription than its
+ * concurrency, its rate and its breaker allow. Any number of processes may do this at the same time.
  */
 export async function leaseFirstAttempts(
   database: Database,
-  wanted: number,
+  room: Room,
   policy: DeliveryPolicy,
 ): Promise<FirstAttempts> {
   const client = await database.pool.connect();
   try {
-    const result = await transactionOn(client as ClientBase, (sql) => leaseOn(sql, wanted, policy));
+    const result = await transactionOn(client as ClientBase, (sql) => leaseOn(sql, room, policy));
     client.release();
     return result;
   } catch (error) {

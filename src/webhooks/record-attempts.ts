@@ -149,7 +149,11 @@ export async function recordAttempts(
     const followed = rows.filter(({ status }) => status === 'retrying' || status === 'dead_lettered');
     const ids = followed.map(({ deliveryId }) => deliveryId);
     if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId);
-    for (const [state, id, of] of states) if (state) await saveFailures(tx, id, state, of, policy);
+    const counted = new Set(rows.map(({ deliveryId }) => deliveryId));
+    for (const [state, id, of] of states) {
+      const judgedOnce = of.filter(({ outcome }) => counted.has(outcome.work.deliveryId));
+      if (state) await saveFailures(tx, id, state, judgedOnce, policy);
+    }
     return rows;
   });
 }
