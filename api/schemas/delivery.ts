@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { egressErrorClasses } from '../../src/platform/core/egress-errors.ts';
 import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { eventTypes } from '../../src/webhooks/core/events.ts';
+import { unforeseen } from '../../src/webhooks/core/retry-schedule.ts';
 import { prefixedIdInPath } from './ids.ts';
 import { pageQuery, paginationSchema } from './pagination.ts';
 import { webhookInPath } from './webhook.ts';
@@ -29,7 +30,7 @@ const answered = {
     .nullable()
     .openapi({
       description: [
-        `Why there was no whole answer: ${egressErrorClasses.join(', ')}. Or why no more attempts are`,
+        `Why there was no whole answer: ${[...egressErrorClasses, unforeseen].join(', ')}. Or why no more attempts are`,
         'made: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
       ].join(' '),
     }),

@@ -2,11 +2,12 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { prefixed } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { EventType } from './core/events.ts';
-import { type AttemptResult, readRetryAfter } from './core/retry-schedule.ts';
+import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { payloadOf } from './payload.ts';
 import { sign } from './sign.ts';
@@ -14,6 +15,7 @@ import { openHeaders, type SealedColumn, sealedColumn } from './subscription-sec
 
 export interface AttemptServices {
   egress: Egress;
+  log: Log;
   sealer: Sealer;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;
@@ -113,8 +115,14 @@ export async function makeAttempt(
     const result = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
     return { work, result, startedAt, durationMs, responseBody: textOf(body), responseBodyTruncated: truncated };
   } catch (failure) {
-    if (!(failure instanceof EgressFailure)) throw failure;
-    const { errorClass, durationMs } = failure;
+    if (signal?.aborted) throw failure;
+    if (!(failure instanceof EgressFailure)) {
+      services.log.error({ err: failure, deliveryId: work.deliveryId }, 'an attempt ended in a way nobody foresaw');
+    }
+    const { errorClass, durationMs } =
+      failure instanceof EgressFailure
+        ? failure
+        : { errorClass: unforeseen, durationMs: Date.now() - startedAt.getTime() };
     return { work, result: { errorClass }, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
   }
 }

@@ -41,10 +41,13 @@ export function readRetryAfter(header: string | undefined, now: number): number 
   return wait > 0 ? wait : undefined;
 }
 
+/** The class of what nobody foresaw: it is counted like any failure, so that it does not come again for ever. */
+export const unforeseen = 'unforeseen';
+
 /** How an attempt went: a whole answer, or why there is none. */
 export type AttemptResult =
   | { status: number; retryAfterMs?: number | undefined; errorClass?: undefined }
-  | { errorClass: EgressErrorClass };
+  | { errorClass: EgressErrorClass | typeof unforeseen };
 
 export interface AttemptFacts {
   /** Of the current schedule, from 1. */

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { AddressRanges } from '../platform/address-ranges.ts';
+import { Sealer } from '../platform/crypto.ts';
+import { Egress } from '../platform/egress.ts';
+import { newId } from '../platform/ids.ts';
+import { openLog } from '../platform/log.ts';
+import { type AttemptWork, makeAttempt } from './attempt.ts';
+import { defaultDeliveryPolicy } from './delivery-policy.ts';
+import { newSecret } from './sign.ts';
+import { sealedColumn } from './subscription-secrets.ts';
+
+/** A fault of ours, wherever it is. */
+class BrokenEgress extends Egress {
+  override request(): Promise<never> {
+    return Promise.reject(new TypeError('undefined is not a function'));
+  }
+}
+
+test('what nobody foresaw is a failure like any other; what was cut off is none', async () => {
+  const sealer = new Sealer(`k1:${randomBytes(32).toString('base64')}`);
+  const egress = new BrokenEgress({ httpsOnly: true, allowed: new AddressRanges([]), denied: new AddressRanges([]) });
+  const log = openLog('silent', 'test', { secrets: [] });
+  const services = { egress, sealer, log, webhookBrand: 'Service', deliveryPolicy: defaultDeliveryPolicy };
+  const tenant = { organizationId: newId(), environment: 'test' as const };
+  const [subscriptionId, eventId] = [newId(), newId()];
+  const work: AttemptWork = {
+    ...{ deliveryId: newId(), subscriptionId, maxAttempts: 3, hasFailed: false, attempts: 0, scheduleAttempts: 0 },
+    ...{ url: 'https://hooks.example.com', sealedHeaders: null, sealedPreviousSecret: null },
+    sealedSecret: sealer.seal(newSecret(), sealedColumn('sealed_secret', subscriptionId, tenant)),
+    ...{ eventId, eventType: 'test.webhook', facts: { webhookId: subscriptionId, message: '' } },
+    eventCreatedAt: new Date(),
+  };
+  const outcome = await makeAttempt(services, tenant, work);
+  expect(outcome).toMatchObject({ result: { errorClass: 'unforeseen' }, responseBody: null });
+  const cut = AbortSignal.abort(new Error('The process stops.'));
+  await expect(makeAttempt(services, tenant, work, cut)).rejects.toThrow(TypeError);
+});
