@@ -119,10 +119,8 @@ export async function makeAttempt(
     if (!(failure instanceof EgressFailure)) {
       services.log.error({ err: failure, deliveryId: work.deliveryId }, 'an attempt ended in a way nobody foresaw');
     }
-    const { errorClass, durationMs } =
-      failure instanceof EgressFailure
-        ? failure
-        : { errorClass: unforeseen, durationMs: Date.now() - startedAt.getTime() };
-    return { work, result: { errorClass }, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
+    const result = failure instanceof EgressFailure ? { errorClass: failure.errorClass } : { errorClass: unforeseen };
+    const durationMs = failure instanceof EgressFailure ? failure.durationMs : Date.now() - startedAt.getTime();
+    return { work, result, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
   }
 }

@@ -42,7 +42,7 @@ export function readRetryAfter(header: string | undefined, now: number): number 
 }
 
 /** The class of what nobody foresaw: it is counted like any failure, so that it does not come again for ever. */
-export const unforeseen = 'unforeseen';
+export const unforeseen = 'unforeseen' as const;
 
 /** How an attempt went: a whole answer, or why there is none. */
 export type AttemptResult =
