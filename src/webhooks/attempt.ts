@@ -44,6 +44,7 @@ export interface AttemptWork {
   eventCreatedAt: Date;
 }
 
+// Each event is looked up by its id: asked for as a join, all of the tenant's events are read, which seem few to the planner.
 const findWork = statement<AttemptWork>(
   'delivery.work',
   `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
@@ -52,7 +53,7 @@ const findWork = statement<AttemptWork>(
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
-     join event e on e.id = d.event_id
+    cross join lateral (select id, type, facts, created_at from event where id = d.event_id offset 0) e
     where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
 );
 
