@@ -18,6 +18,13 @@ export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
 /**
+ * Joins the event of a delivery, looked up by its id. Asked for as a plain join, all of the tenant's events are read,
+ * which seem few to the planner.
+ */
+export const eventOf = (delivery: string, columns: string) =>
+  `cross join lateral (select ${columns} from event where id = ${delivery}.event_id offset 0)`;
+
+/**
  * CTEs that write events of the tenant $1, $2 and their deliveries: for a statement that writes what they announce.
  * @param told a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
  * @returns CTEs by the names `event_told` and `delivery_told`. A tenant who never subscribed to anything has no events.

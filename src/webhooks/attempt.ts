@@ -6,6 +6,7 @@ import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import { eventOf } from './announce.ts';
 import type { EventType } from './core/events.ts';
 import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
@@ -44,7 +45,6 @@ export interface AttemptWork {
   eventCreatedAt: Date;
 }
 
-// Each event is looked up by its id: asked for as a join, all of the tenant's events are read, which seem few to the planner.
 const findWork = statement<AttemptWork>(
   'delivery.work',
   `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
@@ -53,7 +53,7 @@ const findWork = statement<AttemptWork>(
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
-    cross join lateral (select id, type, facts, created_at from event where id = d.event_id offset 0) e
+     ${eventOf('d', 'id, type, facts, created_at')} e
     where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
 );
 
