@@ -3,8 +3,9 @@ import { owing } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import { wakeDeliveries } from '../webhooks/announce.ts';
 import type { TerminalStatus } from './core/run-status.ts';
-import { announcingRuns, changedRun, wakeDeliveries } from './run-announcements.ts';
+import { announcingRuns, changedRun } from './run-announcements.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 

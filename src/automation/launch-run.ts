@@ -1,11 +1,11 @@
 import { failPoint } from '../platform/fail-points.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { Tenant } from '../platform/tenant.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { Fairness, RunPolicy } from '../temporal/contracts.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { RunPolicy } from '../temporal/contracts.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
 import type { Step } from './core/steps.ts';
 
 export interface StartRunServices {
@@ -41,12 +41,6 @@ export interface Launch {
   /** Notification channel of the process that waits for the end. */
   waiter: string | null;
 }
-
-/** Whose turn work is, and how large its share. */
-export const fairnessOf = ({ organizationId }: Tenant, plan: PlanName): Fairness => ({
-  key: organizationId,
-  weight: plans[plan].fairnessWeight,
-});
 
 /** Hands a run to Temporal; one that is there already is left as it is. */
 export async function launchRun(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {

@@ -2,7 +2,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
-import { fairnessOf } from './launch-run.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
 
 // Batches are small enough that no statement comes near its time limit and no lock is held for long.
 const cancelBatch = 100;

@@ -3,8 +3,9 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
+import { wakeDeliveries } from '../webhooks/announce.ts';
 import type { RunErrorCode } from './core/run-status.ts';
-import { announcingRuns, changedRun, wakeDeliveries } from './run-announcements.ts';
+import { announcingRuns, changedRun } from './run-announcements.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */

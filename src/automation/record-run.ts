@@ -1,10 +1,11 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
+import { wakeDeliveries } from '../webhooks/announce.ts';
 import type { RunError } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import { announcingRuns, changedRun, wakeDeliveries, wasQueued } from './run-announcements.ts';
+import { announcingRuns, changedRun, wasQueued } from './run-announcements.ts';
 import type { Storable } from './storable.ts';
 
 export interface StepFacts {

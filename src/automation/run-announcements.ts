@@ -1,4 +1,4 @@
-import { announcing, wakeDeliveries } from '../webhooks/announce.ts';
+import { announcing } from '../webhooks/announce.ts';
 
 /** What a statement that changes a run returns of it, for its events. `began` says whether it was queued before. */
 export const changedRun = (began: string) =>
@@ -25,5 +25,3 @@ export const announcingRuns = (changed: string) => `
         as t (type, status, duration_ms, tokens_used, applies)
       where t.applies),
    ${announcing('told')}`;
-
-export { wakeDeliveries };

@@ -5,7 +5,9 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
+import { eventOf } from './announce.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 
@@ -14,16 +16,13 @@ export interface FollowServices {
   deliveryPolicy: DeliveryPolicy;
 }
 
-export interface DeliveryState {
+interface FollowRow {
   status: DeliveryStatus;
   attempts: number;
   statusCode: number | null;
   errorClass: string | null;
   /** Until its next attempt, when one is to come. */
   waitMs: number;
-}
-
-interface FollowRow extends DeliveryState {
   subscriptionId: string;
   eventType: string;
   correlationId: string;
@@ -37,16 +36,16 @@ const findFollowed = statement<FollowRow>(
           greatest(0, round(extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
           d.subscription_id as "subscriptionId", e.type as "eventType",
           e.correlation_id as "correlationId", o.plan, clock_timestamp()::text as "readAt"
-     from delivery d join event e on e.id = d.event_id join organization o on o.id = d.organization_id
+     from delivery d join organization o on o.id = d.organization_id ${eventOf('d', 'type, correlation_id')} e
     where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
 );
 
 /** Where a delivery stands, in words that an operator reads. */
-export function progressOf({ status, attempts, statusCode, errorClass, waitMs }: DeliveryState): DeliveryProgress {
+function progressOf({ status, attempts, statusCode, errorClass, waitMs }: FollowRow): DeliveryProgress {
   switch (status) {
     case 'pending':
     case 'retrying':
-      return { kind: 'wait', ms: waitMs ?? 0 };
+      return { kind: 'wait', ms: waitMs };
     case 'dead_lettered': {
       const last = errorClass ?? `HTTP ${statusCode}`;
       return { kind: 'dead_lettered', why: `${last} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}` };
@@ -92,7 +91,7 @@ export async function followDelivery(
     ...{ correlationId, deliveryId, eventType, subscriptionId, begin },
     parkedMs: deliveryPolicy.parkedMs,
   };
-  const fairness = { key: tenant.organizationId, weight: plans[plan].fairnessWeight };
+  const fairness = fairnessOf(tenant, plan);
   // What has failed for the first time has none yet, and a signal would be one more event in its history.
   const isNew = row.status === 'retrying' && row.attempts === 1;
   await (isNew ? temporal.deliveries.start(args, fairness) : temporal.deliveries.resume(args, fairness));

@@ -1,5 +1,5 @@
 import type { Background } from '../platform/background.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, deliveryNotFound, webhookNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
@@ -72,7 +72,7 @@ export const renewDeadLetter = (scope: Scope, deliveryId: string, first: FirstAt
 /** Why a delivery was not renewed. */
 async function refusal(scope: Scope, subscriptionId: string, deliveryId: string): Promise<AppError> {
   const found = await scope.one(findDelivery, deliveryId, subscriptionId);
-  if (!found) return new AppError('not_found', 'No delivery has this id.', { deliveryId });
+  if (!found) return deliveryNotFound(deliveryId);
   const { status, isActive } = found;
   return isActive
     ? new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status })
@@ -143,7 +143,7 @@ export interface Recovery {
 /** @throws AppError not_found, conflict when it is turned off */
 export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
   const found = await scope.one(findSubscription, subscriptionId);
-  if (!found) throw new AppError('not_found', 'No webhook has this id.', { webhookId: subscriptionId });
+  if (!found) throw webhookNotFound(subscriptionId);
   if (!found.isActive) throw turnedOff();
 }
 

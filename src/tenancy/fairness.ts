@@ -1,0 +1,9 @@
+import type { Tenant } from '../platform/tenant.ts';
+import type { Fairness } from '../temporal/contracts.ts';
+import { type PlanName, plans } from './core/plans.ts';
+
+/** Whose turn work is, and how large its share. */
+export const fairnessOf = ({ organizationId }: Tenant, plan: PlanName): Fairness => ({
+  key: organizationId,
+  weight: plans[plan].fairnessWeight,
+});
