@@ -6,7 +6,7 @@ import type { Services } from '../src/services.ts';
 import { type DeliveryProgress, failureTypes, type WorkContext } from '../src/temporal/contracts.ts';
 import { loadAttempts, makeAttempt } from '../src/webhooks/attempt.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
-import { findProgress } from '../src/webhooks/follow.ts';
+import { findProgress } from '../src/webhooks/delivery-workflow.ts';
 import { claimAttempt } from '../src/webhooks/lease.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
 import { recordAttempts } from '../src/webhooks/record-attempts.ts';

@@ -1,6 +1,6 @@
 import { isTerminal, type RunErrorCode } from '../src/automation/core/run-status.ts';
+import { createRun } from '../src/automation/create-run.ts';
 import { getRun, type RunDetail } from '../src/automation/runs.ts';
-import { startRun } from '../src/automation/start-run.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, type ErrorCode, runNotFound, workflowNotFound } from '../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../src/platform/idempotency.ts';
@@ -41,7 +41,7 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
 /**
  * Starts a run and, when the caller asked for that, waits for its end: at most `SYNC_WAIT_SECONDS`, less when this
  * process drains. What becomes of the run depends on neither.
- * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `startRun`
+ * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `createRun`
  */
 export async function executeRun(
   services: Services,
@@ -53,7 +53,7 @@ export async function executeRun(
 ): Promise<ExecuteAnswer> {
   const { waiters, background, draining, env } = services;
   const { wait, ...request } = dialect.readExecution(body);
-  const run = await startRun(services, scope, id, { ...request, idempotency, waiter: wait ? waiters.channel : null });
+  const run = await createRun(services, scope, id, { ...request, idempotency, waiter: wait ? waiters.channel : null });
   const { runId, replayed } = run;
   const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;

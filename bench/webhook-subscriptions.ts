@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { parseId } from '../src/platform/ids.ts';
-import { deliveriesChannel } from '../src/webhooks/announce.ts';
+import { deliveriesChannel } from '../src/webhooks/publish-event.ts';
 import type { ProductClient } from './product-client.ts';
 
 /** As many attempts at once as a subscription may have. */

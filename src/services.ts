@@ -1,11 +1,11 @@
 import type { ConnectionLike } from '@temporalio/client';
 import type { TerminalStatus } from './automation/core/run-status.ts';
 import { Automation, AutomationSchedule, Definition, Run, RunStep } from './automation/entities.ts';
-import { launchOwedRun } from './automation/launch-run.ts';
-import { launchPurge } from './automation/purge.ts';
+import { startPurge } from './automation/purge.ts';
 import { reconcileRuns } from './automation/reconcile.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
 import { syncSchedule } from './automation/schedule-sync.ts';
+import { startPendingRun } from './automation/start-run-workflow.ts';
 import { checkLedger } from './credits/audit.ts';
 import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './credits/entities.ts';
 import { expireReservations } from './credits/expiry.ts';
@@ -37,15 +37,15 @@ import { KeyCache } from './tenancy/key-cache.ts';
 import { MemoryRateLimiter, type RateLimiter } from './tenancy/rate-limiter.ts';
 import { RedisRateLimiter } from './tenancy/redis-rate-limiter.ts';
 import { RequestCounter } from './tenancy/usage.ts';
-import { deliveriesChannel } from './webhooks/announce.ts';
-import { DeliveryBell } from './webhooks/bell.ts';
 import type { DeliveryStatus } from './webhooks/core/delivery-status.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './webhooks/delivery-policy.ts';
+import { ensureDeliveryWorkflow, rescueStranded } from './webhooks/delivery-workflow.ts';
 import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './webhooks/entities.ts';
-import { followDelivery, resumeForgotten } from './webhooks/follow.ts';
+import { deliveriesChannel } from './webhooks/publish-event.ts';
 import { forgetOldDeliveries } from './webhooks/retention.ts';
 import { resumeStopped } from './webhooks/stopped.ts';
 import { sweepTurnedOff } from './webhooks/subscription-off.ts';
+import { DeliveryWakeup } from './webhooks/wakeup.ts';
 
 const failedAuthenticationsPerMinute = 100;
 
@@ -94,8 +94,8 @@ export interface Services {
   /** Of organizations, per environment. */
   limiter: RateLimiter;
   /** Of addresses whose keys were refused. */
-  refusals: AddressLimiter;
-  requests: RequestCounter;
+  failedAuthentications: AddressLimiter;
+  requestCounter: RequestCounter;
   operations: Operations;
   providers: ProviderRegistry;
   waiters: RunWaiters;
@@ -104,7 +104,7 @@ export interface Services {
   runPolicy: RunPolicy;
   /** Told of every attempt of a delivery that this process made. */
   countAttempt(status: DeliveryStatus): void;
-  deliveries: DeliveryBell;
+  deliveries: DeliveryWakeup;
   deliveryPolicy: DeliveryPolicy;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;
@@ -151,21 +151,21 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const notifications = new Notifications(env.DATABASE_URL, log);
   notifications.on(waiters.channel, (runId) => waiters.tell(runId));
 
-  const deliveries = new DeliveryBell();
+  const deliveries = new DeliveryWakeup();
   notifications.on(deliveriesChannel, () => deliveries.wake());
   const deliveryPolicy = scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1);
   const follow = { temporal, deliveryPolicy };
 
   const keyCache = new KeyCache(notifications);
-  const requests = new RequestCounter(database, log);
+  const requestCounter = new RequestCounter(database, log);
   const redis = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
   const handlers: OutboxHandlers = {
-    'run.start': (scope, runId) => launchOwedRun({ temporal, providers, runPolicy }, scope, runId),
+    'run.start': (scope, runId) => startPendingRun({ temporal, providers, runPolicy }, scope, runId),
     'run.cancel': (_, runId) => temporal.cancelRun(runId),
-    'automation.purge': (scope, automationId) => launchPurge(temporal, scope, automationId),
+    'automation.purge': (scope, automationId) => startPurge(temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
-    'delivery.follow': (scope, deliveryId) => followDelivery(follow, scope, deliveryId),
+    'delivery.follow': (scope, deliveryId) => ensureDeliveryWorkflow(follow, scope, deliveryId),
     'subscription.stopped': (scope, subscriptionId) => resumeStopped(temporal, scope, subscriptionId),
   };
   // True where processes share nothing.
@@ -181,8 +181,8 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     egress,
     authenticator: new Authenticator(database, keyCache, background),
     limiter: redis ?? new MemoryRateLimiter(),
-    refusals: new AddressLimiter(failedAuthenticationsPerMinute, 60),
-    requests,
+    failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
+    requestCounter,
     operations,
     providers,
     waiters,
@@ -198,7 +198,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     async drain() {
       deliveries.wake();
       const { drained, failed } = await drainOutbox(database, handlers);
-      const forgotten = await resumeForgotten(database, follow);
+      const forgotten = await rescueStranded(database, follow);
       return {
         drained: drained + forgotten.resumed,
         failed: [...failed, ...forgotten.failed.map((one) => ({ kind: 'delivery.follow' as const, ...one }))],
@@ -235,11 +235,11 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     async start() {
       redis?.start();
       await notifications.start();
-      requests.start();
+      requestCounter.start();
     },
     async close() {
       await background.settled();
-      await requests.stop();
+      await requestCounter.stop();
       await operations.close();
       await egress.close();
       redis?.stop();

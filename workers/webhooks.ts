@@ -28,7 +28,7 @@ export async function startWebhooksWorker(services: Services, connection: Native
   });
   const done = worker.run();
   const dispatcher = new Dispatcher(services);
-  services.deliveries.onRing(() => dispatcher.wake());
+  services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
   return {
     failed: done,

@@ -13,7 +13,10 @@ import { limitedRange } from '../client-address.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
 import type { ApiContext, ApiEnv } from '../surface.ts';
 
-export type Access = Pick<Services, 'database' | 'authenticator' | 'limiter' | 'refusals' | 'requests'>;
+export type Access = Pick<
+  Services,
+  'database' | 'authenticator' | 'limiter' | 'failedAuthentications' | 'requestCounter'
+>;
 
 const bearer = /^bearer +(\S+)$/i;
 
@@ -30,12 +33,12 @@ export function readKey(c: ApiContext): string | undefined {
 }
 
 /** One address may fail so often before it is told to wait; a good key is let in all the same. */
-async function identify(c: ApiContext, { authenticator, refusals }: Access): Promise<Caller> {
+async function identify(c: ApiContext, { authenticator, failedAuthentications }: Access): Promise<Caller> {
   try {
     return await authenticator.authenticate(readKey(c));
   } catch (error) {
     if (error instanceof AppError && error.code === 'unauthorized') {
-      await refusals.take(limitedRange(c.get('clientAddress')));
+      await failedAuthentications.take(limitedRange(c.get('clientAddress')));
     }
     throw error;
   }
@@ -71,7 +74,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
     const { organizationId, environment, limits } = caller;
     await limitRequests(c, access, `${organizationId}:${environment}`, limits);
-    access.requests.count({ organizationId, environment });
+    access.requestCounter.count({ organizationId, environment });
     checkScope(caller, required);
     checkVariantHeader(signs);
     const actor = prefixed('apiKey', caller.keyId);

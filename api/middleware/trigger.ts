@@ -31,7 +31,7 @@ export const requireTrigger = (access: Access) => {
       if (error instanceof AppError && error.code === 'unauthorized') {
         // Whose limits they were is not for whoever was refused.
         dropAnswerHeaders(c, limitHeaders);
-        await access.refusals.take(limitedRange(c.get('clientAddress')));
+        await access.failedAuthentications.take(limitedRange(c.get('clientAddress')));
       }
       throw error;
     };
@@ -47,7 +47,7 @@ export const requireTrigger = (access: Access) => {
     const triggered = await authenticateTrigger(access.database, id, secret).catch(refuse);
     const { automationId, tenant, limits } = triggered;
     await limitRequests(c, access, `trigger:${automationId}`, limits);
-    access.requests.count(tenant);
+    access.requestCounter.count(tenant);
     checkVariantHeader({ header: c.req.header('x-api-variant'), path: c.req.path });
     c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), 'webhook'));
     await next();

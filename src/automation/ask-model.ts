@@ -87,8 +87,8 @@ async function askOne(model: TextModel, asked: ModelChoice, request: TextRequest
   const checked = checkAnswer(schema, answer.text);
   if ('value' in checked) return { ...plain, output: checked.value, warnings: addWarnings(answer) };
 
-  const told = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt cannot be used: ${checked.problem}. Answer again, rightly.`;
-  const repaired = await model.generate({ ...request, prompt: told }, call);
+  const correction = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt is not valid: ${checked.problem}. Return a corrected answer.`;
+  const repaired = await model.generate({ ...request, prompt: correction }, call);
   const tokensUsed = plain.tokensUsed + tokensOf(repaired);
   const again = checkAnswer(schema, repaired.text);
   if ('value' in again) return { output: again.value, warnings: addWarnings(repaired), tokensUsed, asked };

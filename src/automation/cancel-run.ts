@@ -1,11 +1,11 @@
 import { failPoint } from '../platform/fail-points.ts';
-import { owing } from '../platform/outbox.ts';
+import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { wakeDeliveries } from '../webhooks/announce.ts';
+import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import type { TerminalStatus } from './core/run-status.ts';
-import { announcingRuns, changedRun } from './run-announcements.ts';
+import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
@@ -24,8 +24,8 @@ const cancelStatement = statement<{ id: string }>(
       where run_id in (select id from moved) and status = 'running'),
    unstarted as (delete from outbox where kind = 'run.start' and subject_id in (select id from moved)),
    owed as (
-     ${owing('run.cancel', { subject: 'id', correlation: '$4', from: 'moved', first: 'writer' })}),
-   ${announcingRuns('moved')}
+     ${enqueueSql('run.cancel', { subject: 'id', correlation: '$4', from: 'moved', first: 'writer' })}),
+   ${publishRunEventsSql('moved')}
    select id, ${wakeDeliveries} from moved`,
 );
 

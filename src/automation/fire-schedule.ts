@@ -5,9 +5,9 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts.ts';
 import { includesTime } from './core/cron.ts';
-import type { StartRunServices } from './launch-run.ts';
+import { createRun } from './create-run.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';
-import { startRun } from './start-run.ts';
+import type { StartRunServices } from './start-run-workflow.ts';
 
 export interface FireServices extends StartRunServices {
   log: Log;
@@ -61,7 +61,7 @@ export async function fireSchedule(
   const { input, variables } = schedule;
   const idempotency = claimOf(automationId, dueAt.toISOString());
   try {
-    const run = await startRun(services, scope, automationId, {
+    const run = await createRun(services, scope, automationId, {
       input: { value: input },
       variables,
       idempotency,

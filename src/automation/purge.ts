@@ -16,7 +16,7 @@ const findPlan = statement<{ plan: PlanName }>(
 );
 
 /** Hands the purge of a deleted workflow to Temporal; nothing to do when it is purged already. */
-export async function launchPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
+export async function startPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
   const owner = await scope.one(findPlan, automationId);
   if (!owner) return;
   const purge = { ...scope.tenant, correlationId: scope.correlationId, automationId };

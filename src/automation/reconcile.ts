@@ -3,9 +3,9 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
-import { wakeDeliveries } from '../webhooks/announce.ts';
+import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import type { RunErrorCode } from './core/run-status.ts';
-import { announcingRuns, changedRun } from './run-announcements.ts';
+import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
@@ -63,7 +63,7 @@ const endRun = statement<{ id: string }>(
      update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),
             duration_ms = round(extract(epoch from clock_timestamp() - run_step.started_at) * 1000)
        from moved where run_step.run_id = moved.id and run_step.status = 'running'),
-   ${announcingRuns('moved')}
+   ${publishRunEventsSql('moved')}
    select id, ${wakeDeliveries} from moved`,
 );
 

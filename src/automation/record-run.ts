@@ -1,11 +1,11 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
-import { wakeDeliveries } from '../webhooks/announce.ts';
+import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import type { RunError } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
-import { announcingRuns, changedRun, wasQueued } from './run-announcements.ts';
+import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
 import type { Storable } from './storable.ts';
 
 export interface StepFacts {
@@ -23,7 +23,7 @@ const beginStatement = statement<{ attempts: number }>(
      update run set status = 'running', started_at = coalesce(started_at, $8::timestamptz), current_step = $5::text
       where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
       returning ${changedRun(wasQueued)}),
-   ${announcingRuns('moved')},
+   ${publishRunEventsSql('moved')},
    begun as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, warnings,
                            provider, model, started_at)
@@ -114,7 +114,7 @@ const recordStatement = statement<{ id: string }>(
    counted as (${countTokens('tokens', 'moved')}),
    owed as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
-   ${announcingRuns('moved')}
+   ${publishRunEventsSql('moved')}
    select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
           ${wakeDeliveries} from moved`,
 );

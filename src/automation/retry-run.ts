@@ -6,9 +6,9 @@ import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { ModelChoice, Step } from './core/steps.ts';
-import { launchRun, replayOf, type StartedRun, type StartRunServices } from './launch-run.ts';
-import { inactive, insertNewRun } from './new-run.ts';
-import { checkProviders } from './start-run.ts';
+import { checkProviders } from './create-run.ts';
+import { inactive, insertNewRun } from './insert-run.ts';
+import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
 
 interface Retryable {
   automationId: string;
@@ -107,6 +107,6 @@ export async function retryRun(
     if (position > 0) await tx.rows(takeOver, retriedId, newRunId, position);
   });
   if (replayed) return replayOf(automationId, runId);
-  const launch = () => launchRun(services, scope, { runId, automationId, plan, steps, position, waiter: null });
+  const launch = () => startRunWorkflow(services, scope, { runId, automationId, plan, steps, position, waiter: null });
   return { runId, automationId, replayed, launch };
 }

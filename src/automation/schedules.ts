@@ -2,7 +2,7 @@ import { AppError, invalid, workflowNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { newId, parseId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
-import { owing } from '../platform/outbox.ts';
+import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -30,7 +30,7 @@ const timesTold = 5;
 // Temporal is told after the commit, and by the drain where that fails. One entry serves all writes before it, so a
 // later one takes its place: a drain that holds the earlier then deletes nothing.
 const owe = (from: string) => `
-  ${owing('schedule.sync', { subject: '"automationId"', correlation: '$4', from, first: 'writer' })}
+  ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from, first: 'writer' })}
   on conflict (kind, subject_id) do update
      set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, available_at = excluded.available_at`;
 

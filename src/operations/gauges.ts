@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database.ts';
+import { memoize } from '../platform/memoize.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
-import { remembered } from '../platform/remembered.ts';
 import { statement } from '../platform/sql.ts';
 
 const rememberedMs = 5_000;
@@ -70,10 +70,10 @@ export const readOutbox = async (probe: Probe): Promise<OutboxState> => (await p
 
 /** Gauges that are read from the database and its pools when somebody asks, and at most every five seconds. */
 export function addGauges(metrics: Metrics, database: Database, probe: Probe): void {
-  const outbox = remembered(rememberedMs, () => readOutbox(probe));
-  const runs = remembered(rememberedMs, () => probe.rows(openRuns, withinMs));
-  const deliveries = remembered(rememberedMs, () => probe.rows(openDeliveries, withinMs));
-  const ledger = remembered(rememberedMs, () => probe.rows(ledgerCheck, withinMs));
+  const outbox = memoize(rememberedMs, () => readOutbox(probe));
+  const runs = memoize(rememberedMs, () => probe.rows(openRuns, withinMs));
+  const deliveries = memoize(rememberedMs, () => probe.rows(openDeliveries, withinMs));
+  const ledger = memoize(rememberedMs, () => probe.rows(ledgerCheck, withinMs));
   metrics.gauge({
     name: 'atelier_outbox_entries',
     help: 'Work that committed transactions owe; counted up to 10000.',

@@ -1,4 +1,4 @@
-import { remembered } from '../platform/remembered.ts';
+import { memoize } from '../platform/memoize.ts';
 import { type Dependency, dependencies } from './core/health.ts';
 
 /** Together with what an answer itself takes, below the second within which a probe wants it. */
@@ -26,7 +26,7 @@ export class Health {
   readonly look: () => Promise<HealthReport>;
 
   constructor(checks: Record<Dependency, Check>) {
-    this.look = remembered(rememberedMs, async () => {
+    this.look = memoize(rememberedMs, async () => {
       const found = await Promise.all(dependencies.map(async (name) => [name, await findOut(checks[name])] as const));
       return Object.fromEntries(found) as HealthReport;
     });

@@ -4,7 +4,7 @@ import type { Mailer } from '../platform/mail.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { announce } from '../webhooks/announce.ts';
+import { publishEvent } from '../webhooks/publish-event.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 const noticeDays = 7;
@@ -89,7 +89,7 @@ export async function announceExpiringKeys(database: Database, now: Date): Promi
   const keys = await sqlOn(database.pool).rows(findUntold, [now, noticeDays, batch]);
   for (const { id, name, lastFour, expiresAt, ...tenant } of keys) {
     const facts = { keyId: id, name, lastFour, expiresAt: expiresAt.toISOString() };
-    await announce(new Scope(database, tenant, `key-expiry-${id}`), 'api_key.expiring', id, facts);
+    await publishEvent(new Scope(database, tenant, `key-expiry-${id}`), 'api_key.expiring', id, facts);
   }
   return keys.length;
 }

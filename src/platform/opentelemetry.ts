@@ -132,8 +132,8 @@ export function startTracing(settings: TracingSettings): Tracing {
       const around = active.getStore();
       return around ? trace.setSpan(ROOT_CONTEXT, around) : ROOT_CONTEXT;
     }
-    const told = parseTraceParent(parent);
-    return told ? trace.setSpanContext(ROOT_CONTEXT, { ...told, isRemote: true }) : ROOT_CONTEXT;
+    const remote = parseTraceParent(parent);
+    return remote ? trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true }) : ROOT_CONTEXT;
   };
 
   return {

@@ -32,7 +32,7 @@ interface Owed {
  * An INSERT that owes work of the tenant $1, $2 for each row of `from`: a CTE of the statement that the work follows
  * from. What becomes of an entry that is there already, the caller appends.
  */
-export const owing = (kind: OutboxKind, { subject, correlation, from, first }: Owed) =>
+export const enqueueSql = (kind: OutboxKind, { subject, correlation, from, first }: Owed) =>
   `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
    select uuidv7(), $1::uuid, $2::text, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
           clock_timestamp() + make_interval(secs => ${first === 'writer' ? writerGraceMs / 1000 : 0})

@@ -67,8 +67,8 @@ const identifier = /^[\w.:-]{1,64}$/;
 export function failureClass(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { kind, code, type } = error as { kind?: unknown; code?: unknown; type?: unknown };
-  const told = [kind, code, type].find((value) => typeof value === 'string' && identifier.test(value));
-  return typeof told === 'string' ? told : error.name;
+  const name = [kind, code, type].find((value) => typeof value === 'string' && identifier.test(value));
+  return typeof name === 'string' ? name : error.name;
 }
 
 /** Each named statement is a span of whatever asked it. What nobody asked for, a drain that found nothing, is none. */

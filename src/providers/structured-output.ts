@@ -8,12 +8,12 @@ export interface OutputForm {
 }
 
 /** Providers do not hold models to these, or not to all of them: the model reads them as words, and the caller checks. */
-const told = [
+const describedLimits = [
   ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   ...['multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
 ];
 const known = new Set([
-  ...told,
+  ...describedLimits,
   ...['$defs', '$ref', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'items', 'properties', 'required'],
   ...['additionalProperties', 'title', 'description'],
   // Said to nobody.
@@ -46,7 +46,9 @@ function mapValues(values: JsonSchema, map: (value: unknown) => unknown): JsonSc
 }
 
 function annotations(schema: JsonSchema): JsonSchema {
-  const limits = Object.fromEntries(told.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])));
+  const limits = Object.fromEntries(
+    describedLimits.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])),
+  );
   const words = [schema.description, Object.keys(limits).length > 0 && JSON.stringify(limits)].filter(Boolean);
   return {
     ...(typeof schema.title === 'string' && { title: schema.title }),

@@ -54,7 +54,7 @@ function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): 
 }
 
 /** What the audit log keeps of an organization: it is never erased, and so holds no address of a person. */
-const told = ({ name, plan, rateMinute, rateDay }: Organization) => ({ name, plan, rateMinute, rateDay });
+const auditFacts = ({ name, plan, rateMinute, rateDay }: Organization) => ({ name, plan, rateMinute, rateDay });
 
 /** @throws AppError validation_error */
 export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
@@ -75,7 +75,7 @@ export async function createOrganization(database: Database, input: NewOrganizat
     await recordAudit(em, {
       ...{ organizationId: organization.id, subjectId: organization.id, actor: operator },
       action: 'organization.create',
-      facts: told(organization),
+      facts: auditFacts(organization),
     });
     return view(organization);
   });
@@ -119,7 +119,7 @@ export async function updateOrganization(
     await recordAudit(em, {
       ...{ organizationId: uuid, subjectId: uuid, actor: operator },
       action: 'organization.update',
-      facts: { given: given.map(([name]) => name), ...told(organization) },
+      facts: { given: given.map(([name]) => name), ...auditFacts(organization) },
     });
     return view(organization);
   });

@@ -6,11 +6,11 @@ import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { eventOf } from './announce.ts';
 import type { EventType } from './core/events.ts';
 import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { payloadOf } from './payload.ts';
+import { eventOf } from './publish-event.ts';
 import { sign } from './sign.ts';
 import { openHeaders, type SealedColumn, sealedColumn } from './subscription-secrets.ts';
 

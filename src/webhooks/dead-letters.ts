@@ -4,7 +4,7 @@ import { failPoint } from '../platform/fail-points.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts.ts';
-import { type FollowServices, followDelivery } from './follow.ts';
+import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
 import { type DeadLetterFilter, readRedriveArguments } from './redrive-arguments.ts';
 
@@ -87,7 +87,7 @@ export interface RedrivenPage {
  */
 export async function redrivePage(
   database: Database,
-  services: FollowServices | undefined,
+  services: DeliveryWorkflowServices | undefined,
   { filter, after, until, limit }: RedrivePage,
 ): Promise<RedrivenPage> {
   const page = { filter: readRedriveArguments(filter), after, until: new Date(until), limit };
@@ -99,7 +99,7 @@ export async function redrivePage(
     failPoint('delivery.replayed');
     replayed++;
     // What is not reached here the outbox owes.
-    if (services && attempts > 0) await followDelivery(services, scope, id);
+    if (services && attempts > 0) await ensureDeliveryWorkflow(services, scope, id);
   }
   const last = letters.at(-1);
   const next = letters.length === limit && last ? { finishedAt: last.position, id: last.id } : undefined;

@@ -17,7 +17,7 @@ export interface DeliveryPolicy {
   /** How long a subscription may do nothing but fail. */
   failingLimitMs: number;
   /** How long a delivery that is due may be left alone before it is taken for forgotten. */
-  forgottenMs: number;
+  strandedMs: number;
   /** First attempts under way in one process at the same time. */
   firstAttemptsAtOnce: number;
 }
@@ -30,7 +30,7 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
   leaseMs: 45_000,
   parkedMs: 30 * 24 * 3_600_000,
   failingLimitMs,
-  forgottenMs: 15_000,
+  strandedMs: 15_000,
   firstAttemptsAtOnce: 256,
 };
 
@@ -53,6 +53,6 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
     leaseMs: Math.max(times(policy.leaseMs), 2 * deadlineMs),
     parkedMs: times(policy.parkedMs),
     failingLimitMs: times(policy.failingLimitMs),
-    forgottenMs: Math.max(times(policy.forgottenMs), 5_000),
+    strandedMs: Math.max(times(policy.strandedMs), 5_000),
   };
 }

@@ -7,11 +7,11 @@ import type { Tenant } from '../platform/tenant.ts';
 import { type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
 import { AttemptRecorder, type RecorderOptions } from './attempt-recorder.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
-import { type FollowServices, followDelivery } from './follow.ts';
+import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { type Leased, leaseFirstAttempts, returnLeases } from './lease.ts';
 import type { Recorded } from './record-attempts.ts';
 
-export interface DispatchServices extends AttemptServices, FollowServices {
+export interface DispatchServices extends AttemptServices, DeliveryWorkflowServices {
   database: Database;
   log: Log;
   countAttempt(status: DeliveryStatus): void;
@@ -162,7 +162,7 @@ export class Dispatcher {
 
   /** Its workflow is owed by the outbox too. */
   #follow(scope: Scope, deliveryId: string): void {
-    followDelivery(this.#services, scope, deliveryId).catch((error) => {
+    ensureDeliveryWorkflow(this.#services, scope, deliveryId).catch((error) => {
       this.#services.log.warn({ err: error, deliveryId }, 'a delivery will get its workflow later');
     });
   }

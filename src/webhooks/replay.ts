@@ -3,14 +3,14 @@ import { AppError, deliveryNotFound, webhookNotFound } from '../platform/errors.
 import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { type FirstAtIt, owing } from '../platform/outbox.ts';
+import { enqueueSql, type FirstAtIt } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './announce.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
-import { type FollowServices, followDelivery } from './follow.ts';
+import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
+import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 
-export interface ReplayServices extends FollowServices {
+export interface ReplayServices extends DeliveryWorkflowServices {
   background: Background;
   deliveries: { wake(): void };
 }
@@ -31,7 +31,7 @@ const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = cl
         leased_until = null`;
 
 const oweFollowing = (correlation: string, first: FirstAtIt) => `
-     ${owing('delivery.follow', { subject: 'id', correlation, from: 'renewed', first })} where attempts > 0
+     ${enqueueSql('delivery.follow', { subject: 'id', correlation, from: 'renewed', first })} where attempts > 0
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
@@ -101,7 +101,7 @@ export async function replayDelivery(
   failPoint('delivery.replayed');
   services.deliveries.wake();
   // Not waited for: where Temporal is away, the answer need not be late.
-  if (attempts > 0) services.background.run('begin of a replay', followDelivery(services, scope, deliveryId));
+  if (attempts > 0) services.background.run('begin of a replay', ensureDeliveryWorkflow(services, scope, deliveryId));
   return once;
 }
 

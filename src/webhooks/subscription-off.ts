@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { owing } from '../platform/outbox.ts';
+import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { type DeliveryStatus, statusesBefore } from './core/delivery-status.ts';
@@ -15,7 +15,7 @@ const statusList = (to: DeliveryStatus) =>
 // Workflows of deliveries that failed once wait for a retry or a replay, and hear of it from the drain.
 const oweStatement = statement(
   'subscription.owe_news',
-  `${owing('subscription.stopped', { subject: '$3::uuid', correlation: '$4', from: '(select) as once', first: 'drain' })}
+  `${enqueueSql('subscription.stopped', { subject: '$3::uuid', correlation: '$4', from: '(select) as once', first: 'drain' })}
     where exists (select from delivery where organization_id = $1 and environment = $2 and subscription_id = $3::uuid
                      and attempts > 0 and status in ('dead_lettered', 'failed'))
    on conflict (kind, subject_id) do update set id = excluded.id, available_at = excluded.available_at`,

@@ -41,8 +41,8 @@ export class Caller {
     const headers = { ...inB, ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) };
     const path = `/api/v1/workflows/${workflowId}/execute`;
     const answer = await this.at(api).post(path, { input, async: !wait }, headers);
-    const told = answer.body?.data?.runId ?? answer.body?.error?.details?.runId;
-    if (typeof told === 'string') this.acknowledged.add(parseId('run', told)!);
+    const runId = answer.body?.data?.runId ?? answer.body?.error?.details?.runId;
+    if (typeof runId === 'string') this.acknowledged.add(parseId('run', runId)!);
     return answer;
   }
 

@@ -103,8 +103,8 @@ test.concurrent.each<FailPoint>(['run.committed', 'step.recorded'])(
       expect(await findViolations({ product, caller, api })).toEqual([]);
       // What was on its way when the process died may arrive twice.
       expect(await findDeliveryViolations({ ...scene, cutOff: 1 })).toEqual([]);
-      const told = new Set(requests().map(({ body }) => JSON.parse(body).type));
-      expect([...told].sort()).toEqual(['workflow.run.completed', 'workflow.run.started']);
+      const types = new Set(requests().map(({ body }) => JSON.parse(body).type));
+      expect([...types].sort()).toEqual(['workflow.run.completed', 'workflow.run.started']);
       expect(await scene.rows()).toHaveLength(2);
     }),
 );

@@ -29,7 +29,7 @@ const description = [
 ].join('\n');
 
 /** Schedules name no ids and no statuses: both dialects show them alike. */
-const told = ({ nextRunTimes, lastRunAt, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
+const toAnswer = ({ nextRunTimes, lastRunAt, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
   ...schedule,
   nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
   lastRunAt: lastRunAt?.toISOString() ?? null,
@@ -87,10 +87,13 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(put, async (c) => {
     const { input = null, paused = false, variables = {}, ...times } = c.req.valid('json');
     const schedule = { ...times, paused, input, variables };
-    return c.json(success(told(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))), 200);
+    return c.json(
+      success(toAnswer(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))),
+      200,
+    );
   });
   routes.openapi(get, async (c) => {
-    return c.json(success(told(await getSchedule(services, c.get('scope'), c.req.valid('param').id))), 200);
+    return c.json(success(toAnswer(await getSchedule(services, c.get('scope'), c.req.valid('param').id))), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteSchedule(services, c.get('scope'), c.req.valid('param').id);

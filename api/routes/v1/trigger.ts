@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { startRun } from '../../../src/automation/start-run.ts';
+import { createRun } from '../../../src/automation/create-run.ts';
 import { rotateTriggerSecret } from '../../../src/automation/trigger.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
@@ -85,7 +85,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { id } = c.req.valid('param');
     const variables = c.req.valid('json') ?? {};
     const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
-    const run = await startRun(services, c.get('scope'), id, request);
+    const run = await createRun(services, c.get('scope'), id, request);
     services.background.runAfterAnswer('start of a run', run.launch);
     if (run.replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(c.get('dialect').accepted(run)), 200);

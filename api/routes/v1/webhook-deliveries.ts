@@ -31,7 +31,7 @@ const replayThis = {
   parameters: { ...ofThisWebhook, deliveryId: '$response.body#/data/id' },
 };
 
-const told = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryEntry): DeliveryAnswer => ({
+const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryEntry): DeliveryAnswer => ({
   ...{ id: prefixed('delivery', id), eventId: prefixed('event', eventId) },
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
@@ -83,13 +83,13 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, ...filter } = c.req.valid('query');
     const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });
-    return c.json(success({ deliveries: page.items.map(told), pagination: paginationOf(page) }), 200);
+    return c.json(success({ deliveries: page.items.map(toAnswer), pagination: paginationOf(page) }), 200);
   });
   routes.openapi(get, async (c) => {
     const { id, deliveryId } = c.req.valid('param');
     const { attemptLog, ...entry } = await getDelivery(c.get('scope'), id, deliveryId);
     const attempts = attemptLog.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }));
-    return c.json(success({ ...told(entry), attemptLog: attempts }), 200);
+    return c.json(success({ ...toAnswer(entry), attemptLog: attempts }), 200);
   });
   return routes;
 }

@@ -52,7 +52,7 @@ const links = {
   Delete: { operationId: 'deleteWebhook', parameters: withThisId },
 };
 
-const told = ({ id, createdAt, updatedAt, ...subscription }: Subscription): WebhookAnswer => ({
+const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): WebhookAnswer => ({
   id: prefixed('webhook', id),
   ...subscription,
   createdAt: createdAt.toISOString(),
@@ -165,7 +165,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0 } = c.req.valid('query');
     const page = await listSubscriptions(services, c.get('scope'), { limit, offset });
-    return c.json(success({ webhooks: page.items.map(told), pagination: paginationOf(page) }), 200);
+    return c.json(success({ webhooks: page.items.map(toAnswer), pagination: paginationOf(page) }), 200);
   });
   routes.openapi(create, async (c) => {
     const { isActive = true, maxAttempts = defaultMaxAttempts, headers = {}, ...given } = c.req.valid('json');
@@ -174,14 +174,14 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
     const { secret, ...subscription } = outcome;
     if (replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success({ ...told(subscription), secret }), 201);
+    return c.json(success({ ...toAnswer(subscription), secret }), 201);
   });
   routes.openapi(get, async (c) => {
-    return c.json(success(told(await getSubscription(services, c.get('scope'), c.req.valid('param').id))), 200);
+    return c.json(success(toAnswer(await getSubscription(services, c.get('scope'), c.req.valid('param').id))), 200);
   });
   routes.openapi(patch, async (c) => {
     const { id } = c.req.valid('param');
-    return c.json(success(told(await updateSubscription(services, c.get('scope'), id, c.req.valid('json')))), 200);
+    return c.json(success(toAnswer(await updateSubscription(services, c.get('scope'), id, c.req.valid('json')))), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteSubscription(c.get('scope'), c.req.valid('param').id);

@@ -8,7 +8,7 @@ import {
   listAutomations,
   updateAutomation,
 } from '../../../src/automation/automations.ts';
-import { launchPurge } from '../../../src/automation/purge.ts';
+import { startPurge } from '../../../src/automation/purge.ts';
 import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
@@ -194,7 +194,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const scope = c.get('scope');
     const id = await deleteAutomation(scope, c.req.valid('param').id);
     // The outbox owes the purge; this only makes it start sooner.
-    launchPurge(temporal, scope, id).catch((error) => log.warn({ err: error }, 'a purge will start later'));
+    startPurge(temporal, scope, id).catch((error) => log.warn({ err: error }, 'a purge will start later'));
     return c.json(success({ deleted: true as const }), 200);
   });
   return routes;

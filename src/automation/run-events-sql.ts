@@ -1,4 +1,4 @@
-import { announcing } from '../webhooks/announce.ts';
+import { publishEventsSql } from '../webhooks/publish-event.ts';
 
 /** What a statement that changes a run returns of it, for its events. `began` says whether it was queued before. */
 export const changedRun = (began: string) =>
@@ -12,8 +12,8 @@ export const wasQueued = "old.status = 'queued'";
  * workflow that is deleted has nothing more to tell.
  * @param changed a CTE with the columns of `changedRun`
  */
-export const announcingRuns = (changed: string) => `
-   told as (
+export const publishRunEventsSql = (changed: string) => `
+   announced as (
      select t.type, c.id as subject_id, c.correlation_id,
             jsonb_build_object('runId', c.id, 'automationId', c.automation_id, 'name', a.name, 'status', t.status,
                                'durationMs', t.duration_ms, 'tokensUsed', t.tokens_used) as facts
@@ -24,4 +24,4 @@ export const announcingRuns = (changed: string) => `
         ('workflow.run.' || c.status, c.status, coalesce(c.duration_ms, 0), coalesce(c.tokens_used, 0), c.status <> 'running'))
         as t (type, status, duration_ms, tokens_used, applies)
       where t.applies),
-   ${announcing('told')}`;
+   ${publishEventsSql('announced')}`;

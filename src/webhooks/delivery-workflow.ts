@@ -7,16 +7,16 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
-import { eventOf } from './announce.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { eventOf } from './publish-event.ts';
 
-export interface FollowServices {
+export interface DeliveryWorkflowServices {
   temporal: TemporalClient;
   deliveryPolicy: DeliveryPolicy;
 }
 
-interface FollowRow {
+interface DeliveryWorkflowRow {
   status: DeliveryStatus;
   attempts: number;
   statusCode: number | null;
@@ -30,7 +30,7 @@ interface FollowRow {
   readAt: string;
 }
 
-const findFollowed = statement<FollowRow>(
+const findDelivery = statement<DeliveryWorkflowRow>(
   'delivery.followed',
   `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
           greatest(0, round(extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
@@ -41,7 +41,7 @@ const findFollowed = statement<FollowRow>(
 );
 
 /** Where a delivery stands, in words that an operator reads. */
-function progressOf({ status, attempts, statusCode, errorClass, waitMs }: FollowRow): DeliveryProgress {
+function progressOf({ status, attempts, statusCode, errorClass, waitMs }: DeliveryWorkflowRow): DeliveryProgress {
   switch (status) {
     case 'pending':
     case 'retrying':
@@ -58,7 +58,7 @@ function progressOf({ status, attempts, statusCode, errorClass, waitMs }: Follow
 
 /** @returns undefined when there is none */
 export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress | undefined> {
-  const row = await scope.one(findFollowed, deliveryId);
+  const row = await scope.one(findDelivery, deliveryId);
   return row && progressOf(row);
 }
 
@@ -74,13 +74,13 @@ const settle = statement(
  * Harmless when it is over. What the outbox owed for it is settled.
  * @param waitMs until its next attempt, in place of what its row says
  */
-export async function followDelivery(
-  { temporal, deliveryPolicy }: FollowServices,
+export async function ensureDeliveryWorkflow(
+  { temporal, deliveryPolicy }: DeliveryWorkflowServices,
   scope: Scope,
   deliveryId: string,
   waitMs?: number,
 ): Promise<void> {
-  const row = await scope.one(findFollowed, deliveryId);
+  const row = await scope.one(findDelivery, deliveryId);
   if (!row) return;
   const begin = progressOf({ ...row, ...(waitMs !== undefined && { waitMs }) });
   if (begin.kind === 'over') return temporal.deliveries.resumeIfOpen(deliveryId);
@@ -100,7 +100,7 @@ export async function followDelivery(
 }
 
 // Its workflow moves the time while it is held back, so it is gone by then, or was never started.
-const leaseForgotten = statement<Tenant & { id: string }>(
+const leaseStranded = statement<Tenant & { id: string }>(
   'delivery.lease_forgotten',
   `update delivery set next_attempt_at = clock_timestamp() + 2 * make_interval(secs => $1::float8 / 1000)
     where id in (
@@ -117,12 +117,12 @@ const forgottenAtOnce = 100;
 const forgotten = 'forgotten-deliveries';
 
 /** Goes on with deliveries that are long due and that nobody works on. @returns how many, and those that failed */
-export async function resumeForgotten(database: Database, services: FollowServices) {
-  const rows = await sqlOn(database.pool).rows(leaseForgotten, [services.deliveryPolicy.forgottenMs, forgottenAtOnce]);
+export async function rescueStranded(database: Database, services: DeliveryWorkflowServices) {
+  const rows = await sqlOn(database.pool).rows(leaseStranded, [services.deliveryPolicy.strandedMs, forgottenAtOnce]);
   const failed: { subjectId: string; error: unknown }[] = [];
   for (const { id, ...tenant } of rows) {
     try {
-      await followDelivery(services, new Scope(database, tenant, forgotten), id, 0);
+      await ensureDeliveryWorkflow(services, new Scope(database, tenant, forgotten), id, 0);
     } catch (error) {
       failed.push({ subjectId: id, error });
     }

@@ -8,8 +8,8 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
-import { launchRun, replayOf, type StartedRun, type StartRunServices } from './launch-run.ts';
-import { inactive, insertNewRun } from './new-run.ts';
+import { inactive, insertNewRun } from './insert-run.ts';
+import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
 
 export interface RunRequest {
   /** What `{{input}}` stands for; `whole` makes it the variables themselves, defaults included. */
@@ -67,7 +67,7 @@ export function checkProviders(
  * Temporal told, by `launch`. A caller that does not wait may answer before it launches.
  * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused
  */
-export async function startRun(
+export async function createRun(
   services: StartRunServices,
   scope: Scope,
   id: string,
@@ -91,6 +91,6 @@ export async function startRun(
   const { runId, replayed } = await insertNewRun(scope, claim, run);
   if (replayed) return replayOf(automationId, runId);
   const { waiter } = request;
-  const launch = () => launchRun(services, scope, { runId, automationId, plan, steps, position: 0, waiter });
+  const launch = () => startRunWorkflow(services, scope, { runId, automationId, plan, steps, position: 0, waiter });
   return { runId, automationId, replayed, launch };
 }

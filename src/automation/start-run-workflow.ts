@@ -43,7 +43,7 @@ export interface Launch {
 }
 
 /** Hands a run to Temporal; one that is there already is left as it is. */
-export async function launchRun(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {
+export async function startRunWorkflow(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {
   const { tenant, correlationId } = scope;
   const { runId, automationId, plan, steps, position, waiter } = run;
   const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
@@ -64,7 +64,7 @@ const findOwed = statement<Omit<Launch, 'waiter'>>(
 );
 
 /** Starts a run whose own process did not live to do it. A run that is over or deleted needs no start. */
-export async function launchOwedRun(services: StartRunServices, scope: Scope, runId: string): Promise<void> {
+export async function startPendingRun(services: StartRunServices, scope: Scope, runId: string): Promise<void> {
   const owed = await scope.one(findOwed, runId);
-  if (owed) await launchRun(services, scope, { ...owed, waiter: null });
+  if (owed) await startRunWorkflow(services, scope, { ...owed, waiter: null });
 }

@@ -1,5 +1,5 @@
 /** Does `look` at most once at a time, and gives everybody its answer until that is `ms` milliseconds old. */
-export function remembered<Found>(ms: number, look: () => Promise<Found>): () => Promise<Found> {
+export function memoize<Found>(ms: number, look: () => Promise<Found>): () => Promise<Found> {
   let found: Promise<Found> | undefined;
   return () => {
     if (found) return found;

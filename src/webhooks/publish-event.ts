@@ -26,66 +26,66 @@ export const eventOf = (delivery: string, columns: string) =>
 
 /**
  * CTEs that write events of the tenant $1, $2 and their deliveries: for a statement that writes what they announce.
- * @param told a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
- * @returns CTEs by the names `event_told` and `delivery_told`. A tenant who never subscribed to anything has no events.
+ * @param announced a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
+ * @returns CTEs by the names `new_event` and `new_delivery`. A tenant who never subscribed to anything has no events.
  */
-export const announcing = (told: string) => `
-   event_told as (
+export const publishEventsSql = (announced: string) => `
+   new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select uuidv7(), $1::uuid, $2::text, t.type, t.subject_id, t.facts, t.correlation_id, clock_timestamp() from ${told} t
+     select uuidv7(), $1::uuid, $2::text, t.type, t.subject_id, t.facts, t.correlation_id, clock_timestamp() from ${announced} t
       where exists (select from webhook_subscription s
                      where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null)
      on conflict (subject_id, type) do nothing
      returning id, type, created_at),
-   delivery_told as (
+   new_delivery as (
      insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from event_told e
+     ${newDelivery('e', 's')} from new_event e
        join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and s.deleted_at is null
         and s.is_active and ${listens('s', 'e')}
      returning id)`;
 
 /** An expression that wakes whoever makes first attempts, when there are any to make; of a statement with these CTEs. */
-export const wakeDeliveries = `case when exists (select from delivery_told) then pg_notify('${deliveriesChannel}', '') end`;
+export const wakeDeliveries = `case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`;
 
-const announceStatement = statement<{ deliveries: string }>(
+const publishStatement = statement<{ deliveries: string }>(
   'event.announce',
-  `with told as (select $3::text as type, $4::uuid as subject_id, $5::jsonb as facts, $6::text as correlation_id),
-   ${announcing('told')}
-   select count(*) as deliveries, ${wakeDeliveries} from delivery_told`,
+  `with announced as (select $3::text as type, $4::uuid as subject_id, $5::jsonb as facts, $6::text as correlation_id),
+   ${publishEventsSql('announced')}
+   select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
 );
 
 /** Writes an event, once of each subject, and its deliveries: in the transaction of what it announces. */
-export async function announce<Type extends EventType>(
+export async function publishEvent<Type extends EventType>(
   scope: Scope,
   type: Type,
   subjectId: string,
   facts: EventFacts[Type],
 ): Promise<void> {
-  await scope.one(announceStatement, type, subjectId, JSON.stringify(facts), scope.correlationId);
+  await scope.one(publishStatement, type, subjectId, JSON.stringify(facts), scope.correlationId);
 }
 
-const announceToOne = statement<{ deliveryId: string }>(
+const publishToOneStatement = statement<{ deliveryId: string }>(
   'event.announce_to_one',
-  `with event_told as (
+  `with new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
      values ($3::uuid, $1::uuid, $2::text, $4::text, null, $5::jsonb, $6::text, clock_timestamp())
      returning id, created_at),
-   delivery_told as (
+   new_delivery as (
      insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from event_told e join webhook_subscription s on s.id = $7::uuid
+     ${newDelivery('e', 's')} from new_event e join webhook_subscription s on s.id = $7::uuid
      returning id)
-   select id as "deliveryId", ${wakeDeliveries} from delivery_told`,
+   select id as "deliveryId", ${wakeDeliveries} from new_delivery`,
 );
 
 /** Writes an event for one subscription, whatever it listens to. @returns the delivery's id */
-export async function announceTo<Type extends EventType>(
+export async function publishEventTo<Type extends EventType>(
   scope: Scope,
   subscriptionId: string,
   type: Type,
   facts: EventFacts[Type],
 ): Promise<string> {
   const row = await scope.one(
-    announceToOne,
+    publishToOneStatement,
     ...[newId(), type, JSON.stringify(facts), scope.correlationId, subscriptionId],
   );
   return row!.deliveryId;

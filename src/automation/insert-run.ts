@@ -2,7 +2,7 @@ import { AppError, workflowNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { findClaim, type IdempotencyClaim, takeClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { owing } from '../platform/outbox.ts';
+import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countRuns } from '../tenancy/usage.ts';
@@ -35,7 +35,7 @@ const insertRun = statement<{ id: string }>(
        from numbered
      returning id),
    counted as (${countRuns('inserted')})
-   ${owing('run.start', { subject: 'id', correlation: '$9', from: 'inserted', first: 'writer' })}
+   ${enqueueSql('run.start', { subject: 'id', correlation: '$9', from: 'inserted', first: 'writer' })}
    returning subject_id as id`,
 );
 

@@ -1,8 +1,8 @@
 /** Rings when there may be first attempts to make. Where nobody in this process makes them, nobody hears it. */
-export class DeliveryBell {
+export class DeliveryWakeup {
   #listener: (() => void) | undefined;
 
-  onRing(listener: () => void): void {
+  onWake(listener: () => void): void {
     this.#listener = listener;
   }
 
