@@ -13,7 +13,7 @@ import { readLocalSettings } from '../src/platform/env.ts';
 import { parseId } from '../src/platform/ids.ts';
 import { deliveryWorkflowId } from '../src/temporal/contracts.ts';
 import { apiClient } from '../test/api-client.ts';
-import { openTemporalUi, type TemporalUi } from '../test/temporal-ui.ts';
+import { openTemporalUi, type TemporalUi } from '../test/machine/temporal-ui.ts';
 import { until } from '../test/until.ts';
 import { openReceiver } from '../test/webhooks/receiver.ts';
 

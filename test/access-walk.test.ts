@@ -6,7 +6,7 @@ import { type Answer, type ApiClient, apiClient } from './api-client.ts';
 import { openProduct, type Product, type Tenant } from './product.ts';
 import { until } from './until.ts';
 import { documentedOperations, type Operation, pathOf, type Things } from './walk/routes.ts';
-import { addDelivery } from './webhook-rows.ts';
+import { addDelivery } from './webhooks/rows.ts';
 
 // Every route, with every kind of key: far more than it takes alone, as others may use the machine too.
 jest.setTimeout(240_000);

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { makeWorkflow } from '../make-workflow.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';

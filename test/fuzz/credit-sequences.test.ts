@@ -12,7 +12,7 @@ import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { type PlanName, planNames } from '../../src/tenancy/core/plans.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
-import { ModelLedger } from '../credits-model.ts';
+import { ModelLedger } from '../credits/model.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 let files: TestDatabase;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseId } from '../../src/platform/ids.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { inB, makeWorkflow } from '../make-workflow.ts';
+import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { until } from '../until.ts';
 import { allGone, type Ready, StackFolder, type Start } from './stack-folder.ts';
 

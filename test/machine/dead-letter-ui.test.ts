@@ -7,9 +7,9 @@ import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { deliveryMessages, workflowTypes } from '../../src/temporal/contracts.ts';
-import { openTemporalUi, type TemporalUi } from '../temporal-ui.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
+import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
 
 // A browser takes its time on a busy machine.
 jest.setTimeout(120_000);

@@ -6,9 +6,9 @@ import { findFreePort } from '../../local/ports.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
-import { untilMinuteHasRoom } from '../minute.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { untilMinuteHasRoom } from '../tenancy/minute.ts';
 import { until } from '../until.ts';
 
 let product: Product;

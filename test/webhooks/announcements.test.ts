@@ -4,7 +4,7 @@ import { reconcileRuns } from '../../src/automation/reconcile.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { apiClient } from '../api-client.ts';
-import { makeWorkflow } from '../make-workflow.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { inA, openWebhookScene, type WebhookScene, webhookEnv } from './scene.ts';

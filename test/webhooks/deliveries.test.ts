@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../api-client.ts';
-import { makeWorkflow } from '../make-workflow.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { Conformance } from '../openapi-conformance.ts';
 import { until } from '../until.ts';
 import type { Received } from './receiver.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { latestAudit } from '../../src/platform/audit.ts';
 import { parseId, prefixed } from '../../src/platform/ids.ts';
-import { runCli } from '../run-cli.ts';
+import { runCli } from '../cli/run-cli.ts';
 import { until } from '../until.ts';
-import { addDelivery } from '../webhook-rows.ts';
 import { deadLetter } from './dead-letter.ts';
+import { addDelivery } from './rows.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
 // Each command is a process of its own: on a busy machine a dozen of them take their time.

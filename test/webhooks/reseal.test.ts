@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runCli } from '../run-cli.ts';
+import { runCli } from '../cli/run-cli.ts';
 import { openWebhookScene, type WebhookScene, webhookEnv } from './scene.ts';
 
 let scene: WebhookScene;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { makeWorkflow } from '../make-workflow.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';

@@ -1,0 +1,98 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+
+let product: Product;
+let tenant: Tenant;
+let base: URL;
+let api: ApiClient;
+
+beforeAll(async () => {
+  product = await openProduct();
+  tenant = await product.createTenant();
+  const { api: url } = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '0.5' });
+  base = new URL(url);
+  api = apiClient(url, tenant.testKey);
+});
+afterAll(() => product.close());
+
+/** Sends bytes and hears everything that comes back until the other side ends the connection. */
+function converse(bytes: string): { socket: Socket; ended: Promise<string> } {
+  const socket = connect(Number(base.port), base.hostname, () => socket.write(bytes));
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += data;
+  });
+  socket.on('error', () => {});
+  return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(heard))) };
+}
+
+const statusLines = (heard: string) => heard.match(/HTTP\/1\.1 \d{3}/g) ?? [];
+const head = (path: string, headers: string[]) =>
+  [`POST ${path} HTTP/1.1`, `Host: ${base.host}`, `Authorization: Bearer ${tenant.testKey}`, ...headers].join('\r\n');
+const json = 'Content-Type: application/json';
+
+describe('a request that does not arrive', () => {
+  test.each([
+    ['with half a header', () => `GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Half`],
+    ['with half a body', () => `${head('/api/v1/workflows', [json, 'Content-Length: 100'])}\r\n\r\n{"name":`],
+    [
+      'with a chunk that never comes',
+      () => `${head('/api/v1/workflows', [json, 'Transfer-Encoding: chunked'])}\r\n\r\n5\r\n{"n`,
+    ],
+  ])('%s is cut, and nobody else waits for it', async (_, bytes) => {
+    const slow = Array.from({ length: 50 }, () => converse(bytes()));
+    expect((await api.get('/api/v1/health')).status).toBe(200);
+    for (const heard of await Promise.all(slow.map(({ ended }) => ended))) {
+      expect(statusLines(heard).filter((line) => line.endsWith('200') || line.endsWith('201'))).toEqual([]);
+    }
+    expect((await api.get('/api/v1/workflows')).body.data.pagination.total).toBe(0);
+  });
+});
+
+describe('bytes that two servers could read differently', () => {
+  const body = '0\r\n\r\nGET /api/v1/health HTTP/1.1\r\nHost: smuggled\r\n\r\n';
+  test.each([
+    ['two lengths', [json, 'Content-Length: 5', 'Content-Length: 6']],
+    ['a length and chunks', [json, `Content-Length: ${body.length}`, 'Transfer-Encoding: chunked']],
+    ['an encoding in disguise', [json, 'Transfer-Encoding: xchunked']],
+    ['an encoding that ends in another', [json, 'Transfer-Encoding: chunked, identity']],
+    ['two encodings', [json, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked', 'Content-Length: 5']],
+    ['a length with a sign', [json, 'Content-Length: +5']],
+    ['a list of lengths', [json, 'Content-Length: 5, 5']],
+    ['a length in hexadecimal', [json, 'Content-Length: 0x5']],
+    ['a bare carriage return', [json, 'X-Bare: a\rContent-Length: 5']],
+    ['a name with a NUL', [json, 'X-\0: a', 'Content-Length: 5']],
+    ['a space before the colon', [json, 'Content-Length : 5']],
+    ['a folded header', [json, 'X-Folded: a', ' b', 'Content-Length: 5']],
+  ])('%s are refused, and what follows is not taken for a request', async (_, headers) => {
+    const { ended } = converse(`${head('/api/v1/workflows', headers)}\r\n\r\n${body}`);
+    const lines = statusLines(await ended);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/ 4\d\d$/);
+  });
+});
+
+test.each([
+  ['whose size is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
+  ['whose size has a sign', '-2\r\n{}\r\n0\r\n\r\n'],
+  ['whose size is larger than any', `${'f'.repeat(20)}\r\n{}\r\n0\r\n\r\n`],
+  ['that is longer than its size', '2\r\n{"name":"x"}\r\n0\r\n\r\n'],
+  ['that ends in a line feed alone', '2\n{}\n0\n\n'],
+])('a chunk %s is refused, and the connection with it', async (_, chunks) => {
+  const lines = statusLines(
+    await converse(
+      `${head('/api/v1/workflows', [json, 'Transfer-Encoding: chunked'])}\r\n\r\n${chunks}GET /api/version HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ).ended,
+  );
+  expect(lines.length).toBeLessThanOrEqual(1);
+  for (const line of lines) expect(line).toMatch(/ 4\d\d$/);
+  expect((await api.get('/api/v1/workflows')).body.data.pagination.total).toBe(0);
+});
+
+test('a flood of headers is refused', async () => {
+  const flood = Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`);
+  expect(statusLines(await converse(`${head('/api/v1/workflows', flood)}\r\n\r\n`).ended)).toEqual(['HTTP/1.1 431']);
+  expect((await api.get('/api/v1/health')).status).toBe(200);
+});

@@ -1,0 +1,19 @@
+import type { ApiClient } from '../api-client.ts';
+
+export interface MadeWorkflow {
+  /** As dialect A names it. */
+  id: string;
+  /** The same id as dialect B names it. */
+  wf: string;
+}
+
+export const inB = { 'x-api-variant': 'B' };
+
+/** Creates a workflow with one prompt step, or with the given fields. */
+export async function makeWorkflow(api: ApiClient, fields: object | string = '{{input}}'): Promise<MadeWorkflow> {
+  const given = typeof fields === 'string' ? { steps: [{ id: 'say', type: 'prompt', prompt: fields }] } : fields;
+  const { status, body } = await api.post('/api/v1/workflows', { name: 'Made', ...given }, { 'x-api-variant': 'A' });
+  if (status !== 201) throw new Error(`The workflow was not created: ${JSON.stringify(body)}`);
+  const { id } = body.data;
+  return { id, wf: `wf_${id.replaceAll('-', '')}` };
+}

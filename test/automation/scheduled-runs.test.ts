@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { parseId } from '../../src/platform/ids.ts';
+import { TemporalClient } from '../../src/temporal/client.ts';
+import { startProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { makeWorkflow } from './make-workflow.ts';
+
+// One test waits for a minute of the clock to begin.
+jest.setTimeout(150_000);
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let connection: Connection;
+let temporal: Client;
+beforeAll(async () => {
+  product = await startProduct();
+  connection = await Connection.connect({ address: runningServers().temporalAddress });
+  temporal = new Client({ connection });
+});
+afterAll(async () => {
+  await connection.close();
+  await product.close();
+});
+
+const inTemporal = (id: string) => temporal.schedule.getHandle(`schedule-${id}`);
+const isGone = (id: string) =>
+  inTemporal(id)
+    .describe()
+    .then(
+      () => false,
+      () => true,
+    );
+
+/** Due once a day, at a time that does not come while a test runs. */
+const daily = () => {
+  const hour = (new Date().getUTCHours() + 12) % 24;
+  return { cron: `0 ${hour} * * *`, timezone: 'UTC', hour };
+};
+
+async function schedule(id: string, body: object): Promise<void> {
+  const { status } = await product.api.request('PUT', `/v1/workflows/${id}/schedule`, body);
+  expect(status).toBe(200);
+}
+
+/** Makes a time of the past due, as an operator's backfill does. @returns the time as it names what it starts */
+async function fire(id: string, { hour }: { hour: number }, daysAgo: number): Promise<string> {
+  const due = new Date();
+  due.setUTCDate(due.getUTCDate() - daysAgo);
+  due.setUTCHours(hour, 0, 0, 0);
+  await inTemporal(id).backfill({ start: new Date(due.getTime() - 1_000), end: due, overlap: 'ALLOW_ALL' });
+  return due.toISOString().replace('.000Z', 'Z');
+}
+
+/** What became of the firings of a time, once there are as many. */
+async function outcomes(id: string, time: string, count = 1): Promise<unknown[]> {
+  const query = `WorkflowId = 'schedule-${id}-${time}' AND ExecutionStatus != 'Running'`;
+  return until(`${count} firings have ended`, async () => {
+    const found = [];
+    for await (const { workflowId, runId } of temporal.workflow.list({ query })) found.push({ workflowId, runId });
+    if (found.length < count) return undefined;
+    return Promise.all(found.map((one) => temporal.workflow.getHandle(one.workflowId, one.runId).result()));
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what the published interface says
+const runsOf = async (id: string): Promise<any[]> =>
+  (await product.api.get(`/v1/workflows/${id}/runs`, { 'x-api-variant': 'A' })).body.data.runs;
+
+const endedRun = (id: string) =>
+  until('a run ends', async () => (await runsOf(id)).find(({ status }) => status === 'COMPLETED'), 75_000);
+
+const lastRunAt = async (id: string) => (await product.api.get(`/v1/workflows/${id}/schedule`)).body.data.lastRunAt;
+
+test('the clock starts an ordinary run, with the defaults of its inputs', async () => {
+  const { api, database, tenant } = product;
+  const { id } = await makeWorkflow(api, {
+    inputs: [{ name: 'style', type: 'string', required: false, default: 'plain' }],
+    steps: [{ id: 'say', type: 'prompt', prompt: '{{input}} / {{style}} / {{city}}' }],
+  });
+  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', input: 'news', variables: { city: 'Rome' } });
+  const run = await endedRun(id);
+  expect(run.input).toEqual({ input: 'news', variables: { city: 'Rome', style: 'plain' } });
+  expect(run.output.result).toContain('news / plain / Rome');
+  expect(await lastRunAt(id)).toBe(run.createdAt);
+  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', paused: true });
+  expect(await lastRunAt(id)).toBe(run.createdAt);
+
+  const { rows } = await database.pool.query('select * from run where id = $1', [run.id]);
+  expect(rows[0]).toMatchObject({
+    number: 1,
+    environment: 'test',
+    organization_id: parseId('organization', tenant.organizationId)!,
+  });
+  const started = new Date(Math.floor(Date.parse(run.createdAt) / 60_000) * 60_000);
+  expect(rows[0].correlation_id).toBe(`schedule-${id}-${started.toISOString().replace('.000Z', 'Z')}`);
+});
+
+test('an operator triggers it, also while it is paused, and the run takes what is true then', async () => {
+  const { api } = product;
+  const { id } = await makeWorkflow(api, 'old {{input}}');
+  await schedule(id, { ...daily(), input: 'first' });
+  await schedule(id, { ...daily(), input: 'second', paused: true });
+  await api.patch(`/v1/workflows/${id}`, { steps: [{ id: 'say', type: 'prompt', prompt: 'new {{input}}' }] });
+  await inTemporal(id).trigger();
+  const run = await endedRun(id);
+  expect(run.output.result).toContain('new second');
+  expect(await runsOf(id)).toHaveLength(1);
+});
+
+test('a time that had its run has no second one', async () => {
+  const { id } = await makeWorkflow(product.api);
+  const when = daily();
+  await schedule(id, when);
+  const time = await fire(id, when, 2);
+  const [first] = await outcomes(id, time);
+  expect(first).toEqual({ started: expect.any(String) });
+  await fire(id, when, 2);
+  expect(await outcomes(id, time, 2)).toEqual([first, first]);
+  expect(await runsOf(id)).toHaveLength(1);
+});
+
+test('a workflow that cannot run is passed over, until it can', async () => {
+  const { api } = product;
+  const { id } = await makeWorkflow(api);
+  const when = daily();
+  await schedule(id, when);
+  await api.patch(`/v1/workflows/${id}`, { isActive: false });
+  expect(await outcomes(id, await fire(id, when, 5))).toEqual([{ skipped: 'workflow_inactive' }]);
+  const inputs = [{ name: 'city', type: 'string', required: true }];
+  await api.patch(`/v1/workflows/${id}`, { isActive: true, inputs });
+  expect(await outcomes(id, await fire(id, when, 4))).toEqual([{ skipped: 'validation_error' }]);
+  expect(await runsOf(id)).toEqual([]);
+  expect(await lastRunAt(id)).toBeNull();
+  await schedule(id, { ...when, variables: { city: 'Rome' } });
+  expect(await outcomes(id, await fire(id, when, 3))).toEqual([{ started: expect.any(String) }]);
+  expect(await lastRunAt(id)).not.toBeNull();
+});
+
+test('a Temporal Schedule that was left behind starts only what is still due, and is brought in line', async () => {
+  const { database } = product;
+  const { id } = await makeWorkflow(product.api);
+  const when = daily();
+  await schedule(id, when);
+  /** Writes as a process does that dies before it tells Temporal, and whose outbox entry is still to come. */
+  const leaveBehind = (cron: string, paused = false) =>
+    database.pool.query(
+      'update automation_schedule set revision = gen_random_uuid(), cron = $2, paused = $3 where automation_id = $1',
+      [id, cron, paused],
+    );
+  await leaveBehind(`30 ${when.hour} * * *`);
+  expect(await outcomes(id, await fire(id, when, 5))).toEqual([{ outdated: true }]);
+  const { spec } = await inTemporal(id).describe();
+  expect(spec.calendars).toMatchObject([{ minute: [{ start: 30 }] }]);
+
+  await schedule(id, when);
+  await leaveBehind(when.cron, true);
+  expect(await outcomes(id, await fire(id, when, 4))).toEqual([{ outdated: true }]);
+  expect((await inTemporal(id).describe()).state.paused).toBe(true);
+  expect(await runsOf(id)).toEqual([]);
+
+  await schedule(id, when);
+  await leaveBehind(`0 ${when.hour},${(when.hour + 1) % 24} * * *`);
+  expect(await outcomes(id, await fire(id, when, 3))).toEqual([{ started: expect.any(String) }]);
+});
+
+test('a deleted workflow has no schedule, in Temporal neither', async () => {
+  const { api, database } = product;
+  const { id } = await makeWorkflow(api);
+  await schedule(id, daily());
+  await api.delete(`/v1/workflows/${id}`);
+  expect(await api.get(`/v1/workflows/${id}/schedule`)).toMatchObject({ status: 404 });
+  expect(await api.request('PUT', `/v1/workflows/${id}/schedule`, daily())).toMatchObject({ status: 404 });
+  await until('Temporal has forgotten it', () => isGone(id));
+  await until('its row is gone', async () => {
+    const { rows } = await database.pool.query('select from automation_schedule where automation_id = $1', [id]);
+    return rows.length === 0;
+  });
+});
+
+test('a schedule of a workflow that is no more starts nothing and removes itself', async () => {
+  const { taskQueuePrefix, tenant } = product;
+  const id = randomUUID();
+  const when = daily();
+  const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix, eagerStart: false });
+  await client.schedules.create({
+    ...{
+      organizationId: parseId('organization', tenant.organizationId)!,
+      environment: 'test',
+      automationId: id,
+      revision: randomUUID(),
+    },
+    ...{ expressions: [when.cron], timezone: 'UTC', paused: false },
+  });
+  expect(await outcomes(id, await fire(id, when, 1))).toEqual([{ outdated: true }]);
+  await until('it is gone', () => isGone(id));
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseId } from '../../src/platform/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { secrets } from '../operator.ts';
+import { startProduct } from '../product.ts';
+import { untilMinuteHasRoom } from '../tenancy/minute.ts';
+import { until } from '../until.ts';
+import { inB, makeWorkflow } from './make-workflow.ts';
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let api: ApiClient;
+/** Whoever has no key. */
+let anyone: ApiClient;
+beforeAll(async () => {
+  product = await startProduct(secrets);
+  ({ api } = product);
+  anyone = apiClient(product.process.api);
+});
+afterAll(() => product.close());
+
+const echo = [{ id: 'say', type: 'transform', expression: '{"whole": input, "name": variables.name}' }];
+const rotate = async (id: string): Promise<string> =>
+  (await api.post(`/v1/workflows/${id}/webhook-secret`)).body.data.secret;
+const outputOf = (runId: string) =>
+  until('the run ends', async () => {
+    const { body } = await api.get(`/v1/runs/${runId}`, inB);
+    return body.data.status === 'completed' && body.data.output.result;
+  });
+const startsOf = async (id: string) => (await api.get(`/v1/workflows/${id}`)).body.data.totalRuns;
+
+describe('a workflow is started from elsewhere', () => {
+  test('by whoever knows its secret, with the body as its inputs', async () => {
+    const { id, wf } = await makeWorkflow(api, { steps: echo });
+    const secret = await rotate(id);
+    const body = { name: 'Ann', n: [1, { x: null }] };
+    const inA = await anyone.post(`/api/v1/webhooks/${id}`, body, { 'x-webhook-secret': secret });
+    expect(inA).toMatchObject({ status: 200, body: { data: { status: 'RUNNING' } } });
+    expect(await outputOf(inA.body.data.runId)).toEqual({ whole: body, name: 'Ann' });
+    const answerInB = await anyone.post(`/v1/webhooks/${wf}`, body, { 'x-webhook-secret': secret });
+    expect(answerInB).toMatchObject({ status: 200, body: { data: { status: 'running' } } });
+    expect(answerInB.body.data.runId).toMatch(/^run_/);
+  });
+
+  test('at the address that the workflow tells', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const { webhookUrl } = (await api.get(`/v1/workflows/${id}`, inB)).body.data;
+    const answer = await anyone.post(
+      new URL(webhookUrl).pathname,
+      { name: 'x' },
+      { 'x-webhook-secret': await rotate(id) },
+    );
+    expect(answer).toMatchObject({ status: 200, body: { data: { status: 'running' } } });
+  });
+
+  test('by a key of its organization that may execute', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const { status, body } = await api.post(`/v1/webhooks/${id}`, { name: 'Bob' });
+    expect(status).toBe(200);
+    expect(parseId('run', body.data.runId)).toBe(body.data.runId);
+    expect(await outputOf(body.data.runId)).toEqual({ whole: { name: 'Bob' }, name: 'Bob' });
+  });
+
+  test('once for each Idempotency-Key', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const headers = { 'x-webhook-secret': await rotate(id), 'idempotency-key': 'event-1' };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => anyone.post(`/v1/webhooks/${id}`, { name: 'once' }, headers)),
+    );
+    expect(new Set(answers.map(({ body }) => body.data.runId)).size).toBe(1);
+    expect(await startsOf(id)).toBe(1);
+  });
+});
+
+describe('nobody else starts it', () => {
+  test('with a wrong secret, even beside a good key, or with one that was replaced', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const old = await rotate(id);
+    const secret = await rotate(id);
+    expect(secret).not.toBe(old);
+    for (const wrong of [old, `${secret}x`, 'whsec_', id]) {
+      for (const client of [anyone, api]) {
+        const answer = await client.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': wrong });
+        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+      }
+    }
+    expect(await startsOf(id)).toBe(0);
+    expect((await api.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret })).status).toBe(200);
+  });
+
+  test('without credentials, which says nothing of what exists', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const random = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
+    for (const headers of [{}, { 'x-webhook-secret': 'guess' }]) {
+      const [known, unknown, malformed] = await Promise.all(
+        [id, random, 'nothing'].map((path) => anyone.post(`/v1/webhooks/${path}`, {}, headers)),
+      );
+      const said = ({ status, body }: typeof known & {}) => ({ status, ...body.error, requestId: '' });
+      expect(said(known!)).toMatchObject({ status: 401 });
+      expect(said(unknown!)).toEqual(said(known!));
+      expect(said(malformed!)).toEqual(said(known!));
+    }
+  });
+
+  test('with a key of somebody else, or one that may not execute', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const secret = await rotate(id);
+    const stranger = apiClient(product.process.api, (await product.createTenant()).testKey);
+    const live = apiClient(product.process.api, product.tenant.liveKey);
+    for (const client of [stranger, live]) {
+      const answer = await client.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret });
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'workflow_not_found' } } });
+      expect(await client.post(`/v1/workflows/${id}/webhook-secret`)).toMatchObject({ status: 404 });
+    }
+    expect(await startsOf(id)).toBe(0);
+  });
+
+  test('when it is not active, or deleted', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const headers = { 'x-webhook-secret': await rotate(id) };
+    await api.patch(`/v1/workflows/${id}`, { isActive: false });
+    expect(await anyone.post(`/v1/webhooks/${id}`, {}, headers)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'workflow_inactive' } },
+    });
+    await api.delete(`/v1/workflows/${id}`);
+    expect(await anyone.post(`/v1/webhooks/${id}`, {}, headers)).toMatchObject({ status: 401 });
+  });
+
+  test('with inputs that it does not take', async () => {
+    const inputs = [{ name: 'n', type: 'number', required: true }];
+    const { id } = await makeWorkflow(api, { steps: [], inputs });
+    const headers = { 'x-webhook-secret': await rotate(id) };
+    expect(await anyone.post(`/v1/webhooks/${id}`, {}, headers)).toMatchObject({
+      status: 400,
+      body: { error: { details: { errors: [{ path: 'inputs.n' }] } } },
+    });
+    expect(await anyone.post(`/v1/webhooks/${id}`, [1], headers)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a secret', () => {
+  test('is stored nowhere as it is, and told again only to the same request', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const headers = { 'idempotency-key': 'rotate-1' };
+    const first = await api.post(`/v1/workflows/${id}/webhook-secret`, undefined, headers);
+    const again = await api.post(`/v1/workflows/${id}/webhook-secret`, undefined, headers);
+    expect(again.body.data.secret).toBe(first.body.data.secret);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const { pool } = product.database;
+    const stored = await pool.query(
+      'select to_jsonb(a) as row from automation a union all select to_jsonb(i) from idempotency i',
+    );
+    expect(JSON.stringify(stored.rows)).not.toContain(first.body.data.secret);
+    expect(JSON.stringify(product.process.log)).not.toContain(first.body.data.secret);
+  });
+
+  test('counts in a window of the workflow’s own', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const secret = await rotate(id);
+    const call = () => anyone.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret });
+    const left = async (answer: Promise<{ headers: Headers }>) =>
+      Number((await answer).headers.get('x-ratelimit-remaining'));
+    await untilMinuteHasRoom();
+    const ofKey = await left(api.get('/v1/credits'));
+    const first = await left(call());
+    expect(await left(call())).toBe(first - 1);
+    expect(await left(api.get('/v1/credits'))).toBe(ofKey - 1);
+  });
+});

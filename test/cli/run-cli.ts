@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const program = join(project, 'src/cli/main.ts');
+
+/** What became of a program. */
+export interface Outcome {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+export function runProgram(file: string, args: string[], env: NodeJS.ProcessEnv, cwd = project): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(file, args, { env, cwd }, (error, stdout, stderr) =>
+      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+/** Runs an operator's command as a process of its own. */
+export const runCli = (args: string[], env: Record<string, string>, cwd?: string): Promise<Outcome> =>
+  runProgram(process.execPath, [program, ...args], env, cwd);

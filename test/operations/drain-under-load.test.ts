@@ -1,0 +1,62 @@
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
+
+let product: Product;
+beforeAll(async () => {
+  product = await openProduct();
+});
+afterAll(() => product.close());
+
+type Outcome = { status: number } | { broken: string; afterFirstByte: boolean };
+
+/** One request on a connection of the agent, told apart by how it ended. */
+function create(base: string, agent: Agent, key: string, name: string): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let afterFirstByte = false;
+    const fail = (error: NodeJS.ErrnoException) => resolve({ broken: error.code ?? error.message, afterFirstByte });
+    const sent = request(new URL('/api/v1/workflows', base), {
+      method: 'POST',
+      agent,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    });
+    sent.on('error', fail);
+    sent.on('response', (response) => {
+      afterFirstByte = true;
+      response.on('error', fail);
+      response.on('end', () => resolve({ status: response.statusCode! })).resume();
+    });
+    sent.end(JSON.stringify({ name }));
+  });
+}
+
+test('a process that is told to stop under load answers everything that it took up, and ends well', async () => {
+  const tenant = await product.createTenant({ plan: 'enterprise' });
+  const { api, stop } = await product.start(['api'], { DRAIN_NOTICE_SECONDS: '0.3' });
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+  const outcomes: Outcome[] = [];
+  const isRefused = (outcome: Outcome | undefined) =>
+    outcome !== undefined && 'broken' in outcome && outcome.broken === 'ECONNREFUSED';
+  const client = async (number: number) => {
+    for (let turn = 0; !isRefused(outcomes.at(-1)); turn++) {
+      outcomes.push(await create(api, agent, tenant.testKey, `${number}.${turn}`));
+    }
+  };
+  const clients = Array.from({ length: 20 }, (_, number) => client(number));
+  await until('the load is there', async () => outcomes.length > 100);
+  const beforeStop = outcomes.length;
+  expect(await stop()).toBe(0);
+  await Promise.all(clients);
+  agent.destroy();
+
+  expect(outcomes.slice(0, beforeStop).filter((one) => 'broken' in one)).toEqual([]);
+  const answered = outcomes.filter((one) => 'status' in one);
+  expect(new Set(answered.map(({ status }) => status))).toEqual(new Set([201]));
+  expect(answered.length).toBeGreaterThan(beforeStop);
+  const broken = outcomes.filter((one) => 'broken' in one);
+  expect(broken.filter(({ afterFirstByte }) => afterFirstByte)).toEqual([]);
+  // What met a closed door had no effect: whoever was not answered may safely ask elsewhere.
+  const { rows } = await product.database.pool.query('select count(*)::int as count from automation');
+  expect(rows[0].count).toBe(answered.length);
+});

@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createRoute, z } from '@hono/zod-openapi';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { e1 } from '../../api/envelopes.ts';
+import { requireKey } from '../../api/middleware/authenticate.ts';
+import { beginRequest } from '../../api/middleware/begin-request.ts';
+import { deprecated } from '../../api/middleware/deprecated.ts';
+import { renderError, surface } from '../../api/surface.ts';
+import { announceDeprecations } from '../../src/operations/deprecations.ts';
+import { noticeExpiringKeys } from '../../src/operations/key-expiry.ts';
+import { AddressRanges } from '../../src/platform/address-ranges.ts';
+import { readEnv } from '../../src/platform/env.ts';
+import { openLog } from '../../src/platform/log.ts';
+import { type Mailer, openMailer } from '../../src/platform/mail.ts';
+import { openServices } from '../../src/services.ts';
+import { scheduledWorkflows } from '../../src/temporal/contracts.ts';
+import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
+import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
+import { openProduct, type Product } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { type SmtpServer, startSmtpServer } from './smtp-server.ts';
+
+let product: Product;
+let smtp: SmtpServer;
+let mailer: Mailer;
+beforeAll(async () => {
+  product = await openProduct();
+  smtp = await startSmtpServer();
+  mailer = openMailer({ smtpUrl: smtp.url, from: 'Atelier <noreply@example.com>', folder: 'unused' });
+});
+beforeEach(() => {
+  smtp.refuse(false);
+  smtp.mails.length = 0;
+});
+afterAll(async () => {
+  mailer.close();
+  await Promise.all([product.close(), smtp.close()]);
+});
+
+const days = (count: number) => count * 86_400_000;
+const organization = async (email?: string) =>
+  (await createOrganization(product.database, { name: 'Ada & Co', plan: 'free', ...(email && { email }) })).id;
+const expiringKey = (organizationId: string, expires: Date) =>
+  createKey(product.database, { organizationId, environment: 'live', name: 'Ours', expires: expires.toISOString() });
+const notice = (now: Date, by = mailer) => noticeExpiringKeys(product.database, by, now);
+const recipients = () => smtp.mails.map(({ to }) => to).sort();
+
+describe('a key that expires soon', () => {
+  const expires = new Date(Date.now() + days(30));
+  const earlier = (ms: number) => new Date(expires.getTime() - ms);
+
+  test('is announced from seven days before its end, once, to those who can be told', async () => {
+    const told = await organization('ada@example.com');
+    const { id } = await expiringKey(told, expires);
+    await expiringKey(await organization(), expires);
+    const revoked = await expiringKey(await organization('gone@example.com'), expires);
+    await revokeKey(product.database, revoked.id);
+    await createKey(product.database, { organizationId: told, environment: 'test' });
+
+    expect(await notice(earlier(days(7) + 1_000))).toEqual({ sent: 0, failed: [] });
+    expect(await notice(earlier(days(7)))).toEqual({ sent: 1, failed: [] });
+    expect(await notice(earlier(days(7)))).toEqual({ sent: 0, failed: [] });
+    expect(await notice(earlier(1_000))).toEqual({ sent: 0, failed: [] });
+    expect(recipients()).toEqual(['ada@example.com']);
+    const { content } = smtp.mails[0]!;
+    expect(content).toMatch(/^From: Atelier <noreply@example.com>\r$/m);
+    expect(content).toMatch(/^Subject: An API key of Ada & Co expires soon\r$/m);
+    expect(content.replaceAll('=\r\n', '')).toContain(id);
+    expect(content.replaceAll('=\r\n', '')).toContain(expires.toISOString());
+    expect(content).not.toMatch(/sk_live_[0-9A-Za-z]/);
+  });
+
+  test('that is over is not announced', async () => {
+    await expiringKey(await organization('late@example.com'), expires);
+    expect(await notice(new Date(expires.getTime() + 1))).toEqual({ sent: 0, failed: [] });
+  });
+
+  test('is announced when the organization has an address at last', async () => {
+    const id = await organization();
+    await expiringKey(id, expires);
+    await notice(earlier(days(5)));
+    expect(recipients()).not.toContain('found@example.com');
+    await updateOrganization(product.database, id, { email: 'found@example.com' });
+    await notice(earlier(days(4)));
+    await notice(earlier(days(3)));
+    expect(recipients()).toContain('found@example.com');
+    expect(recipients()).toHaveLength(new Set(recipients()).size);
+  });
+
+  test('of many processes that look at once one sends', async () => {
+    const ids = await Promise.all([1, 2, 3].map((n) => organization(`many${n}@example.com`)));
+    await Promise.all(ids.map((id) => expiringKey(id, expires)));
+    const reports = await Promise.all(Array.from({ length: 8 }, () => notice(earlier(days(2)))));
+    expect(reports.reduce((sum, { sent }) => sum + sent, 0)).toBe(3);
+    expect(recipients()).toEqual(['many1@example.com', 'many2@example.com', 'many3@example.com']);
+  });
+
+  test('is announced later when the mail server is in trouble, and the others are not kept waiting', async () => {
+    await expiringKey(await organization('patient@example.com'), expires);
+    smtp.refuse(true);
+    const { sent, failed } = await notice(earlier(days(1)));
+    expect({ sent, failed: failed.length }).toEqual({ sent: 0, failed: 1 });
+    smtp.refuse(false);
+    expect(await notice(earlier(days(1)))).toEqual({ sent: 1, failed: [] });
+    expect(recipients()).toEqual(['patient@example.com']);
+  });
+
+  test('an address cannot add headers or recipients', async () => {
+    const evil = 'x@example.com,y@example.com';
+    const id = await organization('plain@example.com');
+    await product.database.pool.query(
+      "update organization set email = $1, name = E'A\\r\\nBcc: z@example.com' where id = $2",
+      [evil, `${id.slice(4)}`],
+    );
+    await expiringKey(id, expires);
+    await notice(earlier(1_000));
+    expect(smtp.mails.every(({ content }) => !/^Bcc:/im.test(content.split('\r\n\r\n')[0]!))).toBe(true);
+  });
+});
+
+test('the schedule of a worker looks for such keys, and mail without a server becomes private files', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
+  const worker = await product.start(['runs'], { MAIL_FOLDER: folder });
+  await expiringKey(await organization('file@example.com'), new Date(Date.now() + days(3)));
+  const again = await product.start(['runs'], { MAIL_FOLDER: folder });
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const client = new Client({ connection });
+  const schedule = client.schedule.getHandle(`${product.taskQueuePrefix}housekeeping`);
+  const files = () => readdirSync(folder).filter((name) => name.endsWith('.eml'));
+  await schedule.trigger();
+  await until('the mail is there', async () => files().length > 0);
+  const taskQueue = `${product.taskQueuePrefix}runs`;
+  await client.workflow.execute(scheduledWorkflows.housekeeping, { taskQueue, workflowId: `${taskQueue}-again` });
+  expect(files()).toHaveLength(1);
+  const file = join(folder, files()[0]!);
+  expect(readFileSync(file, 'utf8')).toMatch(/^To: file@example.com\r$/m);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await schedule.delete();
+  await connection.close();
+  await Promise.all([worker.stop(), again.stop()]);
+  rmSync(folder, { recursive: true });
+}, 120_000);
+
+describe('a route that will go', () => {
+  const sunset = '2027-12-01';
+
+  /** The product's own services, with one route more. */
+  async function withDeprecatedRoute() {
+    const env = readEnv({ DATABASE_URL: product.databaseUrl, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    const log = openLog('silent', 'test');
+    const services = await openServices(env, log, { connection: Connection.lazy(), eagerStart: false });
+    await services.start();
+    const app = surface();
+    app.onError((error, c) => renderError(c, error, e1, false));
+    app.use(beginRequest(log, new AddressRanges([])));
+    const old = createRoute({
+      method: 'get',
+      path: '/api/v1/old/{id}',
+      deprecated: true,
+      middleware: [deprecated(services, { sunset }), requireKey(services)] as const,
+      request: { params: z.object({ id: z.string() }) },
+      responses: { 200: { description: 'Old.' } },
+    });
+    app.openapi(old, (c) => {
+      if (c.req.param('id') === 'broken') throw new Error('broken');
+      return c.body('old', 200);
+    });
+    const call = (key?: string, id = '1') =>
+      app.request(`/api/v1/old/${id}`, { headers: key ? { authorization: `Bearer ${key}` } : {} });
+    return { call, close: () => services.close() };
+  }
+
+  const keyOf = async (organizationId: string) =>
+    (await createKey(product.database, { organizationId, environment: 'test' })).key;
+  const uses = async () => (await product.database.pool.query('select * from deprecated_use')).rows;
+  const announce = () => announceDeprecations(product.database, mailer);
+
+  test('says so with every answer, and those who used it are told once', async () => {
+    const { call, close } = await withDeprecatedRoute();
+    const silent = await organization();
+    const ada = await organization('ada@example.com');
+    const bob = await organization('bob@example.com');
+    const keys = { ada: await keyOf(ada), silent: await keyOf(silent), bob: await keyOf(bob) };
+    for (const [key, id, status] of [
+      [keys.ada, '1', 200],
+      [keys.ada, '2', 200],
+      [keys.ada, 'broken', 500],
+      [keys.silent, '1', 200],
+      [undefined, '1', 401],
+      ['sk_test_nonsense', '1', 401],
+    ] as const) {
+      const answer = await call(key, id);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('x-api-deprecated')).toBe(sunset);
+    }
+    await until('both uses are written down', async () => (await uses()).length === 2);
+    expect((await uses()).map(({ route }) => route)).toEqual(Array(2).fill('GET /api/v1/old/{id}'));
+
+    expect(await announce()).toEqual({ sent: 1, failed: [], withoutAddress: [silent] });
+    expect(recipients()).toEqual(['ada@example.com']);
+    expect(smtp.mails[0]!.content).toContain(sunset);
+    expect(smtp.mails[0]!.content.replaceAll('=\r\n', '')).toContain('GET /api/v1/old/{id}');
+    await call(keys.ada);
+    expect(await announce()).toMatchObject({ sent: 0 });
+    await call(keys.bob);
+    await until('his use is written down', async () => (await uses()).length === 3);
+    expect(await announce()).toMatchObject({ sent: 1 });
+    expect(recipients()).toEqual(['ada@example.com', 'bob@example.com']);
+
+    await updateOrganization(product.database, silent, { email: 'heard@example.com' });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['src/cli/main.ts', 'deprecation', 'announce', '--json'],
+      { env: { DATABASE_URL: product.databaseUrl, SMTP_URL: smtp.url } },
+    );
+    expect(JSON.parse(stdout)).toEqual({ sent: 1, withoutAddress: [] });
+    expect(recipients()).toContain('heard@example.com');
+    await close();
+  });
+});

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
+import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
+
+let product: Product;
+let api: ApiClient;
+let workflowPath: string;
+
+beforeAll(async () => {
+  product = await openProduct();
+  const { testKey } = await product.createTenant({ plan: 'enterprise' });
+  const process = await product.start(['api', 'runs'], { DATABASE_POOL_SIZE: '2' });
+  api = apiClient(process.api, testKey);
+  const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
+  workflowPath = `/api/v1/workflows/${(await api.post('/api/v1/workflows', { name: 'Busy', steps })).body.data.id}`;
+});
+afterAll(() => product.close());
+
+const isRefusal = ({ status, headers, body }: Answer) =>
+  status === 503 && Number(headers.get('retry-after')) >= 1 && body.error.code === 'service_unavailable';
+
+describe('more work than connections', () => {
+  test('waits its turn when the turn comes soon', async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, () => api.get(workflowPath)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  test('is told to come back when it does not, and is served as soon as there is room', async () => {
+    const blocker = new pg.Client({ connectionString: product.databaseUrl });
+    await blocker.connect();
+    await blocker.query('begin; lock table automation in access exclusive mode');
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => api.get(workflowPath)));
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(answers.filter((answer) => !isRefusal(answer))).toEqual([]);
+    await blocker.query('rollback');
+    await blocker.end();
+    await until('requests are served again', async () => (await api.get(workflowPath)).status === 200, 5_000);
+  });
+
+  test('loses no run', async () => {
+    const executed = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => api.post(`${workflowPath}/execute`, { input: index })),
+    );
+    const completed = executed.filter(({ status }) => status === 200).length;
+    expect(executed.filter((answer) => answer.status !== 200 && !isRefusal(answer))).toEqual([]);
+    expect((await api.get(workflowPath)).body.data.totalRuns).toBe(completed);
+  });
+});

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { createAutomation, listAutomations } from '../../src/automation/automations.ts';
+import { Automation } from '../../src/automation/entities.ts';
+import { type Database, databaseRoles } from '../../src/platform/database.ts';
+import { newId, parseId } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { statement } from '../../src/platform/sql.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+
+let files: TestDatabase;
+let database: Database;
+let ada: Scope;
+let bob: Scope;
+
+beforeAll(async () => {
+  files = await createTestDatabase();
+  database = await openTestDatabase(files.url);
+  const scopeOf = async (environment: 'live' | 'test') => {
+    const { id } = await createOrganization(database, { name: 'One', plan: 'free' });
+    return new Scope(database, { organizationId: parseId('organization', id)!, environment }, 'test');
+  };
+  ada = await scopeOf('test');
+  bob = await scopeOf('test');
+  const workflow = {
+    name: 'Hers',
+    description: null,
+    state: 'active',
+    steps: [],
+    config: {},
+    inputs: [],
+    aiProvider: 'ANTHROPIC',
+    aiModel: 'm',
+  } as const;
+  await createAutomation(ada, { ...workflow, steps: [], inputs: [] });
+});
+afterAll(async () => {
+  await database.close();
+  await files.drop();
+});
+
+/** A statement whose author forgot the tenant: it names the parameters and compares nothing with them. */
+const forgetful = statement<{ name: string }>(
+  'test.forgetful',
+  'select name from automation where $1::uuid is not null and $2::text is not null',
+);
+
+describe('the second wall', () => {
+  test('a forgotten filter shows nothing of another tenant', async () => {
+    expect(await ada.rows(forgetful)).toEqual([{ name: 'Hers' }]);
+    expect(await bob.rows(forgetful)).toEqual([]);
+  });
+
+  test('a statement that never names the tenant is refused by PostgreSQL', async () => {
+    await expect(
+      ada.rows(statement('test.unbound', 'select name from automation where name = $3'), 'x'),
+    ).rejects.toThrow('could not determine data type');
+  });
+
+  test('the other environment of the same organization is another tenant', async () => {
+    const live = new Scope(database, { ...ada.tenant, environment: 'live' }, 'test');
+    expect(await live.rows(forgetful)).toEqual([]);
+    expect((await listAutomations(live, { limit: 10, offset: 0 })).total).toBe(0);
+  });
+
+  test('an entity manager with its filter switched off still sees one tenant only', async () => {
+    expect(await bob.em.find(Automation, {}, { filters: false })).toEqual([]);
+    expect(await ada.em.find(Automation, {}, { filters: false })).toHaveLength(1);
+  });
+
+  test('a row of another tenant cannot be written', async () => {
+    const smuggle = statement(
+      'test.smuggle',
+      `insert into outbox select $3, $4, $2, 'run.start', $3, $1::text, 0, now(), now()`,
+    );
+    await expect(bob.rows(smuggle, newId(), ada.tenant.organizationId)).rejects.toThrow('row-level security');
+  });
+
+  test('one connection serves tenants in turn and never shows one the other’s rows', async () => {
+    const narrow = await openTestDatabase(files.url, 1);
+    const [hers, his] = [ada, bob].map(({ tenant }) => new Scope(narrow, tenant, 'test'));
+    for (let turn = 0; turn < 20; turn++) {
+      const seen = await Promise.all([hers!.rows(forgetful), his!.rows(forgetful)]);
+      expect(seen).toEqual([[{ name: 'Hers' }], []]);
+    }
+    await expect(his!.transaction((scope) => scope.rows(statement('test.broken', 'select $1 / $2')))).rejects.toThrow();
+    expect(await hers!.rows(forgetful)).toHaveLength(1);
+    await narrow.close();
+  });
+
+  test('without a tenant the role sees no row at all', async () => {
+    const client = new pg.Client({ connectionString: files.url, options: `-c role=${databaseRoles.tenant}` });
+    await client.connect();
+    expect((await client.query('select * from automation')).rows).toEqual([]);
+    await expect(client.query('select * from api_key')).rejects.toThrow('permission denied');
+    await expect(client.query('select email from organization')).rejects.toThrow('permission denied');
+    await client.end();
+  });
+});
+
+test('the roles own nothing and cannot bypass, and no table is left open', async () => {
+  const admin = new pg.Client({ connectionString: files.url });
+  await admin.connect();
+  const roles = await admin.query(
+    'select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcanlogin from pg_roles where rolname = any($1) order by 1',
+    [Object.values(databaseRoles)],
+  );
+  const powerless = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcanlogin: false };
+  expect(roles.rows).toEqual([
+    { rolname: databaseRoles.system, ...powerless },
+    { rolname: databaseRoles.tenant, ...powerless },
+  ]);
+  const tables = await admin.query<{
+    name: string;
+    owner: string;
+    forced: boolean;
+    scoped: boolean;
+    policies: string[];
+  }>(
+    `select c.relname as name, pg_get_userbyid(c.relowner) as owner, c.relrowsecurity and c.relforcerowsecurity as forced,
+            (select count(*) = 2 from pg_attribute a where a.attrelid = c.oid
+                and a.attname in ('organization_id', 'environment')) as scoped,
+            array(select polname::text from pg_policy p where p.polrelid = c.oid order by 1) as policies
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'public' and c.relkind in ('r', 'p') and c.relname <> 'mikro_orm_migrations'`,
+  );
+  await admin.end();
+  expect(tables.rows.length).toBeGreaterThan(7);
+  for (const { name, owner, forced, scoped, policies } of tables.rows) {
+    expect({ name, forced }).toEqual({ name, forced: true });
+    expect(Object.values(databaseRoles)).not.toContain(owner);
+    // A key names the tenant, so it is found before there is one.
+    if (scoped && name !== 'api_key') expect({ name, policies }).toEqual({ name, policies: ['system', 'tenant'] });
+  }
+});

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
+import { anthropicError } from '../fakes/anthropic.ts';
+import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
+import type { FakeProvider } from '../fakes/wire-server.ts';
+import { startProduct } from '../product.ts';
+import { until } from '../until.ts';
+
+/** Runs of live keys, with the providers' wire formats on loopback: the product's own processes, the real SDKs. */
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let live: ApiClient;
+const fakes = new Map<string, FakeProvider>();
+const fakeOf = (provider: string) => fakes.get(provider)!;
+
+beforeAll(async () => {
+  const env: Record<string, string> = { MODEL_ALIASES: '{"house-model": "gpt-6-luna"}' };
+  for (const { provider, start } of liveAdapters) {
+    const fake = await start();
+    fakes.set(provider, fake);
+    env[`${provider}_API_KEY`] = fake.apiKey;
+    env[`${provider}_BASE_URL`] = fake.baseUrl;
+  }
+  product = await startProduct(env);
+  live = apiClient(product.process.api, product.tenant.liveKey);
+});
+beforeEach(() => {
+  for (const fake of fakes.values()) fake.reset();
+});
+afterAll(async () => {
+  await product.close();
+  await Promise.all([...fakes.values()].map((fake) => fake.close()));
+});
+
+async function run({ provider, model }: Pick<LiveAdapter, 'provider' | 'model'>, input: string) {
+  const steps = [{ id: 'say', type: 'prompt' }];
+  const { id } = await makeWorkflow(live, { aiProvider: provider, aiModel: model, steps });
+  const answer = await live.post(`/v1/workflows/${id}/execute`, { input });
+  const { runs } = (await live.get(`/v1/workflows/${id}/runs`)).body.data;
+  return { answer, run: (await live.get(`/v1/runs/${runs[0].id}`)).body.data };
+}
+
+describe('a run of a live key', () => {
+  test.each(liveAdapters)('asks $provider once, and counts its tokens', async (adapter) => {
+    const fake = fakeOf(adapter.provider);
+    fake.next({ say: { text: 'Of course.', inputTokens: 12, outputTokens: 3 } });
+    const { answer } = await run(adapter, 'Do it, please.');
+    expect(answer).toMatchObject({ status: 200, body: { data: { output: 'Of course.', tokensUsed: 15 } } });
+    expect(fake.journal).toHaveLength(1);
+    expect(JSON.stringify(fake.journal[0]!.body)).toContain('Do it, please.');
+  });
+
+  test('of the published default is served by its successor', async () => {
+    const { id } = await makeWorkflow(live);
+    expect(await live.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
+    expect(fakeOf('ANTHROPIC').journal[0]!.body.model).toBe('claude-sonnet-5-5');
+  });
+
+  test('waits as long as the provider asks, and asks again', async () => {
+    const fake = fakeOf('ANTHROPIC');
+    fake.next({ fail: anthropicError(429, 'rate_limit_error', 'x', { headers: { 'retry-after': '2' } }) });
+    const { answer } = await run({ provider: 'ANTHROPIC', model: 'claude-haiku-5-5' }, 'x');
+    expect(answer).toMatchObject({ status: 200, body: { data: { status: 'COMPLETED' } } });
+    const [first, second, ...more] = fake.journal;
+    expect(more).toEqual([]);
+    expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_900);
+  });
+
+  test('is asked again when the work was done and the answer was lost', async () => {
+    const fake = fakeOf('ANTHROPIC');
+    fake.next('lose the answer', { say: { text: 'Once more.' } });
+    const { answer, run: done } = await run({ provider: 'ANTHROPIC', model: 'claude-haiku-5-5' }, 'x');
+    expect(answer).toMatchObject({ status: 200, body: { data: { output: 'Once more.' } } });
+    expect(fake.journal.map(({ worked }) => worked)).toEqual([true, true]);
+    // What nobody heard of cannot be counted.
+    expect(done.tokensUsed).toBe(answer.body.data.tokensUsed);
+  });
+
+  test('fails at once for what another attempt would not change, and shows nobody a key', async () => {
+    const fake = fakeOf('OPENAI');
+    const { answer, run: failed } = await run({ provider: 'OPENAI', model: 'gpt-3.5-turbo' }, 'x');
+    expect(answer.status).toBe(500);
+    expect(failed).toMatchObject({ status: 'FAILED' });
+    expect(JSON.stringify(failed)).toContain('MODEL_ALIASES');
+    expect(fake.journal).toHaveLength(1);
+    const seen = JSON.stringify([answer.body, failed, product.process.log, product.process.errors]);
+    for (const { apiKey, origin } of fakes.values()) {
+      expect(seen).not.toContain(apiKey);
+      expect(seen).not.toContain(origin);
+    }
+  });
+});
+
+describe('a step with fallbacks', () => {
+  const openai = { provider: 'OPENAI', model: 'gpt-4.1' };
+  const google = { provider: 'GOOGLE', model: 'gemini-3.8-flash' };
+  const overloaded = { fail: anthropicError(529, 'overloaded_error', 'Overloaded') };
+
+  async function runStep(more: object) {
+    const steps = [{ id: 'say', type: 'prompt', model: 'claude-haiku-5-5', ...more }];
+    const { id } = await makeWorkflow(live, { steps });
+    const answer = await live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
+    const runId = answer.body.data?.runId ?? answer.body.error.details.runId;
+    return { answer, run: (await live.get(`/v1/runs/${runId}`, { 'x-api-variant': 'B' })).body.data };
+  }
+
+  test('asks the next model when one is overloaded, and says who answered', async () => {
+    fakeOf('ANTHROPIC').next(overloaded);
+    fakeOf('OPENAI').next({ fail: { status: 500, body: { error: { message: 'no', type: 'server_error' } } } });
+    const { answer, run: done } = await runStep({ fallback: [openai, google] });
+    expect(answer.status).toBe(200);
+    expect(done.stepResults).toMatchObject([{ ...google, attempts: 1, status: 'completed' }]);
+    expect(['ANTHROPIC', 'OPENAI', 'GOOGLE'].map((name) => fakeOf(name).journal.length)).toEqual([1, 1, 1]);
+  });
+
+  test('does not when the request itself is at fault', async () => {
+    fakeOf('ANTHROPIC').next({ fail: anthropicError(400, 'invalid_request_error', 'messages: wrong') });
+    const { answer, run: failed } = await runStep({ fallback: [openai] });
+    expect(answer).toMatchObject({ status: 500, body: { error: { code: 'ai_provider_error' } } });
+    expect(failed.error).toMatchObject({ stepId: 'say', code: 'service_unavailable' });
+    expect(fakeOf('OPENAI').journal).toEqual([]);
+  });
+
+  test('starts again from the first when all of them fail, as often as the step says', async () => {
+    fakeOf('ANTHROPIC').next(overloaded, overloaded);
+    const busy = {
+      fail: { status: 429, body: { error: { message: 'busy', type: 'rate_limit', code: 'rate_limit' } } },
+    };
+    fakeOf('OPENAI').next(busy, busy);
+    const { run: failed } = await runStep({ fallback: [openai], retry: { maxAttempts: 2 } });
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'service_unavailable' } });
+    expect(failed.stepResults[0].attempts).toBe(2);
+    expect([fakeOf('ANTHROPIC'), fakeOf('OPENAI')].map(({ journal }) => journal.length)).toEqual([2, 2]);
+  });
+});
+
+describe('a step with an outputSchema', () => {
+  const outputSchema = {
+    type: 'object',
+    properties: { age: { type: 'integer', minimum: 18 } },
+    required: ['age'],
+    additionalProperties: false,
+  };
+  const steps = [{ id: 'who', type: 'prompt', prompt: 'How old?', model: 'claude-haiku-5-5', outputSchema }];
+  const execute = async () => {
+    const { id } = await makeWorkflow(live, { steps });
+    return live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
+  };
+
+  test('has its answer mended once', async () => {
+    const fake = fakeOf('ANTHROPIC');
+    fake.next(
+      { say: { text: '{"age": 7}', inputTokens: 10, outputTokens: 5 } },
+      { say: { text: '{"age": 70}', inputTokens: 20, outputTokens: 5 } },
+    );
+    const answer = await execute();
+    expect(answer).toMatchObject({ status: 200, body: { data: { output: '{"age":70}', tokensUsed: 40 } } });
+    expect(JSON.stringify(fake.journal[1]!.body.messages)).toMatch(/age must be >= 18/);
+  });
+
+  test('fails when it is wrong again', async () => {
+    fakeOf('ANTHROPIC').next({ say: { text: 'seven' } }, { say: { text: '{"age": 7}' } });
+    const answer = await execute();
+    expect(answer).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } });
+    const run = await live.get(`/v1/runs/${answer.body.error.details.runId}`, { 'x-api-variant': 'B' });
+    expect(run.body.data.error).toMatchObject({ stepId: 'who', code: 'output_schema_mismatch' });
+    expect(run.body.data.stepResults[0].tokensUsed).toBeGreaterThan(0);
+    expect(fakeOf('ANTHROPIC').journal).toHaveLength(2);
+  });
+});
+
+const inA = { 'x-api-variant': 'A' };
+
+test('cancelling a run ends its call, down to the socket', async () => {
+  const fake = fakeOf('ANTHROPIC');
+  fake.next('silence');
+  const { id } = await makeWorkflow(live, { steps: [{ id: 'say', type: 'prompt', model: 'claude-haiku-5-5' }] });
+  const { runId } = (await live.post(`/v1/workflows/${id}/execute`, { input: 'x', async: true }, inA)).body.data;
+  await until('the provider is asked', async () => fake.journal.length === 1);
+  await live.post(`/v1/runs/${runId}/cancel`);
+  await until('the call is ended', async () => fake.journal[0]!.end?.by === 'client');
+  expect((await live.get(`/v1/runs/${runId}`)).body.data.status).toBe('CANCELLED');
+});
+
+test('a test key reaches nobody', async () => {
+  const { id } = await makeWorkflow(product.api);
+  expect(await product.api.post(`/v1/workflows/${id}/execute`, { input: 'x' })).toMatchObject({ status: 200 });
+  expect([...fakes.values()].flatMap(({ journal }) => journal)).toEqual([]);
+});

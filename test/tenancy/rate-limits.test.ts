@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { openProduct, type Product } from '../product.ts';
+import { untilMinuteHasRoom } from './minute.ts';
+
+let product: Product;
+let api: string;
+
+beforeAll(async () => {
+  product = await openProduct();
+  api = (await product.start(['api'])).api;
+});
+afterAll(() => product.close());
+
+async function clients(limits: { rateMinute?: number; rateDay?: number }, variant: 'A' | 'B' = 'A') {
+  const { id } = await createOrganization(product.database, { name: 'Limited', plan: 'enterprise', ...limits });
+  const issue = async (environment: string) =>
+    apiClient(api, (await createKey(product.database, { organizationId: id, environment, variant })).key);
+  return { test: await issue('test'), live: await issue('live') };
+}
+
+const rateOf = (headers: Headers) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`)));
+
+const spend = (client: ApiClient, times: number) =>
+  Promise.all(Array.from({ length: times }, () => client.get('/api/v1/health')));
+
+describe('a plan’s limits', () => {
+  test('let exactly as many requests through as they say, however they arrive', async () => {
+    await untilMinuteHasRoom();
+    const { test: client } = await clients({ rateMinute: 60 });
+    const answers = await spend(client, 200);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(140);
+    const remaining = answers.filter(({ status }) => status === 200).map(({ headers }) => rateOf(headers)[1]);
+    expect(remaining.toSorted((a, b) => a! - b!)).toEqual(Array.from({ length: 60 }, (_, index) => index));
+  });
+
+  test('say in every answer what is left and when it begins anew', async () => {
+    await untilMinuteHasRoom();
+    const { test: client } = await clients({ rateMinute: 2 });
+    const now = Date.now() / 1000;
+    const { headers } = await client.get('/api/v1/workflows');
+    const [limit, remaining, reset] = rateOf(headers);
+    expect([limit, remaining]).toEqual([2, 1]);
+    expect(Number.isInteger(reset) && reset! > now && reset! <= now + 61).toBe(true);
+    const missing = await client.get('/api/v1/workflows/nothing');
+    expect([missing.status, rateOf(missing.headers)[1]]).toEqual([404, 0]);
+    const refused = await client.get('/api/v1/workflows');
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { success: false, error: { code: 'rate_limit_exceeded', details: { limit: 2, resetAt: reset } } },
+    });
+    const retryAfter = Number(refused.headers.get('retry-after'));
+    expect(retryAfter >= 1 && retryAfter <= reset! - now + 1).toBe(true);
+  });
+
+  test('speak of the day where the day is tighter, and a refused request counts in neither window', async () => {
+    await untilMinuteHasRoom();
+    const { test: client } = await clients({ rateMinute: 50, rateDay: 3 });
+    const answers = [];
+    for (let sent = 0; sent < 6; sent++) answers.push(await client.get('/api/v1/health'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429, 429]);
+    const midnight = Math.floor(Date.now() / 86_400_000 + 1) * 86_400;
+    expect(answers.map(({ headers }) => rateOf(headers))).toEqual(
+      [2, 1, 0, 0, 0, 0].map((remaining) => [3, remaining, midnight]),
+    );
+  });
+
+  test('are an environment’s own', async () => {
+    await untilMinuteHasRoom();
+    const { test: client, live } = await clients({ rateMinute: 1 });
+    expect((await spend(client, 2)).map(({ status }) => status).toSorted()).toEqual([200, 429]);
+    expect((await live.get('/api/v1/health')).status).toBe(200);
+  });
+
+  test('in dialect B are told in its envelope, with the seconds to wait', async () => {
+    await untilMinuteHasRoom();
+    const { test: client } = await clients({ rateMinute: 1 }, 'B');
+    await client.get('/api/v1/health');
+    const refused = await client.get('/api/v1/health');
+    expect(refused.status).toBe(429);
+    expect(refused.body).toEqual({
+      error: {
+        code: 'RATE_LIMITED',
+        message: expect.any(String),
+        retryAfter: Number(refused.headers.get('retry-after')),
+      },
+    });
+  });
+});
+
+test('an address whose keys are refused too often must wait, and its good key still gets in', async () => {
+  const one = await product.start(['api']);
+  const { testKey } = await product.createTenant();
+  const wrong = apiClient(one.api, 'sk_test_wrong');
+  const answers = await spend(wrong, 105);
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(100);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+  expect((await apiClient(one.api, testKey).get('/api/v1/health')).status).toBe(200);
+  const elsewhere = await wrong.get('/api/v1/health', { 'x-forwarded-for': '203.0.113.77' });
+  expect(elsewhere.status).toBe(401);
+});
+
+test('an operator may limit every address, except on paths of his choice', async () => {
+  const limited = await product.start(['api'], {
+    BROAD_RATE_MAX: '3',
+    BROAD_RATE_BYPASS: '/openapi.json',
+    TRUSTED_PROXIES: '192.0.2.1',
+  });
+  const client = apiClient(limited.api);
+  // Nobody trusts this peer, so what it writes into the header makes it no other client.
+  const spoofed = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => client.get('/nothing', { 'x-forwarded-for': `203.0.113.${index}` })),
+  );
+  expect(spoofed.map(({ status }) => status).toSorted()).toEqual([404, 404, 404, 429, 429, 429]);
+  expect((await client.get('/openapi.json')).status).toBe(200);
+});
+
+test('the paths of load balancers and the operator are never limited unless he says so', async () => {
+  const limited = await product.start(['api'], { BROAD_RATE_MAX: '3' });
+  const client = apiClient(limited.api);
+  const statuses = async (path: string, headers = {}) =>
+    (await Promise.all(Array.from({ length: 5 }, () => client.get(path, headers)))).map(({ status }) => status);
+  expect(await statuses('/api/health')).toEqual(Array(5).fill(200));
+  expect(new Set(await statuses('/api/ready'))).not.toContain(429);
+  expect(await statuses('/api/admin/health')).toEqual(Array(5).fill(401));
+  // The client has asked for the document already.
+  expect((await statuses('/api/version')).toSorted()).toEqual([200, 200, 429, 429, 429]);
+  const refused = await client.get('/api/version');
+  expect(refused.body.error.code).toBe('rate_limit_exceeded');
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  // A proxy on this machine is trusted, so each address that it names has a window of its own.
+  const fromElsewhere = await statuses('/api/version', { 'x-forwarded-for': '203.0.113.1' });
+  expect(fromElsewhere.toSorted()).toEqual([200, 200, 200, 429, 429]);
+  expect((await client.get('/api/version', { 'x-real-ip': '203.0.113.2' })).status).toBe(200);
+  expect((await client.get('/api/version', { 'x-forwarded-for': '203.0.113.3, 203.0.113.1' })).status).toBe(429);
+});
+
+describe('a shared counter that', () => {
+  const sockets = new Set<Socket>();
+  /** Takes every connection and says nothing on any. */
+  const mute = createServer((socket) => sockets.add(socket));
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+
+  test.each([
+    ['is not there', async () => 1],
+    [
+      'accepts and never answers',
+      async () => {
+        await once(mute.listen(0, '127.0.0.1'), 'listening');
+        return (mute.address() as AddressInfo).port;
+      },
+    ],
+  ])('%s lets each process count for itself, fails no request and makes it unready', async (_, port) => {
+    const alone = await product.start(['api'], { REDIS_URL: `redis://127.0.0.1:${await port()}` });
+    const { id } = await createOrganization(product.database, { name: 'Alone', plan: 'enterprise', rateMinute: 5 });
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+    const client = apiClient(alone.api, key);
+    await untilMinuteHasRoom(15);
+    const statuses = (await spend(client, 20)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
+    expect(await client.get('/api/ready')).toMatchObject({ status: 503, body: { checks: { cache: 'failed' } } });
+    await alone.stop();
+  });
+});
+
+test('a key without the scope is told which one it lacks', async () => {
+  const { id } = await createOrganization(product.database, { name: 'Scoped', plan: 'team' });
+  const scopes = ['workflows:read'];
+  for (const variant of ['A', 'B'] as const) {
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test', variant, scopes });
+    const client = apiClient(api, key);
+    expect((await client.get('/api/v1/workflows')).status).toBe(200);
+    const refused = await client.post('/api/v1/workflows', '{broken');
+    expect(refused.status).toBe(403);
+    expect(refused.body.error).toMatchObject(
+      variant === 'A' ? { code: 'forbidden', details: { required: 'workflows:write' } } : { code: 'FORBIDDEN' },
+    );
+  }
+});

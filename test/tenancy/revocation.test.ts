@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
+import { updateOrganization } from '../../src/tenancy/organizations.ts';
+import { apiClient } from '../api-client.ts';
+import { openProduct, type Product } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+
+let product: Product;
+let processes: ProductProcess[];
+
+beforeAll(async () => {
+  product = await openProduct();
+  processes = await Promise.all([product.start(['api']), product.start(['api'])]);
+});
+afterAll(() => product.close());
+
+async function issueKey(): Promise<{ organizationId: string; id: string; key: string }> {
+  const { organizationId } = await product.createTenant();
+  return { organizationId, ...(await createKey(product.database, { organizationId, environment: 'test' })) };
+}
+
+const statuses = (key: string, of = processes) =>
+  Promise.all(of.map(async ({ api }) => (await apiClient(api, key).get('/api/v1/health')).status));
+
+describe('a revoked key', () => {
+  test('is refused by every process on the very next request, which all had it in memory', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id, key } = await issueKey();
+      expect(await statuses(key)).toEqual([200, 200]);
+      await revokeKey(product.database, id);
+      expect(await statuses(key)).toEqual([401, 401]);
+    }
+  });
+
+  test('stays refused while requests of it are in flight', async () => {
+    const { id, key } = await issueKey();
+    let revoked = false;
+    const late: number[] = [];
+    const hammer = async ({ api }: ProductProcess) => {
+      const client = apiClient(api, key);
+      for (let sent = 0; sent < 300; sent++) {
+        const sentAfter = revoked;
+        const { status } = await client.get('/api/v1/health');
+        if (sentAfter) late.push(status);
+        if (late.length > 20) return;
+      }
+    };
+    const hammering = Promise.all(processes.flatMap((one) => [hammer(one), hammer(one)]));
+    await revokeKey(product.database, id);
+    revoked = true;
+    await hammering;
+    expect(late.length).toBeGreaterThan(0);
+    expect(new Set(late)).toEqual(new Set([401]));
+  });
+
+  test('is refused even by a process that stood still while it was revoked', async () => {
+    const { id, key } = await issueKey();
+    expect(await statuses(key)).toEqual([200, 200]);
+    const [, frozen] = processes as [ProductProcess, ProductProcess];
+    process.kill(frozen.pid, 'SIGSTOP');
+    try {
+      await revokeKey(product.database, id);
+    } finally {
+      process.kill(frozen.pid, 'SIGCONT');
+    }
+    expect(await statuses(key)).toEqual([401, 401]);
+  });
+
+  test('is refused by a process whose connection for announcements was cut', async () => {
+    const { id, key } = await issueKey();
+    expect(await statuses(key)).toEqual([200, 200]);
+    await product.database.pool
+      .query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'atelier notifications'`,
+      )
+      .catch(() => {});
+    await revokeKey(product.database, id);
+    expect(await statuses(key)).toEqual([401, 401]);
+  });
+});
+
+test('another plan holds from the next request on', async () => {
+  const { organizationId, key } = await issueKey();
+  const limits = () =>
+    Promise.all(
+      processes.map(async ({ api }) => {
+        const { headers } = await apiClient(api, key).get('/api/v1/health');
+        return headers.get('x-ratelimit-limit');
+      }),
+    );
+  expect(await limits()).toEqual(['600', '600']);
+  await updateOrganization(product.database, organizationId, { plan: 'free' });
+  expect(await limits()).toEqual(['60', '60']);
+  await updateOrganization(product.database, organizationId, { plan: 'enterprise', rateMinute: 77 });
+  expect(await limits()).toEqual(['77', '77']);
+});
