@@ -1,7 +1,8 @@
 import { z } from '@hono/zod-openapi';
+import { runIds, workflowIds } from '../src/automation/core/ids.ts';
 import { invalid } from '../src/platform/errors.ts';
 import { fingerprintOf, type IdempotencyClaim, idempotencyKeyPattern } from '../src/platform/idempotency.ts';
-import { parseId } from '../src/platform/ids.ts';
+import { deliveryIds, webhookIds } from '../src/webhooks/core/ids.ts';
 import type { ApiContext } from './surface.ts';
 
 export const idempotencyHeader = z.object({
@@ -17,10 +18,10 @@ export const idempotencyHeader = z.object({
 const prefix = /^(?:\/api)?\/v1\//;
 
 /** Of things that can stand in the path of a POST. */
-const kinds = ['workflow', 'run', 'webhook', 'delivery'] as const;
+const kinds = [workflowIds, runIds, webhookIds, deliveryIds];
 
 const canonicalId = (part: string): string =>
-  kinds.map((kind) => parseId(kind, part)).find((uuid) => uuid !== undefined) ?? part;
+  kinds.map((ids) => ids.parse(part)).find((uuid) => uuid !== undefined) ?? part;
 
 /** `/v1` and `/api/v1` are one place, and so are the two forms of an id. */
 const canonicalPath = (path: string) => path.replace(prefix, '/api/v1/').split('/').map(canonicalId).join('/');

@@ -9,8 +9,8 @@ import { findTemporalProgram } from '../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../local/temporal-server.ts';
 import { migrate } from '../src/platform/database.ts';
 import { readLocalSettings } from '../src/platform/env.ts';
-import { parseId } from '../src/platform/ids.ts';
 import { openProductDatabase } from '../src/services.ts';
+import { organizationIds } from '../src/tenancy/core/ids.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
 import { prepareBundle } from '../workers/bundle.ts';
@@ -46,7 +46,7 @@ async function prepareDatabase(url: string): Promise<{ organizationId: string; k
     await migrate(database);
     const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise', ...unlimited });
     const { key } = await createKey(database, { organizationId: id, environment: 'test' });
-    return { organizationId: parseId('organization', id)!, key };
+    return { organizationId: organizationIds.parse(id)!, key };
   } finally {
     await database.close();
   }

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { parseId } from '../src/platform/ids.ts';
+import { webhookIds } from '../src/webhooks/core/ids.ts';
 import { deliveriesChannel } from '../src/webhooks/publish-event.ts';
 import type { ProductClient } from './product-client.ts';
 
@@ -10,7 +10,7 @@ const concurrency = 64;
 export async function subscribe(client: ProductClient, url: string): Promise<string> {
   const body = { name: 'Bench', url, events: ['workflow.run.completed'], concurrency };
   const { id } = await client.post<{ id: string }>('/api/v1/webhooks', body);
-  return parseId('webhook', id)!;
+  return webhookIds.parse(id)!;
 }
 
 /** How deliveries begin: as first attempts that nobody made yet, or as if each had failed once. */

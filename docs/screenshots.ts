@@ -2,6 +2,7 @@
  * `node docs/screenshots.ts`: takes the pictures of docs/dead-letters.md anew, of a stack that it starts for them. Needs
  * Chromium (the Debian package `chromium`).
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +11,8 @@ import { findFreePort } from '../local/ports.ts';
 import { product } from '../local/product.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { readLocalSettings } from '../src/platform/env.ts';
-import { parseId } from '../src/platform/ids.ts';
 import { deliveryWorkflowId } from '../src/temporal/contracts.ts';
+import { deliveryIds } from '../src/webhooks/core/ids.ts';
 import { apiClient } from '../test/api-client.ts';
 import { openTemporalUi, type TemporalUi } from '../test/machine/temporal-ui.ts';
 import { until } from '../test/until.ts';
@@ -45,7 +46,7 @@ async function makeDeadLetter(
     const { deliveries } = (await client.get(`/v1/webhooks/${webhookId}/deliveries?status=dead_lettered`)).body.data;
     return deliveries[0] as { id: string } | undefined;
   });
-  return { webhookId, workflowId: deliveryWorkflowId(parseId('delivery', id)!) };
+  return { webhookId, workflowId: deliveryWorkflowId(deliveryIds.parse(id)!) };
 }
 
 async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {

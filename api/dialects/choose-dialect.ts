@@ -1,5 +1,5 @@
+import { runIds, workflowIds } from '../../src/automation/core/ids.ts';
 import { invalid } from '../../src/platform/errors.ts';
-import { hasPrefix } from '../../src/platform/ids.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Dialect } from './dialect.ts';
 import { variantA } from './variant-a.ts';
@@ -27,7 +27,7 @@ function fromBody(body: unknown): Variant | undefined {
 }
 
 const pathSaysB = (path: string) =>
-  path.split('/').some((part) => hasPrefix('workflow', part) || hasPrefix('run', part));
+  path.split('/').some((part) => workflowIds.matchesPrefix(part) || runIds.matchesPrefix(part));
 
 /** First hit wins: header, then a prefixed id in the path, then the body of `execute`, then the key's own setting. */
 export function chooseDialect({ header, path, executeBody, keyVariant }: DialectSigns): Dialect {

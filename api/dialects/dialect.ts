@@ -1,7 +1,9 @@
 import type { AutomationDetail, AutomationSummary } from '../../src/automation/automations.ts';
+import { runIds, workflowIds } from '../../src/automation/core/ids.ts';
 import { type RunStatus, runStatuses } from '../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../src/automation/follow-run.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
+import type { ResourceId } from '../../src/platform/core/ids.ts';
 import type { AppError, Facts } from '../../src/platform/errors.ts';
 import type { Page } from '../../src/platform/page.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
@@ -34,7 +36,6 @@ export interface Dialect {
   readonly defaultLimit: number;
   /** Reads liberally: both variants' ways of saying it. */
   readExecution(body: ExecuteBody): Execution;
-  id(kind: 'workflow' | 'run', uuid: string): string;
   errorCode(error: AppError): string;
   /** Facts with ids in this dialect's form. */
   facts(facts: Facts): Facts;
@@ -61,12 +62,12 @@ export const runStatusWords: ReadonlyMap<string, RunStatus> = new Map([
 ]);
 
 /** Ids in facts are known by the names of their members. A text that is no id is left as the caller sent it. */
-export function mapIdFacts(facts: Facts, map: (kind: 'workflow' | 'run', text: string) => string): Facts {
+export function mapIdFacts(facts: Facts, map: (ids: ResourceId, text: string) => string): Facts {
   const { workflowId, runId } = facts;
   return {
     ...facts,
-    ...(typeof workflowId === 'string' && { workflowId: map('workflow', workflowId) }),
-    ...(typeof runId === 'string' && { runId: map('run', runId) }),
+    ...(typeof workflowId === 'string' && { workflowId: map(workflowIds, workflowId) }),
+    ...(typeof runId === 'string' && { runId: map(runIds, runId) }),
   };
 }
 

@@ -2,7 +2,6 @@ import type { AutomationSummary } from '../../src/automation/automations.ts';
 import type { RunStatus } from '../../src/automation/core/run-status.ts';
 import { asText } from '../../src/automation/core/template.ts';
 import type { RunSummary } from '../../src/automation/runs.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { e1 } from '../envelopes.ts';
 import { paginationOf } from '../schemas/pagination.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
@@ -47,9 +46,8 @@ export const variantA: Dialect = {
 
   readExecution: (body) => readExecution(body, true),
 
-  id: (_, uuid) => uuid,
   errorCode: ({ code }) => code,
-  facts: (facts) => mapIdFacts(facts, (kind, text) => parseId(kind, text) ?? text),
+  facts: (facts) => mapIdFacts(facts, (ids, text) => ids.parse(text) ?? text),
   envelope: () => e1,
 
   workflowSummary: summary,

@@ -1,7 +1,7 @@
 import type { AutomationSummary } from '../../src/automation/automations.ts';
+import { runIds, workflowIds } from '../../src/automation/core/ids.ts';
 import type { RunDetail, RunSummary } from '../../src/automation/runs.ts';
 import type { ErrorCode } from '../../src/platform/errors.ts';
-import { parseId, prefixed } from '../../src/platform/ids.ts';
 import type { Page } from '../../src/platform/page.ts';
 import { e1, e3 } from '../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
@@ -19,7 +19,7 @@ const ownCodes: Partial<Record<ErrorCode, string>> = {
 const inE3: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
 
 const summary = (workflow: AutomationSummary) => ({
-  id: prefixed('workflow', workflow.id),
+  id: workflowIds.format(workflow.id),
   name: workflow.name,
   description: workflow.description,
   status: workflow.state,
@@ -40,8 +40,8 @@ const finishedAt = (run: RunSummary, status: RunSummary['status']) =>
   run.status === status ? run.finishedAt?.toISOString() : undefined;
 
 const runSummary = (run: RunSummary) => ({
-  runId: prefixed('run', run.id),
-  workflowId: prefixed('workflow', run.automationId),
+  runId: runIds.format(run.id),
+  workflowId: workflowIds.format(run.automationId),
   status: run.status,
   progress: run.progress,
   ...known({
@@ -51,7 +51,7 @@ const runSummary = (run: RunSummary) => ({
     failedAt: finishedAt(run, 'failed'),
     cancelledAt: finishedAt(run, 'cancelled'),
     duration: run.durationMs,
-    output: shownOutput(run, prefixed('run', run.id)),
+    output: shownOutput(run, runIds.format(run.id)),
     error: run.error,
   }),
 });
@@ -82,15 +82,14 @@ export const variantB: Dialect = {
     return readExecution(nothing ? { ...body, inputs: {} } : body, false);
   },
 
-  id: prefixed,
   errorCode: (error) => {
     if (error.code === 'unauthorized') return String(error.facts?.reason);
     return ownCodes[error.code] ?? error.code.toUpperCase();
   },
   facts: (facts) =>
-    mapIdFacts(facts, (kind, text) => {
-      const uuid = parseId(kind, text);
-      return uuid ? prefixed(kind, uuid) : text;
+    mapIdFacts(facts, (ids, text) => {
+      const uuid = ids.parse(text);
+      return uuid ? ids.format(uuid) : text;
     }),
   envelope: ({ code }) => (inE3.includes(code) ? e3 : e1),
 
@@ -105,7 +104,7 @@ export const variantB: Dialect = {
     webhookUrl,
   }),
   workflowChange: (workflow) => ({
-    id: prefixed('workflow', workflow.id),
+    id: workflowIds.format(workflow.id),
     name: workflow.name,
     description: workflow.description,
     status: workflow.state,
@@ -114,24 +113,24 @@ export const variantB: Dialect = {
   }),
   workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
   runList: (page) => ({ runs: page.items.map(runSummary), ...flat(page) }),
-  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult(prefixed('run', run.id))) }),
+  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult(runIds.format(run.id))) }),
 
   executed: (run) => ({
-    runId: prefixed('run', run.id),
-    workflowId: prefixed('workflow', run.automationId),
+    runId: runIds.format(run.id),
+    workflowId: workflowIds.format(run.automationId),
     status: run.status,
     duration: run.durationMs,
-    output: shownOutput(run, prefixed('run', run.id)),
+    output: shownOutput(run, runIds.format(run.id)),
   }),
   runEvent: (event) =>
     eventData(event, {
-      ...{ runId: prefixed('run', event.run.id), status: event.run.status },
+      ...{ runId: runIds.format(event.run.id), status: event.run.status },
       durationName: 'duration',
       error: (error) => error,
     }),
   accepted: ({ runId, automationId }) => ({
-    runId: prefixed('run', runId),
-    workflowId: prefixed('workflow', automationId),
+    runId: runIds.format(runId),
+    workflowId: workflowIds.format(automationId),
     status: 'running',
     message: 'Workflow execution started',
   }),

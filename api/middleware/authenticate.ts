@@ -1,10 +1,10 @@
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
-import { prefixed } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
+import { keyIds } from '../../src/tenancy/core/ids.ts';
 import { plans } from '../../src/tenancy/core/plans.ts';
 import type { RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
@@ -77,7 +77,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     access.requestCounter.count({ organizationId, environment });
     checkScope(caller, required);
     checkVariantHeader(signs);
-    const actor = prefixed('apiKey', caller.keyId);
+    const actor = keyIds.format(caller.keyId);
     c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
     return next();
   });

@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory';
+import { workflowIds } from '../../src/automation/core/ids.ts';
 import { authenticateTrigger, checkTriggerSecret } from '../../src/automation/trigger.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { hasPrefix } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import { dropAnswerHeaders } from '../answer-headers.ts';
@@ -14,7 +14,7 @@ const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit
 
 /** A trigger has no key whose setting counts: the form of its id says which dialect it speaks. */
 function dialectOf(c: ApiContext, id: string) {
-  const keyVariant = hasPrefix('workflow', id) ? 'B' : 'A';
+  const keyVariant = workflowIds.matchesPrefix(id) ? 'B' : 'A';
   return chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path, keyVariant });
 }
 

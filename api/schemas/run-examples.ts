@@ -1,7 +1,10 @@
 import type { ExecutionExample } from './run.ts';
-import { workflowIds } from './workflow-examples.ts';
+import { exampleWorkflowIds } from './workflow-examples.ts';
 
-export const runIds = { A: '0199bbbb-cccc-7ddd-8eee-ffff00001111', B: 'run_0199bbbbcccc7ddd8eeeffff00001111' } as const;
+export const exampleRunIds = {
+  A: '0199bbbb-cccc-7ddd-8eee-ffff00001111',
+  B: 'run_0199bbbbcccc7ddd8eeeffff00001111',
+} as const;
 
 const text = 'Ten sentences about the sea.';
 
@@ -17,29 +20,29 @@ const startedAt = '2026-11-21T09:30:00.000Z';
 const completedAt = '2026-11-21T09:30:01.204Z';
 
 const acceptedB = {
-  runId: runIds.B,
-  workflowId: workflowIds.B,
+  runId: exampleRunIds.B,
+  workflowId: exampleWorkflowIds.B,
   status: 'running' as const,
   message: 'Workflow execution started',
 };
 
 export const executedExamples = {
-  A: { runId: runIds.A, status: 'COMPLETED' as const, output: result, tokensUsed: 41, durationMs: 1_204 },
+  A: { runId: exampleRunIds.A, status: 'COMPLETED' as const, output: result, tokensUsed: 41, durationMs: 1_204 },
   B: acceptedB,
   BWaiting: {
-    runId: runIds.B,
-    workflowId: workflowIds.B,
+    runId: exampleRunIds.B,
+    workflowId: exampleWorkflowIds.B,
     status: 'completed' as const,
     duration: 1_204,
     output,
   },
 };
 
-export const acceptedExamples = { A: { runId: runIds.A, status: 'RUNNING' as const }, B: acceptedB };
+export const acceptedExamples = { A: { runId: exampleRunIds.A, status: 'RUNNING' as const }, B: acceptedB };
 
 const summary = {
   A: {
-    id: runIds.A,
+    id: exampleRunIds.A,
     status: 'COMPLETED' as const,
     input: { input: text, variables: { style: 'plain' } },
     output,
@@ -49,8 +52,8 @@ const summary = {
     createdAt: startedAt,
   },
   B: {
-    runId: runIds.B,
-    workflowId: workflowIds.B,
+    runId: exampleRunIds.B,
+    workflowId: exampleWorkflowIds.B,
     status: 'completed' as const,
     progress: 100,
     startedAt,
@@ -61,8 +64,8 @@ const summary = {
 };
 
 const failed = {
-  runId: runIds.B,
-  workflowId: workflowIds.B,
+  runId: exampleRunIds.B,
+  workflowId: exampleWorkflowIds.B,
   status: 'failed' as const,
   progress: 0,
   startedAt,
@@ -74,7 +77,7 @@ const failed = {
 const step = { stepId: 'summarize', name: 'Summary', attempts: 1, warnings: [] };
 
 export const runDetailExamples = {
-  A: { ...summary.A, workflowId: workflowIds.A, workflowName: 'Summarize' },
+  A: { ...summary.A, workflowId: exampleWorkflowIds.A, workflowName: 'Summarize' },
   B: {
     ...summary.B,
     stepResults: [
@@ -112,4 +115,4 @@ const events = (runId: string) =>
     '',
     '',
   ].join('\n');
-export const runEventsExamples = { A: events(runIds.A), B: events(runIds.B) };
+export const runEventsExamples = { A: events(exampleRunIds.A), B: events(exampleRunIds.B) };

@@ -1,6 +1,6 @@
 import type { NewWorkflowExample, WorkflowChangeExample } from './workflow.ts';
 
-export const workflowIds = {
+export const exampleWorkflowIds = {
   A: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
   B: 'wf_0199aaaabbbb7ccc8dddeeeeffff0000',
 } as const;
@@ -35,8 +35,16 @@ const updatedAt = '2026-11-21T09:41:12.482Z';
 const { name, description } = newWorkflowExamples.A;
 
 const summary = {
-  A: { id: workflowIds.A, name, description, totalRuns: 12, createdAt, updatedAt, isActive: true },
-  B: { id: workflowIds.B, name, description: null, totalRuns: 12, createdAt, updatedAt, status: 'active' as const },
+  A: { id: exampleWorkflowIds.A, name, description, totalRuns: 12, createdAt, updatedAt, isActive: true },
+  B: {
+    id: exampleWorkflowIds.B,
+    name,
+    description: null,
+    totalRuns: 12,
+    createdAt,
+    updatedAt,
+    status: 'active' as const,
+  },
 };
 
 export const workflowSummaryExamples = {
@@ -55,7 +63,7 @@ export const workflowDetailExamples = {
     ...definition,
     steps: [{ ...stepOfB!, type: 'ai_chat' as const }],
     inputs: [...inputs],
-    webhookUrl: `https://api.example.com/api/v1/webhooks/${workflowIds.B}`,
+    webhookUrl: `https://api.example.com/api/v1/webhooks/${exampleWorkflowIds.B}`,
   },
 };
 
@@ -67,6 +75,6 @@ export const workflowListExamples = {
 const { aiModel } = definition;
 
 export const changedWorkflowExamples = {
-  A: { id: workflowIds.A, name, ...workflowChangeExamples.A, aiModel, updatedAt },
-  B: { id: workflowIds.B, ...workflowChangeExamples.B, description: null, aiModel, updatedAt },
+  A: { id: exampleWorkflowIds.A, name, ...workflowChangeExamples.A, aiModel, updatedAt },
+  B: { id: exampleWorkflowIds.B, ...workflowChangeExamples.B, description: null, aiModel, updatedAt },
 };

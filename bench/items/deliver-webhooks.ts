@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { parseId } from '../../src/platform/ids.ts';
 import { Deliveries } from '../../src/temporal/deliveries.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { startChildProgram } from '../child-program.ts';
 import { interleave, type Round, type Side } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
@@ -93,7 +93,7 @@ async function startEach(stand: Stand, subscriptionId: string, ids: string[]): P
           ...{ organizationId, environment: 'test', correlationId: 'bench', eventType: 'workflow.run.completed' },
           ...{ deliveryId, subscriptionId, begin: { kind: 'wait', ms: 0 }, parkedMs: 1_000 },
         },
-        { key: parseId('organization', organizationId) ?? organizationId, weight: 1 },
+        { key: organizationIds.parse(organizationId) ?? organizationId, weight: 1 },
       );
     }
   };

@@ -3,11 +3,12 @@ import { byScope, recordAudit } from '../platform/audit.ts';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
-import { newId, parseId } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import { outboxEntry } from '../platform/outbox.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { workflowIds } from './core/ids.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { findStepProblems, type Provider, type Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
@@ -135,7 +136,7 @@ const findDetail = statement<AutomationDetail>(
 
 /** `id` in either form. @throws AppError workflow_not_found */
 export async function getAutomation(scope: Scope, id: string): Promise<AutomationDetail> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const found = uuid && (await scope.one(findDetail, uuid));
   if (!found) throw workflowNotFound(id);
   return found;
@@ -167,7 +168,7 @@ export async function listAutomations(
 
 /** Locks the row, so that two changes at once happen one after the other and neither is lost. */
 export async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const found =
     uuid && (await em.findOne(Automation, { id: uuid, deletedAt: null }, { lockMode: LockMode.PESSIMISTIC_WRITE }));
   if (!found) throw workflowNotFound(id);

@@ -1,11 +1,11 @@
 import { invalid, workflowNotFound } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
-import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import { workflowIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
 import { inactive, insertNewRun } from './insert-run.ts';
@@ -73,7 +73,7 @@ export async function createRun(
   id: string,
   request: RunRequest,
 ): Promise<StartedRun> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const startable = uuid && (await scope.one(findStartable, uuid));
   if (!startable) throw workflowNotFound(id);
   const { id: automationId, definitionId, steps, plan } = startable;

@@ -1,9 +1,9 @@
 import { AppError, invalid, runNotFound } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
-import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import { runIds } from './core/ids.ts';
 import { isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { ModelChoice, Step } from './core/steps.ts';
 import { checkProviders } from './create-run.ts';
@@ -87,7 +87,7 @@ export async function retryRun(
   id: string,
   { fromStep, idempotency }: RetryRequest,
 ): Promise<StartedRun> {
-  const retriedId = parseId('run', id);
+  const retriedId = runIds.parse(id);
   const retried = retriedId && (await scope.one(findRetryable, retriedId));
   if (!retried) throw runNotFound(id);
   const { automationId, definitionId, steps, plan, input, variables } = retried;

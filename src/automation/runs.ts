@@ -1,8 +1,8 @@
 import { AppError, runNotFound, workflowNotFound } from '../platform/errors.ts';
-import { parseId } from '../platform/ids.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { runIds, workflowIds } from './core/ids.ts';
 import { progressOf, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 
@@ -112,7 +112,7 @@ const findOutput = statement<{ output: unknown; found: boolean }>(
  * @throws AppError run_not_found, not_found when the step has no output
  */
 export async function getOutput(scope: Scope, id: string, stepId: string): Promise<unknown> {
-  const uuid = parseId('run', id);
+  const uuid = runIds.parse(id);
   const row = uuid && (await scope.one(findOutput, uuid, stepId));
   if (!row) throw runNotFound(id);
   if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
@@ -121,7 +121,7 @@ export async function getOutput(scope: Scope, id: string, stepId: string): Promi
 
 /** With its result, whatever its size. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
-  const uuid = parseId('run', id);
+  const uuid = runIds.parse(id);
   const found = uuid && (await scope.one(findDetail, uuid));
   if (!found) throw runNotFound(id);
   const run = withProgress({ ...found, stepResults: found.stepResults.map(withDates) });
@@ -164,7 +164,7 @@ export async function listRuns(
   workflowId: string,
   { status, limit, offset }: { status?: RunStatus | undefined; limit: number; offset: number },
 ): Promise<Page<RunSummary>> {
-  const uuid = parseId('workflow', workflowId);
+  const uuid = workflowIds.parse(workflowId);
   const automation = uuid && (await scope.one(findTotal, uuid));
   if (!automation) throw workflowNotFound(workflowId);
   if (!status) {

@@ -1,6 +1,6 @@
 import { AppError, invalid, workflowNotFound } from '../platform/errors.ts';
 import { failPoint } from '../platform/fail-points.ts';
-import { newId, parseId } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -9,6 +9,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { KnownSchedule } from '../temporal/schedules.ts';
 import { getAutomation } from './automations.ts';
 import { findCronProblem, findTimezone, nextTimes } from './core/cron.ts';
+import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
 import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
 
@@ -125,7 +126,7 @@ export async function getSchedule(
   scope: Scope,
   id: string,
 ): Promise<ScheduleDetail> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const found = uuid && (await scope.one(findSchedule, uuid));
   if (!found) {
     await getAutomation(scope, id);
@@ -140,7 +141,7 @@ export async function getSchedule(
 
 /** @throws AppError workflow_not_found, not_found when the workflow has none */
 export async function deleteSchedule(services: ScheduleServices, scope: Scope, id: string): Promise<void> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const removed = uuid && (await scope.one(remove, uuid, scope.correlationId));
   if (!removed) {
     await getAutomation(scope, id);

@@ -4,13 +4,13 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, workflowNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, onceSealed } from '../platform/idempotency.ts';
-import { parseId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { limitsOf, type PlanName } from '../tenancy/core/plans.ts';
 import type { RateLimits } from '../tenancy/core/rate-windows.ts';
 import { lockAutomation } from './automations.ts';
+import { workflowIds } from './core/ids.ts';
 
 /** As strong as a key: 32 random bytes, of which the hash alone is stored. */
 const newSecret = () => `whsec_${randomBytes(32).toString('base64url')}`;
@@ -72,7 +72,7 @@ export interface Triggered {
  * @throws AppError unauthorized
  */
 export async function authenticateTrigger(database: Database, id: string, secret: string): Promise<Triggered> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const found = uuid ? await sqlOn(database.pool).one(findGuarded, [uuid]) : undefined;
   const matches = timingSafeEqual(hashOf(secret), found?.hash ?? nothing);
   if (!found?.hash || !matches) throw wrongSecret();
@@ -88,7 +88,7 @@ const findHash = statement<{ hash: Buffer | null }>(
 
 /** A secret that comes beside a key must be right where the workflow has one. @throws AppError workflow_not_found, unauthorized */
 export async function checkTriggerSecret(scope: Scope, id: string, secret: string): Promise<void> {
-  const uuid = parseId('workflow', id);
+  const uuid = workflowIds.parse(id);
   const found = uuid && (await scope.one(findHash, uuid));
   if (!found) throw workflowNotFound(id);
   if (found.hash && !timingSafeEqual(hashOf(secret), found.hash)) throw wrongSecret();

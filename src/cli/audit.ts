@@ -1,8 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { workflowIds } from '../automation/core/ids.ts';
 import { type AuditEntry, latestAudit, verifyAudit } from '../platform/audit.ts';
+import type { ResourceId } from '../platform/core/ids.ts';
 import type { Database } from '../platform/database.ts';
-import { type IdKind, prefixed } from '../platform/ids.ts';
-import { findOrganization, organizationIds } from '../tenancy/organizations.ts';
+import { keyIds, organizationIds } from '../tenancy/core/ids.ts';
+import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
+import { deliveryIds, webhookIds } from '../webhooks/core/ids.ts';
 
 /** Opens the database, does the work and prints what comes of it. */
 type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
@@ -12,11 +15,11 @@ export class BrokenAudit extends Error {
   override name = 'BrokenAudit';
 }
 
-const subjects: Record<string, IdKind> = {
-  api_key: 'apiKey',
-  workflow: 'workflow',
-  webhook: 'webhook',
-  delivery: 'delivery',
+const subjects: Record<string, ResourceId> = {
+  api_key: keyIds,
+  workflow: workflowIds,
+  webhook: webhookIds,
+  delivery: deliveryIds,
 };
 
 const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
@@ -24,7 +27,7 @@ const view = ({ number, recordedAt, environment, action, subjectId, actor, corre
   recordedAt: recordedAt.toISOString(),
   actor,
   action,
-  subject: prefixed(subjects[action.split('.')[0]!] ?? 'organization', subjectId),
+  subject: (subjects[action.split('.')[0]!] ?? organizationIds).format(subjectId),
   environment: environment ?? null,
   correlationId: correlationId ?? null,
   facts,
@@ -36,7 +39,7 @@ async function verify(database: Database, organizations: string[]): Promise<obje
   const broken = [];
   for (const uuid of organizations) {
     const { broken: number, ...report } = await verifyAudit(database, uuid);
-    const id = prefixed('organization', uuid);
+    const id = organizationIds.format(uuid);
     if (number === undefined) sound.push({ organizationId: id, ...report });
     else broken.push(`The audit log of ${id} is broken from entry ${number} on.`);
   }
@@ -75,7 +78,7 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
     .action(({ org, json }) =>
       withDatabase(
         async (database) =>
-          verify(database, org ? [(await findOrganization(database, org)).id] : await organizationIds(database)),
+          verify(database, org ? [(await findOrganization(database, org)).id] : await listOrganizationIds(database)),
         { json },
       ),
     );

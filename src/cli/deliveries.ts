@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Database } from '../platform/database.ts';
-import { prefixed } from '../platform/ids.ts';
 import { deliveryWorkflowId } from '../temporal/contracts.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
 import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
 import { deliveryStatuses } from '../webhooks/core/delivery-status.ts';
+import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
 import { redriveInDatabase } from '../webhooks/dead-letters.ts';
 import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
 import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
@@ -26,13 +27,13 @@ const argumentsOf = ({ org, webhook, event, since }: Filter) => ({
 });
 
 const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }: AnyDelivery) => ({
-  id: prefixed('delivery', id),
+  id: deliveryIds.format(id),
   status: row.status,
   eventType: row.eventType,
-  eventId: prefixed('event', eventId),
-  organizationId: prefixed('organization', organizationId),
+  eventId: eventIds.format(eventId),
+  organizationId: organizationIds.format(organizationId),
   environment: row.environment,
-  webhookId: prefixed('webhook', subscriptionId),
+  webhookId: webhookIds.format(subscriptionId),
   webhookIsActive: isActive,
   attempts: row.attempts,
   statusCode: row.statusCode,

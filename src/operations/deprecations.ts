@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database.ts';
-import { prefixed } from '../platform/ids.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 /** A route that will go. */
@@ -84,5 +84,5 @@ export async function announceDeprecations(database: Database, mailer: Mailer): 
   const reachable = uses.filter((use): use is Use & { email: string } => use.email !== null);
   const unreachable = new Set(uses.filter(({ email }) => email === null).map((use) => use.organizationId));
   const report = await sendNotices(database, mailer, reachable.map(noticeOf));
-  return { ...report, withoutAddress: [...unreachable].map((id) => prefixed('organization', id)) };
+  return { ...report, withoutAddress: [...unreachable].map((id) => organizationIds.format(id)) };
 }

@@ -1,9 +1,9 @@
 import type { Database } from '../platform/database.ts';
-import { prefixed } from '../platform/ids.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import { keyIds } from '../tenancy/core/ids.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
@@ -39,7 +39,7 @@ const noticeOf = (key: ExpiringKey): Notice => ({
   to: key.email,
   subject: `An API key of ${key.organization} expires soon`,
   text: [
-    `The API key "${key.name}" (${key.prefix}…${key.lastFour}, ${prefixed('apiKey', key.id)}) of ${key.organization}`,
+    `The API key "${key.name}" (${key.prefix}…${key.lastFour}, ${keyIds.format(key.id)}) of ${key.organization}`,
     `expires on ${key.expiresAt.toISOString()}.`,
     '',
     'Requests with it are refused from then on. Create a new key, switch to it, and revoke the old one.',

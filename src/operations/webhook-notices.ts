@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database.ts';
-import { prefixed } from '../platform/ids.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import { webhookIds } from '../webhooks/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 /** What was turned off longer ago is no news. */
@@ -42,11 +42,11 @@ const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organizat
   to: email,
   subject: `A webhook of ${organization} was turned off`,
   text: [
-    `The webhook "${name}" (${prefixed('webhook', id)}) of ${organization}, which sends to`,
+    `The webhook "${name}" (${webhookIds.format(id)}) of ${organization}, which sends to`,
     `${new URL(url).origin}, was turned off on ${disabledAt.toISOString()}: ${reasons[reason]}.`,
     '',
     'Nothing is lost. Turn it on again when its receiver is well, then recover what it missed:',
-    `PATCH /v1/webhooks/${prefixed('webhook', id)} with {"isActive": true}, and POST .../recover with {"since": ...}.`,
+    `PATCH /v1/webhooks/${webhookIds.format(id)} with {"isActive": true}, and POST .../recover with {"since": ...}.`,
     '',
   ].join('\n'),
 });

@@ -1,15 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { newId, parseId, prefixed } from './ids.ts';
+import { defineId } from './core/ids.ts';
+import { newId } from './ids.ts';
+
+const workflowIds = defineId('wf');
 
 describe('ids', () => {
-  test('have two forms that name the same thing', () => {
+  test('have two forms that stand for the same UUID', () => {
     const uuid = newId();
-    expect(prefixed('workflow', uuid)).toBe(`wf_${uuid.replaceAll('-', '')}`);
-    expect(parseId('workflow', prefixed('workflow', uuid))).toBe(uuid);
-    expect(parseId('workflow', uuid.toUpperCase())).toBe(uuid);
+    expect(workflowIds.format(uuid)).toBe(`wf_${uuid.replaceAll('-', '')}`);
+    expect(workflowIds.parse(workflowIds.format(uuid))).toBe(uuid);
+    expect(workflowIds.parse(uuid.toUpperCase())).toBe(uuid);
   });
 
-  test('begin with the millisecond of their making', () => {
+  test('start with the millisecond in which they were made', () => {
     const before = Date.now();
     const milliseconds = Number.parseInt(newId().replaceAll('-', '').slice(0, 12), 16);
     expect(milliseconds).toBeGreaterThanOrEqual(before);
@@ -19,7 +22,7 @@ describe('ids', () => {
   test.each(['', 'wf_', 'run_0199', 'wf_0199', 'nonsense', '../etc', `wf_${'g'.repeat(32)}`, `run_${'0'.repeat(32)}`])(
     '%j is no id of a workflow',
     (text) => {
-      expect(parseId('workflow', text)).toBeUndefined();
+      expect(workflowIds.parse(text)).toBeUndefined();
     },
   );
 });

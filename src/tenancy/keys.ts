@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
-import { newId, parseId, prefixed } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { Environment } from '../platform/tenant.ts';
+import { keyIds } from './core/ids.ts';
 import { type KeyScope, keyScopes } from './core/scopes.ts';
 import { ApiKey } from './entities.ts';
 import { announceKeyChange } from './key-cache.ts';
@@ -103,7 +104,7 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
     await recordAudit(em, { ...whose, action: 'api_key.create', facts });
   });
   return {
-    id: prefixed('apiKey', id),
+    id: keyIds.format(id),
     key,
     prefix,
     environment,
@@ -124,7 +125,7 @@ export async function listKeys(database: Database, organizationId: string): Prom
     .fork()
     .find(ApiKey, { organizationId: organization.id }, { orderBy: { id: 'desc' } });
   return rows.map((key) => ({
-    id: prefixed('apiKey', key.id),
+    id: keyIds.format(key.id),
     name: key.name,
     prefix: key.prefix,
     lastFour: key.lastFour,
@@ -142,7 +143,7 @@ export async function listKeys(database: Database, organizationId: string): Prom
  * @throws AppError not_found
  */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
-  const uuid = parseId('apiKey', id);
+  const uuid = keyIds.parse(id);
   const key = uuid && (await database.orm.em.fork().findOne(ApiKey, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
   await database.orm.em.fork().transactional(async (em) => {
@@ -153,5 +154,5 @@ export async function revokeKey(database: Database, id: string): Promise<{ id: s
     await recordAudit(em, { ...whose, action: 'api_key.revoke' });
   });
   await announceKeyChange(database);
-  return { id: prefixed('apiKey', key.id), status: 'revoked' };
+  return { id: keyIds.format(key.id), status: 'revoked' };
 }

@@ -1,7 +1,8 @@
 import { operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
-import { newId, parseId, prefixed } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
+import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import { Organization } from './entities.ts';
 import { announceKeyChange } from './key-cache.ts';
@@ -28,7 +29,7 @@ const changeable = ['name', 'plan', 'email', 'rateMinute', 'rateDay'];
 export type NewOrganization = OrganizationChange & { name: string; plan: string };
 
 const view = (organization: Organization): OrganizationView => ({
-  id: prefixed('organization', organization.id),
+  id: organizationIds.format(organization.id),
   name: organization.name,
   plan: organization.plan as PlanName,
 });
@@ -83,20 +84,20 @@ export async function createOrganization(database: Database, input: NewOrganizat
 
 /** Finds by `org_…` or uuid. @throws AppError not_found */
 export async function findOrganization(database: Database, id: string): Promise<Organization> {
-  const uuid = parseId('organization', id);
+  const uuid = organizationIds.parse(id);
   const organization = uuid && (await database.orm.em.fork().findOne(Organization, { id: uuid }));
   if (!organization) throw new AppError('not_found', `No organization has the id ${id}.`);
   return organization;
 }
 
 /** Of all organizations, as canonical uuids, oldest first. */
-export async function organizationIds(database: Database): Promise<string[]> {
+export async function listOrganizationIds(database: Database): Promise<string[]> {
   const all = await database.orm.em.fork().findAll(Organization, { fields: ['id'], orderBy: { id: 'asc' } });
   return all.map(({ id }) => id);
 }
 
 export async function organizationExists(database: Database, id: string): Promise<boolean> {
-  const uuid = parseId('organization', id);
+  const uuid = organizationIds.parse(id);
   return uuid !== undefined && (await database.orm.em.fork().count(Organization, { id: uuid })) > 0;
 }
 

@@ -1,12 +1,12 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
-import { prefixed } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { EventType } from './core/events.ts';
+import { deliveryIds, eventIds } from './core/ids.ts';
 import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { payloadOf } from './payload.ts';
@@ -79,7 +79,7 @@ function requestOf({ sealer, webhookBrand }: AttemptServices, tenant: Tenant, wo
     sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
   const body = payloadOf({ id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt });
   const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
-  const ids = { eventId: prefixed('event', work.eventId), deliveryId: prefixed('delivery', work.deliveryId) };
+  const ids = { eventId: eventIds.format(work.eventId), deliveryId: deliveryIds.format(work.deliveryId) };
   const secrets = {
     brand: webhookBrand,
     secret: open(sealedSecret, 'sealed_secret'),

@@ -1,10 +1,10 @@
 import { deliveryNotFound, webhookNotFound } from '../platform/errors.ts';
-import { parseId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type DeliveryStatus, isReplayable } from './core/delivery-status.ts';
 import type { EventType } from './core/events.ts';
+import { deliveryIds, webhookIds } from './core/ids.ts';
 
 /** A delivery as its log shows it: how it stands, and how its last attempt went. */
 export interface DeliveryEntry {
@@ -51,7 +51,7 @@ const findLive = statement<{ id: string }>(
 
 /** @param id in either form @returns the canonical uuid @throws AppError not_found */
 export async function findSubscriptionId(scope: Scope, id: string): Promise<string> {
-  const uuid = parseId('webhook', id);
+  const uuid = webhookIds.parse(id);
   const found = uuid && (await scope.one(findLive, uuid));
   if (!found) throw webhookNotFound(id);
   return found.id;
@@ -105,7 +105,7 @@ export async function findDeliveryId(
   delivery: string,
 ): Promise<{ subscriptionId: string; deliveryId: string }> {
   const subscriptionId = await findSubscriptionId(scope, subscription);
-  const uuid = parseId('delivery', delivery);
+  const uuid = deliveryIds.parse(delivery);
   const found = uuid && (await scope.one(findOwn, subscriptionId, uuid));
   if (!found) throw deliveryNotFound(delivery);
   return { subscriptionId, deliveryId: found.id };
@@ -125,7 +125,7 @@ const findAttempts = statement<Attempt>(
 /** Both ids in either form. @throws AppError not_found, of the subscription or of the delivery */
 export async function getDelivery(scope: Scope, subscriptionId: string, deliveryId: string): Promise<DeliveryDetail> {
   const of = await findSubscriptionId(scope, subscriptionId);
-  const uuid = parseId('delivery', deliveryId);
+  const uuid = deliveryIds.parse(deliveryId);
   const [found, attemptLog] = uuid
     ? await Promise.all([scope.one(findOne, of, uuid), scope.rows(findAttempts, uuid)])
     : [];

@@ -1,12 +1,13 @@
 import { byScope, operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, deliveryNotFound } from '../platform/errors.ts';
-import { newId, parseId, prefixed } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { FirstAtIt } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
+import { deliveryIds, webhookIds } from './core/ids.ts';
 import { discardDeadLetter } from './discard.ts';
 import { type RenewedDelivery, type ReplayedDelivery, renewDeadLetter, turnedOff } from './replay.ts';
 
@@ -23,7 +24,7 @@ function audited<Changed extends { id: string; subscriptionId: string }>(
   return scope.em.transactional(async (em) => {
     const changed = await change(scope.inTransactionOf(em));
     if (changed) {
-      const facts = { webhookId: prefixed('webhook', changed.subscriptionId) };
+      const facts = { webhookId: webhookIds.format(changed.subscriptionId) };
       await recordAudit(em, { ...byScope(scope), action, subjectId: changed.id, facts });
     }
     return changed;
@@ -55,12 +56,12 @@ const findStanding = statement<Standing>(
  * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
  */
 export async function replayAnyDelivery(database: Database, id: string): Promise<ReplayedDelivery> {
-  const uuid = parseId('delivery', id);
+  const uuid = deliveryIds.parse(id);
   const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
   if (!found) throw deliveryNotFound(id);
   const { status, isActive, ...tenant } = found;
   if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, 'drain')) {
-    return { deliveryId: prefixed('delivery', uuid), status: 'pending' };
+    return { deliveryId: deliveryIds.format(uuid), status: 'pending' };
   }
   if (status === 'dead_lettered' && !isActive) throw turnedOff();
   throw new AppError('conflict', `Only a dead letter can be replayed; this delivery is ${status}.`, { status });

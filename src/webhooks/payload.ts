@@ -1,5 +1,6 @@
-import { prefixed } from '../platform/ids.ts';
+import { keyIds } from '../tenancy/core/ids.ts';
 import type { EventType } from './core/events.ts';
+import { eventIds, webhookIds } from './core/ids.ts';
 
 /** What is known of a run when one of its events is written. Ids are uuids. */
 export interface RunFacts {
@@ -37,8 +38,8 @@ const dataOf: { [Type in EventType]: (facts: EventFacts[Type]) => object } = {
   'workflow.run.completed': runData,
   'workflow.run.failed': runData,
   'workflow.run.cancelled': runData,
-  'api_key.expiring': ({ keyId, ...facts }) => ({ id: prefixed('apiKey', keyId), ...facts }),
-  'test.webhook': ({ webhookId, message }) => ({ webhookId: prefixed('webhook', webhookId), message }),
+  'api_key.expiring': ({ keyId, ...facts }) => ({ id: keyIds.format(keyId), ...facts }),
+  'test.webhook': ({ webhookId, message }) => ({ webhookId: webhookIds.format(webhookId), message }),
 };
 
 export interface ToldEvent {
@@ -51,5 +52,5 @@ export interface ToldEvent {
 /** The body that an event is sent with: the same bytes on every attempt. */
 export function payloadOf({ id, type, facts, createdAt }: ToldEvent): string {
   const data = (dataOf[type] as (facts: unknown) => object)(facts);
-  return JSON.stringify({ id: prefixed('event', id), type, createdAt: createdAt.toISOString(), data });
+  return JSON.stringify({ id: eventIds.format(id), type, createdAt: createdAt.toISOString(), data });
 }

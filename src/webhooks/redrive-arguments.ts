@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { ResourceId } from '../platform/core/ids.ts';
 import { invalid } from '../platform/errors.ts';
-import { type IdKind, idPrefixes, parseId } from '../platform/ids.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
 import { eventTypes } from './core/events.ts';
+import { webhookIds } from './core/ids.ts';
 
 /** Which dead letters, of all tenants. */
 export interface DeadLetterFilter {
@@ -12,11 +14,11 @@ export interface DeadLetterFilter {
   since?: Date | undefined;
 }
 
-const idOf = (kind: IdKind) =>
+const idOf = (ids: ResourceId) =>
   z
     .string()
-    .refine((text) => parseId(kind, text) !== undefined, `Expected an id as ${idPrefixes[kind]}_… or a uuid.`)
-    .transform((text) => parseId(kind, text)!);
+    .refine((text) => ids.parse(text) !== undefined, `Expected an id as ${ids.prefix}_… or a uuid.`)
+    .transform((text) => ids.parse(text)!);
 
 const time = z
   .union(
@@ -31,8 +33,8 @@ const aRate = `Expected a number of at least ${leastPerSecond}.`;
 
 // A name that is not known is refused and not ignored: with nothing else in it, a mistyped filter would mean everything.
 const schema = z.strictObject({
-  organizationId: idOf('organization').optional(),
-  subscriptionId: idOf('webhook').optional(),
+  organizationId: idOf(organizationIds).optional(),
+  subscriptionId: idOf(webhookIds).optional(),
   eventType: z.enum(eventTypes).optional(),
   since: time.optional(),
   perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),

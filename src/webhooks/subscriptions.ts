@@ -4,11 +4,12 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { AppError, webhookNotFound } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
-import { newId, parseId } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOfManager, statement } from '../platform/sql.ts';
 import { checkSubscription } from './check-subscription.ts';
+import { webhookIds } from './core/ids.ts';
 import { WebhookSubscription } from './entities.ts';
 import { newSecret } from './sign.ts';
 import type { OffReason } from './subscription-off.ts';
@@ -169,7 +170,7 @@ export async function getSubscription(
   scope: Scope,
   id: string,
 ): Promise<Subscription> {
-  const uuid = parseId('webhook', id);
+  const uuid = webhookIds.parse(id);
   const found = uuid && (await scope.one(findOne, uuid));
   if (!found) throw webhookNotFound(id);
   return viewOf(services, scope, found);
@@ -177,7 +178,7 @@ export async function getSubscription(
 
 /** Locks the row, so that two changes at once happen one after the other and neither is lost. @throws AppError not_found */
 export async function lockSubscription(em: EntityManager, id: string): Promise<WebhookSubscription> {
-  const uuid = parseId('webhook', id);
+  const uuid = webhookIds.parse(id);
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const found = uuid && (await em.findOne(WebhookSubscription, { id: uuid, deletedAt: null }, { lockMode }));
   if (!found) throw webhookNotFound(id);

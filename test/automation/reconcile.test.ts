@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { reconcileRuns } from '../../src/automation/reconcile.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { startProduct } from '../product.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const read = async (runId: string) => (await product.api.get(`/api/v1/runs/${runId}`, inB)).body.data;
-const handleOf = (runId: string): WorkflowHandle => temporal.workflow.getHandle(runWorkflowId(parseId('run', runId)!));
+const handleOf = (runId: string): WorkflowHandle => temporal.workflow.getHandle(runWorkflowId(runIds.parse(runId)!));
 
 /** Starts a run whose model takes its time, and waits until it is called. @returns `run_…` */
 async function startSlowRun(): Promise<string> {
@@ -104,7 +104,7 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
     .flatMap(({ log }) => log)
     .filter(({ msg }) => msg === 'a run was ended whose workflow is over')
     .map(({ runId }) => runId);
-  expect(told.sort()).toEqual([...expected.keys()].map((runId) => parseId('run', runId)).sort());
+  expect(told.sort()).toEqual([...expected.keys()].map((runId) => runIds.parse(runId)).sort());
 });
 
 test('runs that rightly take long keep none from being looked at', async () => {
@@ -119,9 +119,9 @@ test('runs that rightly take long keep none from being looked at', async () => {
   for (let seen = 0; seen < rows.length; seen += 2) {
     ended.push(...(await reconcileRuns(product.database, client, { everyMs: 600_000, batch: 2 })));
   }
-  const own = new Set(runs.map((runId) => parseId('run', runId)));
+  const own = new Set(runs.map((runId) => runIds.parse(runId)));
   expect(ended.filter(({ runId }) => own.has(runId))).toEqual([
-    { runId: parseId('run', runs.at(-1)!), state: 'terminated', status: 'failed' },
+    { runId: runIds.parse(runs.at(-1)!), state: 'terminated', status: 'failed' },
   ]);
   // All of them were looked at a moment ago.
   expect(await reconcileRuns(product.database, client, { everyMs: 600_000, batch: 100 })).toEqual([]);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { parseId } from '../../src/platform/ids.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
@@ -91,7 +91,7 @@ test('the clock starts an ordinary run, with the defaults of its inputs', async 
   expect(rows[0]).toMatchObject({
     number: 1,
     environment: 'test',
-    organization_id: parseId('organization', tenant.organizationId)!,
+    organization_id: organizationIds.parse(tenant.organizationId)!,
   });
   const started = new Date(Math.floor(Date.parse(run.createdAt) / 60_000) * 60_000);
   expect(rows[0].correlation_id).toBe(`schedule-${id}-${started.toISOString().replace('.000Z', 'Z')}`);
@@ -186,7 +186,7 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
   const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix, eagerStart: false });
   await client.schedules.create({
     ...{
-      organizationId: parseId('organization', tenant.organizationId)!,
+      organizationId: organizationIds.parse(tenant.organizationId)!,
       environment: 'test',
       automationId: id,
       revision: randomUUID(),

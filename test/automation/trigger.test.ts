@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { startProduct } from '../product.ts';
@@ -56,7 +56,7 @@ describe('a workflow is started from elsewhere', () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const { status, body } = await api.post(`/v1/webhooks/${id}`, { name: 'Bob' });
     expect(status).toBe(200);
-    expect(parseId('run', body.data.runId)).toBe(body.data.runId);
+    expect(runIds.parse(body.data.runId)).toBe(body.data.runId);
     expect(await outputOf(body.data.runId)).toEqual({ whole: { name: 'Bob' }, name: 'Bob' });
   });
 

@@ -1,4 +1,4 @@
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 
 /** Dialect B shows the results of steps. */
@@ -42,7 +42,7 @@ export class Caller {
     const path = `/api/v1/workflows/${workflowId}/execute`;
     const answer = await this.at(api).post(path, { input, async: !wait }, headers);
     const runId = answer.body?.data?.runId ?? answer.body?.error?.details?.runId;
-    if (typeof runId === 'string') this.acknowledged.add(parseId('run', runId)!);
+    if (typeof runId === 'string') this.acknowledged.add(runIds.parse(runId)!);
     return answer;
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { type TemporalView, viewTemporal } from '../temporal-view.ts';
 import { until } from '../until.ts';
 import { modelCalls, openScene, type Scene } from './oracle.ts';
@@ -23,7 +23,7 @@ test('killed between the commit of a cancellation and telling Temporal: the run 
   await product.start(['runs']);
   const doomed = await product.start(['api'], { FAIL_POINT: 'run.cancelled' });
   const workflowId = await caller.createWorkflow(doomed.api, ['sandbox:slow=600 One', 'Two']);
-  const runId = parseId('run', (await caller.execute(doomed.api, workflowId)).body.data.runId)!;
+  const runId = runIds.parse((await caller.execute(doomed.api, workflowId)).body.data.runId)!;
   await until('the model is called', async () => modelCalls(product).length === 1);
   await expect(caller.at(doomed.api).post(`/api/v1/runs/${runId}/cancel`)).rejects.toThrow();
   await doomed.ended;

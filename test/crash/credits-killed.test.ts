@@ -9,8 +9,8 @@ import { expireReservations } from '../../src/credits/expiry.ts';
 import { grantCredits } from '../../src/credits/grants.ts';
 import { reserveCredits, settleCredits } from '../../src/credits/reservations.ts';
 import type { Database } from '../../src/platform/database.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 import { until } from '../until.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 async function newTenant(): Promise<Scope> {
   const { id } = await createOrganization(database, { name: 'Killed', plan: 'free' });
-  return new Scope(database, { organizationId: parseId('organization', id)!, environment: 'live' }, 'test');
+  return new Scope(database, { organizationId: organizationIds.parse(id)!, environment: 'live' }, 'test');
 }
 
 /** Lets a process spend until it has said so much, kills it at once, and returns what it said. */

@@ -1,8 +1,8 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Database } from '../../src/platform/database.ts';
-import { prefixed } from '../../src/platform/ids.ts';
 import { deliveryWorkflowId, searchAttributes } from '../../src/temporal/contracts.ts';
+import { deliveryIds, eventIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { type DeliveryScene, deliveryPolicy } from './delivery-scene.ts';
@@ -119,14 +119,14 @@ async function findWrongRequests({ product, requests, cutOff = 0 }: DeliveryEvid
   const found: string[] = [];
   let unrecorded = 0;
   for (const { id, eventId, status, attempts, answered, finishedAt } of rows) {
-    const name = prefixed('delivery', id);
+    const name = deliveryIds.format(id);
     const ofIt = arrived.get(name) ?? [];
     arrived.delete(name);
     unrecorded += Math.max(0, ofIt.length - attempts);
     if (ofIt.length < answered) found.push(`${name} has ${answered} answers to ${ofIt.length} requests`);
     const keys = ['x-service-idempotency-key', 'webhook-id', 'x-webhook-id'];
     const ids = new Set(ofIt.flatMap(({ headers }) => keys.map((key) => headers[key])));
-    ids.delete(prefixed('event', eventId));
+    ids.delete(eventIds.format(eventId));
     if (ids.size > 0) found.push(`${name} was sent as ${[...ids].join(', ')}`);
     if (new Set(ofIt.map(({ body }) => body)).size > 1) found.push(`${name} had several bodies`);
     const late = ofIt.filter(({ at }) => status === 'delivered' && at > finishedAt!);

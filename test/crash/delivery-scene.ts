@@ -1,4 +1,4 @@
-import { parseId } from '../../src/platform/ids.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy, scaled } from '../../src/webhooks/delivery-policy.ts';
 import type { ProductOptions } from '../product.ts';
 import { until } from '../until.ts';
@@ -72,7 +72,7 @@ export async function openDeliveryScene({ env, ...options }: ProductOptions = {}
     async sendTest(api, webhookId) {
       const { status, body } = await caller.at(api).post(`/v1/webhooks/${webhookId}/test`);
       if (status >= 300) throw new Error(`No test was sent: ${JSON.stringify(body)}`);
-      return parseId('delivery', body.data.deliveryId)!;
+      return deliveryIds.parse(body.data.deliveryId)!;
     },
     rows,
     reaches: (deliveryId, status, withinMs) =>

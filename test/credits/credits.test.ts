@@ -6,9 +6,9 @@ import { expireReservations } from '../../src/credits/expiry.ts';
 import { grantCredits, setMonthlyGrant } from '../../src/credits/grants.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
 import type { Database } from '../../src/platform/database.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import type { Environment } from '../../src/platform/tenant.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
@@ -36,7 +36,7 @@ const december = new Date('2026-12-01T00:00:00.000Z');
 const minute = 60_000;
 
 async function newOrganization(plan = 'free'): Promise<string> {
-  return parseId('organization', (await createOrganization(database, { name: 'Credits', plan })).id)!;
+  return organizationIds.parse((await createOrganization(database, { name: 'Credits', plan })).id)!;
 }
 const scopeOf = (organizationId: string, environment: Environment = 'live') =>
   new Scope(database, { organizationId, environment }, 'test');

@@ -5,8 +5,8 @@ import { creditBalance } from '../../src/credits/balance.ts';
 import { expireReservations } from '../../src/credits/expiry.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
 import { type Database, databaseRoles } from '../../src/platform/database.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 async function newTenant(): Promise<Scope> {
   const { id } = await createOrganization(database, { name: 'Race', plan: 'free' });
-  return new Scope(database, { organizationId: parseId('organization', id)!, environment: 'live' }, 'test');
+  return new Scope(database, { organizationId: organizationIds.parse(id)!, environment: 'live' }, 'test');
 }
 
 const later = () => new Date(Date.now() + 3_600_000);

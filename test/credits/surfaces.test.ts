@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nextGrantAt } from '../../src/credits/core/grants.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
@@ -19,11 +19,7 @@ afterAll(() => product.close());
 
 const nextMonth = () => nextGrantAt('live', new Date())!.toISOString();
 const liveScope = ({ organizationId }: Tenant) =>
-  new Scope(
-    product.database,
-    { organizationId: parseId('organization', organizationId)!, environment: 'live' },
-    'test',
-  );
+  new Scope(product.database, { organizationId: organizationIds.parse(organizationId)!, environment: 'live' }, 'test');
 
 describe('GET /credits', () => {
   test('answers each environment with its own credits, below both prefixes and in both dialects', async () => {
@@ -108,14 +104,14 @@ describe('the operator’s command', () => {
     expect(await cli('credits', 'show', '--org', organizationId)).toEqual(shown);
     const { rows } = await product.database.pool.query(
       'select lasting, issued, reason from credit_entry where organization_id = $1 and reason is not null',
-      [parseId('organization', organizationId)],
+      [organizationIds.parse(organizationId)],
     );
     expect(rows).toEqual([{ lasting: 250, issued: -250, reason: 'an outage' }]);
   });
 
   test('--env test is about the test environment, by either form of the id', async () => {
     const { organizationId } = await product.createTenant();
-    const uuid = parseId('organization', organizationId)!;
+    const uuid = organizationIds.parse(organizationId)!;
     const granted = await cli('credits', 'grant', '--org', uuid, '--amount', '5', '--env', 'test');
     expect(granted).toMatchObject({ organizationId, environment: 'test', balance: 10_005, nextGrantAt: null });
     expect(await cli('credits', 'show', '--org', uuid, '--env', 'test')).toEqual(granted);

@@ -8,8 +8,8 @@ import { grantCredits, setMonthlyGrant } from '../../src/credits/grants.ts';
 import { type Reservation, reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type PlanName, planNames } from '../../src/tenancy/core/plans.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { ModelLedger } from '../credits/model.ts';
@@ -45,7 +45,7 @@ interface Real {
 
 async function newTenant(plan: PlanName): Promise<Real> {
   const { id } = await createOrganization(database, { name: 'Sequence', plan });
-  const organizationId = parseId('organization', id)!;
+  const organizationId = organizationIds.parse(id)!;
   const scope = (environment: Which) => new Scope(database, { organizationId, environment }, 'sequence');
   return { organizationId, live: scope('live'), test: scope('test') };
 }

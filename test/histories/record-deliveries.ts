@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { newId, parseId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { taskQueueName } from '../../src/temporal/client.ts';
 import {
   type DeliverWebhookArgs,
@@ -8,6 +8,8 @@ import {
   type RedriveArgs,
   workflowTypes,
 } from '../../src/temporal/contracts.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { until } from '../until.ts';
 import type { Script } from '../webhooks/receiver.ts';
 import { openWebhookScene } from '../webhooks/scene.ts';
@@ -34,7 +36,7 @@ export async function recordDeliveries(workflow: Client['workflow'], keep: Keep)
     const { id, path } = await scene.subscribe({ maxAttempts }, script);
     await api.post(`/v1/webhooks/${id}/test`);
     const delivery = await scene.reaches(id, status);
-    const workflowId = deliveryWorkflowId(parseId('delivery', delivery.id)!);
+    const workflowId = deliveryWorkflowId(deliveryIds.parse(delivery.id)!);
     const handle = workflow.getHandle(workflowId);
     // It may not have been started yet.
     await until('it has a workflow', () => handle.describe().catch(() => false as const));
@@ -93,7 +95,7 @@ export async function recordDeliveries(workflow: Client['workflow'], keep: Keep)
     await workflow.start(workflowTypes.redriveDeadLetters, { workflowId, taskQueue, args: [filter] });
     return workflowId;
   };
-  const organizationId = parseId('organization', scene.tenant.organizationId)!;
+  const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
   await keep('redriveDeadLetters/two-pages', await redrive({ organizationId, eventType: 'workflow.run.completed' }));
   await keep('redriveDeadLetters/nothing-to-do', await redrive({ organizationId: newId() }));
 

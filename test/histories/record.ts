@@ -6,13 +6,14 @@
  * Run by hand when workflow code gains a path that no history shows yet. Histories that are there already stay as they
  * are, because they stand for runs that began before a change: to record one again, delete it first.
  */
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import pg from 'pg';
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { taskQueueName } from '../../src/temporal/client.ts';
 import { purgeWorkflowId, runWorkflowId, scheduledWorkflows, scheduleId } from '../../src/temporal/contracts.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -61,7 +62,7 @@ async function record(): Promise<void> {
   const create = (...prompts: string[]) => createOn(api, prompts);
   const execute = async (id: string, on = api): Promise<string> => {
     const { body } = await on.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: true });
-    return parseId('run', body.data.runId)!;
+    return runIds.parse(body.data.runId)!;
   };
   const called = (runId: string) =>
     until('the model is called', async () =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
@@ -48,7 +48,7 @@ async function runInFlight(): Promise<{ wf: string; inFlight: string }> {
 
 /** How Temporal's own web interface shows the executions of a run. */
 async function executions(runId: string): Promise<string[]> {
-  const query = encodeURIComponent(`WorkflowId = "${runWorkflowId(parseId('run', runId)!)}"`);
+  const query = encodeURIComponent(`WorkflowId = "${runWorkflowId(runIds.parse(runId)!)}"`);
   const answer = await fetch(`${scene.ready.temporalUi}/api/v1/namespaces/default/workflows?query=${query}`);
   const found = (await answer.json()) as { executions?: { status: string }[] };
   return (found.executions ?? []).map(({ status }) => status);

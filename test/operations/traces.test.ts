@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { startFakeAnthropic } from '../fakes/anthropic.ts';
@@ -44,7 +45,7 @@ afterAll(async () => {
   await Promise.all([collector.close(), provider.close()]);
 });
 
-const uuidOf = (runId: string) => parseId('run', runId)!;
+const uuidOf = (runId: string) => runIds.parse(runId)!;
 
 const callOfClaude = { aiProvider: 'ANTHROPIC', aiModel: model, steps: [{ id: 'say', type: 'prompt' }] };
 
@@ -75,7 +76,7 @@ describe('a run that is waited for', () => {
       'http.response.status_code': 200,
       'atelier.request_id': answer.headers.get('x-request-id'),
       'atelier.correlation_id': correlationId,
-      'atelier.organization_id': parseId('organization', tenant.organizationId),
+      'atelier.organization_id': organizationIds.parse(tenant.organizationId),
       'atelier.environment': 'live',
     });
     const { runs } = (await live.get(`/api/v1/workflows/${id}/runs`)).body.data;

@@ -3,9 +3,10 @@ import pg from 'pg';
 import { createAutomation, listAutomations } from '../../src/automation/automations.ts';
 import { Automation } from '../../src/automation/entities.ts';
 import { type Database, databaseRoles } from '../../src/platform/database.ts';
-import { newId, parseId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { statement } from '../../src/platform/sql.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
@@ -19,7 +20,7 @@ beforeAll(async () => {
   database = await openTestDatabase(files.url);
   const scopeOf = async (environment: 'live' | 'test') => {
     const { id } = await createOrganization(database, { name: 'One', plan: 'free' });
-    return new Scope(database, { organizationId: parseId('organization', id)!, environment }, 'test');
+    return new Scope(database, { organizationId: organizationIds.parse(id)!, environment }, 'test');
   };
   ada = await scopeOf('test');
   bob = await scopeOf('test');

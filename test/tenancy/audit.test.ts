@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { databaseRoles } from '../../src/platform/database.ts';
-import { parseId } from '../../src/platform/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -195,7 +195,7 @@ describe('an entry is for ever', () => {
   test('a tenant’s connection reads and extends its own organization’s log alone', async () => {
     const [ada, bob] = [await newCustomer(), await newCustomer()];
     await withClient({ options: `-c role=${databaseRoles.tenant}` }, async (client) => {
-      const of = (customer: Customer) => parseId('organization', customer.organizationId);
+      const of = (customer: Customer) => organizationIds.parse(customer.organizationId);
       expect((await client.query('select from audit_log')).rowCount).toBe(0);
       await client.query("select set_config('atelier.organization_id', $1, false)", [of(ada)]);
       const { rows } = await client.query('select distinct organization_id as id from audit_log');
@@ -235,7 +235,7 @@ describe('a log that was changed behind PostgreSQL’s back', () => {
       await makeWorkflow(api);
       await makeWorkflow(api);
       await withClient({}, async (client) => {
-        const own = `where organization_id = '${parseId('organization', organizationId)}' and number`;
+        const own = `where organization_id = '${organizationIds.parse(organizationId)}' and number`;
         // A superuser's way past the triggers.
         const tamper = sql.replaceAll('where number', own);
         await client.query(`begin; set local session_replication_role = replica; ${tamper}; commit`);

@@ -1,5 +1,5 @@
-import { parseId } from '../../src/platform/ids.ts';
 import { deliveryWorkflowId } from '../../src/temporal/contracts.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import type { Subscribed, WebhookScene } from './scene.ts';
 
 /** A delivery that was given up, and the server that did not take it. */
@@ -21,7 +21,7 @@ export async function deadLetter(scene: WebhookScene, fields: object = {}): Prom
   const subscribed = await scene.subscribe(own, () => ({ status }));
   await scene.api.post(`/v1/webhooks/${subscribed.id}/test`);
   const { id: deliveryId } = await scene.reaches(subscribed.id, 'dead_lettered');
-  const uuid = parseId('delivery', deliveryId)!;
+  const uuid = deliveryIds.parse(deliveryId)!;
   const mend = () => {
     status = 200;
   };

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { latestAudit } from '../../src/platform/audit.ts';
-import { parseId } from '../../src/platform/ids.ts';
 import { deliveryMessages, deliveryWorkflowId, workflowTypes } from '../../src/temporal/contracts.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
@@ -60,8 +61,8 @@ describe('a dead letter in Temporal', () => {
   test('is found by its attributes', async () => {
     const letter = await parkedLetter();
     const uuids = {
-      OrgId: parseId('organization', scene.tenant.organizationId)!,
-      ResourceId: parseId('webhook', letter.id)!,
+      OrgId: organizationIds.parse(scene.tenant.organizationId)!,
+      ResourceId: webhookIds.parse(letter.id)!,
     };
     expect(await attributesOf(letter)).toMatchObject({
       ...{ OrgId: [uuids.OrgId], ResourceId: [uuids.ResourceId] },
@@ -91,7 +92,7 @@ describe('a dead letter in Temporal', () => {
     expect((await attributesOf(letter)).DeliveryStatus).toEqual(['delivered']);
     expect((await metadataOf(letter)).currentDetails).toMatch(/Delivered/);
     const { organizationId } = scene.tenant;
-    const [entry] = await latestAudit(scene.product.database, parseId('organization', organizationId)!, 1);
+    const [entry] = await latestAudit(scene.product.database, organizationIds.parse(organizationId)!, 1);
     expect(entry).toMatchObject({ action: 'delivery.replay', actor: 'operator', subjectId: letter.uuid });
   });
 
@@ -151,7 +152,7 @@ async function retrying(retryAfter = '3600') {
   const { id } = await until('it failed twice', async () =>
     (await scene.deliveries(subscribed.id, '&status=retrying')).find(({ attempts }) => attempts === 2),
   );
-  return { ...subscribed, workflowId: deliveryWorkflowId(parseId('delivery', id)!) };
+  return { ...subscribed, workflowId: deliveryWorkflowId(deliveryIds.parse(id)!) };
 }
 
 describe('a delivery that is retried', () => {

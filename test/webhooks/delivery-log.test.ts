@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
 import { leaseFirstAttempts } from '../../src/webhooks/lease.ts';
 import { turnOff } from '../../src/webhooks/subscription-off.ts';
@@ -37,7 +38,7 @@ async function addEach(id: string): Promise<Record<string, string>> {
 const column = async (id: string, name: string) => {
   const { rows } = await product.database.pool.query(
     `select ${name} as value from webhook_subscription where id = $1`,
-    [parseId('webhook', id)],
+    [webhookIds.parse(id)],
   );
   return rows[0].value;
 };
@@ -141,14 +142,14 @@ describe('a webhook that is turned off', () => {
 
   test('says why, until its owner turns it on: then nothing has failed yet', async () => {
     const id = await make();
-    const uuid = parseId('webhook', id)!;
+    const uuid = webhookIds.parse(id)!;
     const { database, tenant } = product;
     await database.pool.query(
       `update webhook_subscription set consecutive_failures = 12, next_probe_at = now(), failing_since = now(),
               last_failed_at = now() where id = $1`,
       [uuid],
     );
-    const whose = { organizationId: parseId('organization', tenant.organizationId)!, environment: 'test' } as const;
+    const whose = { organizationId: organizationIds.parse(tenant.organizationId)!, environment: 'test' } as const;
     const off = (reason: 'gone' | 'failing' | null) =>
       new Scope(database, whose, 'test').transaction((scope) => turnOff(scope, uuid, reason));
     await off('gone');
@@ -173,7 +174,7 @@ describe('a webhook that is turned off', () => {
     const id = await make();
     const failed = () =>
       product.database.pool.query('update webhook_subscription set consecutive_failures = 3 where id = $1', [
-        parseId('webhook', id),
+        webhookIds.parse(id),
       ]);
     await failed();
     await api.patch(pathOf(id), { url: given.url, name: 'Same' });
@@ -189,12 +190,12 @@ test('a webhook that is deleted fails for ever what has not reached it', async (
   await api.delete(pathOf(id));
   const { rows } = await product.database.pool.query(
     'select id, status, error_class, next_attempt_at, finished_at from delivery where subscription_id = $1',
-    [parseId('webhook', id)],
+    [webhookIds.parse(id)],
   );
   const seen = Object.fromEntries(rows.map((row) => [row.id, row]));
   for (const [before, delivery] of Object.entries(added)) {
     const isOver = ['delivered', 'failed'].includes(before);
-    expect(seen[parseId('delivery', delivery)!]).toMatchObject(
+    expect(seen[deliveryIds.parse(delivery)!]).toMatchObject(
       isOver
         ? { status: before, error_class: null }
         : {
@@ -230,7 +231,7 @@ describe('an Idempotency-Key', () => {
     const replay = () => api.post(`${pathOf(id)}/deliveries/${delivery}/replay`, undefined, keyed('replay'));
     expect(await replay()).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     await product.database.pool.query(`update delivery set status = 'dead_lettered' where id = $1`, [
-      parseId('delivery', delivery),
+      deliveryIds.parse(delivery),
     ]);
     const answers = [await replay(), await replay(), await api.post(`${pathOf(id)}/deliveries/${delivery}/replay`)];
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 409]);
@@ -263,7 +264,7 @@ test('of many that wait for few places, each webhook has its share', async () =>
     await leaseFirstAttempts(product.database, { total: 1, of: () => 1 }, defaultDeliveryPolicy);
   for (const id of ids) {
     const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
-    expect((await product.database.pool.query(leased, [parseId('webhook', id)])).rowCount).toBeGreaterThan(0);
+    expect((await product.database.pool.query(leased, [webhookIds.parse(id)])).rowCount).toBeGreaterThan(0);
   }
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { noticeTurnedOffWebhooks } from '../../src/operations/webhook-notices.ts';
-import { prefixed } from '../../src/platform/ids.ts';
 import type { Mail } from '../../src/platform/mail.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { until } from '../until.ts';
 import type { Script } from './receiver.ts';
@@ -72,7 +72,7 @@ describe('a subscription that does nothing but fail', () => {
     );
 
   test('is turned off when a delivery is given up after five days of it, and its owner is told once', async () => {
-    await updateOrganization(scene.product.database, prefixed('organization', scene.tenant.organizationId), {
+    await updateOrganization(scene.product.database, organizationIds.format(scene.tenant.organizationId), {
       email: 'ada@example.com',
     }).catch(() =>
       updateOrganization(scene.product.database, scene.tenant.organizationId, { email: 'ada@example.com' }),

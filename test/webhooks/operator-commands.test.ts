@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { latestAudit } from '../../src/platform/audit.ts';
-import { parseId, prefixed } from '../../src/platform/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { until } from '../until.ts';
 import { deadLetter } from './dead-letter.ts';
@@ -41,8 +42,8 @@ describe('delivery list', () => {
     const other = await scene.subscribe();
     await scene.api.post(`/v1/webhooks/${other.id}/test`);
     const arrived = await scene.reaches(other.id, 'delivered');
-    const organizationId = prefixed('organization', parseId('organization', scene.tenant.organizationId)!);
-    const webhookId = prefixed('webhook', parseId('webhook', first.id)!);
+    const organizationId = organizationIds.format(organizationIds.parse(scene.tenant.organizationId)!);
+    const webhookId = webhookIds.format(webhookIds.parse(first.id)!);
     const [all, dead, ofOne, ofNone, later, latest] = await Promise.all([
       json('list'),
       json('list', '--status', 'dead_lettered', '--event', 'test.webhook', '--org', organizationId),
@@ -98,11 +99,11 @@ describe('delivery replay', () => {
     expect(await json('replay', deliveryId)).toEqual({ deliveryId, status: 'pending' });
     expect(await scene.reaches(id, 'delivered')).toMatchObject({ id: deliveryId, attempts: 2 });
     expect(scene.receiver.to(path)).toHaveLength(2);
-    const organizationId = parseId('organization', scene.tenant.organizationId)!;
+    const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
     const [entry] = await latestAudit(scene.product.database, organizationId, 1);
     expect(entry).toMatchObject({
       ...{ action: 'delivery.replay', actor: 'operator', subjectId: uuid, environment: 'test' },
-      facts: { webhookId: prefixed('webhook', parseId('webhook', id)!) },
+      facts: { webhookId: webhookIds.format(webhookIds.parse(id)!) },
     });
   });
 
@@ -116,7 +117,7 @@ describe('delivery replay', () => {
     const answers = await Promise.all([
       failure('replay', arrived.deliveryId),
       failure('replay', off.deliveryId),
-      failure('replay', prefixed('delivery', randomUUID())),
+      failure('replay', deliveryIds.format(randomUUID())),
       failure('replay', 'nonsense'),
     ]);
     expect(answers.map(({ code }) => code)).toEqual(['conflict', 'conflict', 'not_found', 'not_found']);
@@ -166,7 +167,7 @@ describe('delivery redrive', () => {
     const many = 45;
     const uuids = [];
     for (let count = 0; count < many; count++) {
-      uuids.push(parseId('delivery', await addDelivery(scene.product.database, id, { status: 'dead_lettered' })));
+      uuids.push(deliveryIds.parse(await addDelivery(scene.product.database, id, { status: 'dead_lettered' })));
     }
     await pool.query('update delivery set finished_at = now() where id = any($1)', [uuids]);
     expect(await json('redrive', '--webhook', id, '--per-second', '1000')).toEqual({ replayed: many });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { parseId } from '../../src/platform/ids.ts';
+import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { until } from '../until.ts';
 import { deadLetter } from './dead-letter.ts';
@@ -53,9 +53,7 @@ describe('replays', () => {
     const off = await scene.product.database.pool.connect();
     try {
       await off.query('begin');
-      await off.query('update webhook_subscription set is_active = false where id = $1', [
-        parseId('webhook', letter.id),
-      ]);
+      await off.query('update webhook_subscription set is_active = false where id = $1', [webhookIds.parse(letter.id)]);
       let answered = false;
       const replay = scene.api.post(`/v1/webhooks/${letter.id}/deliveries/${letter.deliveryId}/replay`).finally(() => {
         answered = true;
@@ -121,7 +119,7 @@ describe('a change while deliveries are under way', () => {
     const rows = () =>
       scene.product.database.pool.query(
         'select status, error_class, attempts from delivery where subscription_id = $1',
-        [parseId('webhook', id)],
+        [webhookIds.parse(id)],
       );
     const failed = { status: 'failed', error_class: 'subscription_deleted', attempts: 0 };
     expect((await rows()).rows).toEqual(Array.from({ length: 6 }, () => failed));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseId } from '../../src/platform/ids.ts';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { viewTemporal } from '../temporal-view.ts';
 import { until } from '../until.ts';
 import type { Reply, Script } from './receiver.ts';
@@ -163,7 +163,7 @@ describe('a subscription', () => {
     const delivery = await scene.reaches(id, 'retrying');
     await scene.api.patch(`/v1/webhooks/${id}`, { isActive: false });
     const temporal = await viewTemporal();
-    const uuid = parseId('delivery', delivery.id)!;
+    const uuid = deliveryIds.parse(delivery.id)!;
     await until('its workflow is parked', async () => (await temporal.deliveryStatus(uuid)) === 'dead_lettered');
     await temporal.close();
   });

@@ -1,5 +1,6 @@
 import type { Database } from '../../src/platform/database.ts';
-import { newId, parseId, prefixed } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 
 interface Row {
   status?: string;
@@ -18,7 +19,7 @@ export async function addDelivery(
   webhookId: string,
   { status = 'retrying', eventType = 'workflow.run.completed', attempts = 1, createdAt }: Row = {},
 ): Promise<string> {
-  const [delivery, event, subscription] = [newId(), newId(), parseId('webhook', webhookId)];
+  const [delivery, event, subscription] = [newId(), newId(), webhookIds.parse(webhookId)];
   const at = createdAt ?? new Date().toISOString();
   const next = ['pending', 'retrying'].includes(status) ? '2100-01-01T00:00:00Z' : null;
   await pool.query(
@@ -43,7 +44,7 @@ export async function addDelivery(
       [delivery, number],
     );
   }
-  return prefixed('delivery', delivery);
+  return deliveryIds.format(delivery);
 }
 
 /** Where in the database a text stands in clear: names of tables. */

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { latestAudit } from '../../src/platform/audit.ts';
-import { parseId } from '../../src/platform/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { eventTypes } from '../../src/webhooks/core/events.ts';
+import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { type Product, startProduct } from '../product.ts';
@@ -235,7 +236,7 @@ test('what is done to it is written down, without its owner’s words', async ()
   await api.post(`${pathOf(id)}/rotate-secret`);
   await api.delete(pathOf(id));
   await api.delete(pathOf(id));
-  const organizationId = parseId('organization', tenant.organizationId)!;
+  const organizationId = organizationIds.parse(tenant.organizationId)!;
   const entries = (await latestAudit(database, organizationId, 4)).toReversed();
   expect(entries).toMatchObject([
     { action: 'webhook.create', facts: { events: given.events, isActive: true } },
@@ -244,7 +245,7 @@ test('what is done to it is written down, without its owner’s words', async ()
     { action: 'webhook.delete', facts: {} },
   ]);
   for (const { subjectId, environment, actor } of entries) {
-    expect({ subjectId, environment }).toEqual({ subjectId: parseId('webhook', id), environment: 'test' });
+    expect({ subjectId, environment }).toEqual({ subjectId: webhookIds.parse(id), environment: 'test' });
     expect(actor).toMatch(/^key_/);
   }
   expect(JSON.stringify(entries)).not.toMatch(/Orders|Renamed|hooks\.example|whsec_/);

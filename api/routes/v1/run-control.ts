@@ -12,9 +12,9 @@ import { idInPath } from '../../schemas/ids.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../schemas/run.ts';
 import {
   acceptedExamples,
+  exampleRunIds,
   retryExamples,
   runDetailExamples,
-  runIds,
   stepOutputExamples,
 } from '../../schemas/run-examples.ts';
 import { runLinks } from '../../schemas/run-links.ts';
@@ -22,7 +22,7 @@ import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
 const mayExecute = keySecurity('runs:execute');
-const params = idInPath(runIds);
+const params = idInPath(exampleRunIds);
 const stepId = z
   .string()
   .openapi({ param: { name: 'stepId', in: 'path', example: 'summarize' }, description: 'Id of a step.' });

@@ -6,7 +6,7 @@ import type { Services } from '../../../src/services.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { failures, keySecurity, streamAnswer } from '../../schemas/answers.ts';
 import { idInPath } from '../../schemas/ids.ts';
-import { runEventsExamples, runIds } from '../../schemas/run-examples.ts';
+import { exampleRunIds, runEventsExamples } from '../../schemas/run-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 /** Less than the time after which proxies end a connection that says nothing. */
@@ -33,7 +33,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: 'As Server-Sent Events: a client that lost its connection goes on with `Last-Event-ID`.',
     middleware: [requireKey(services, 'runs:read')] as const,
     request: {
-      params: idInPath(runIds),
+      params: idInPath(exampleRunIds),
       headers: z.object({ 'last-event-id': lastEventId }),
     },
     responses: {

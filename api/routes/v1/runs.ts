@@ -13,14 +13,14 @@ import { pageQuery } from '../../schemas/pagination.ts';
 import { acceptedSchema, executedSchema, executeSchema, runDetailSchema, runListSchema } from '../../schemas/run.ts';
 import {
   acceptedExamples,
+  exampleRunIds,
   executedExamples,
   executionExamples,
   runDetailExamples,
-  runIds,
   runListExamples,
 } from '../../schemas/run-examples.ts';
 import { runLinks } from '../../schemas/run-links.ts';
-import { workflowIds } from '../../schemas/workflow-examples.ts';
+import { exampleWorkflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Runs'];
@@ -50,7 +50,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ].join(' '),
     middleware: [requireKey(services, 'runs:execute'), jsonBody({ optional: true, choosesDialect: true })] as const,
     request: {
-      params: idInPath(workflowIds),
+      params: idInPath(exampleWorkflowIds),
       headers: idempotencyHeader,
       body: { content: jsonContent(executeSchema, executionExamples) },
     },
@@ -78,7 +78,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: "List a workflow's runs, newest first",
     description: 'Those that are still going on are among them.',
     middleware: [read] as const,
-    request: { params: idInPath(workflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
+    request: { params: idInPath(exampleWorkflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
     responses: { 200: answer('The page.', runListSchema, { examples: runListExamples }), ...failures(404) },
   });
   const get = createRoute({
@@ -90,7 +90,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Read a run',
     description: 'Dialect B shows what became of each step. A run whose workflow was deleted is gone.',
     middleware: [read] as const,
-    request: { params: idInPath(runIds) },
+    request: { params: idInPath(exampleRunIds) },
     responses: { 200: answer('The run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
 

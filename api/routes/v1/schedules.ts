@@ -13,13 +13,13 @@ import {
   scheduleExamples,
   scheduleSchema,
 } from '../../schemas/schedule.ts';
-import { workflowIds } from '../../schemas/workflow-examples.ts';
+import { exampleWorkflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const tags = ['Workflows'];
 const mayWrite = keySecurity('workflows:write');
 const path = '/workflows/{id}/schedule';
-const params = idInPath(workflowIds);
+const params = idInPath(exampleWorkflowIds);
 
 const description = [
   'At each time an ordinary run is started, whether or not earlier ones have ended: with the definition and the inputs',

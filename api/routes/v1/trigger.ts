@@ -13,7 +13,7 @@ import { idInPath } from '../../schemas/ids.ts';
 import { acceptedSchema } from '../../schemas/run.ts';
 import { acceptedExamples } from '../../schemas/run-examples.ts';
 import { runLinks } from '../../schemas/run-links.ts';
-import { workflowIds } from '../../schemas/workflow-examples.ts';
+import { exampleWorkflowIds } from '../../schemas/workflow-examples.ts';
 import { type ApiEnv, surface } from '../../surface.ts';
 
 const secretHeader = z.object({
@@ -37,7 +37,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: 'Whoever sends it in `X-Webhook-Secret` may start the workflow, and do nothing else.',
     summary: 'Make a new webhook secret, which is shown once; the one before is dead at once',
     middleware: [requireKey(services, 'workflows:write')] as const,
-    request: { params: idInPath(workflowIds), headers: idempotencyHeader },
+    request: { params: idInPath(exampleWorkflowIds), headers: idempotencyHeader },
     responses: {
       200: answer('The secret.', z.object({ secret: z.string() }), {
         examples: { A: shownOnce, B: shownOnce },
@@ -58,7 +58,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Start a run from elsewhere: the body is its inputs',
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
-      params: idInPath(workflowIds),
+      params: idInPath(exampleWorkflowIds),
       headers: idempotencyHeader.extend(secretHeader.shape),
       body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
+import { deliveryIds, eventIds } from '../../../src/webhooks/core/ids.ts';
 import { type DeliveryEntry, getDelivery, listDeliveries } from '../../../src/webhooks/deliveries.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
@@ -32,7 +32,7 @@ const replayThis = {
 };
 
 const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryEntry): DeliveryAnswer => ({
-  ...{ id: prefixed('delivery', id), eventId: prefixed('event', eventId) },
+  ...{ id: deliveryIds.format(id), eventId: eventIds.format(eventId) },
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,

@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import type { DeliveryStatus } from '../../../src/webhooks/core/delivery-status.ts';
+import { deliveryIds } from '../../../src/webhooks/core/ids.ts';
 import { findDeliveryId, findSubscriptionId } from '../../../src/webhooks/deliveries.ts';
 import { recoverDeliveries, replayDelivery } from '../../../src/webhooks/replay.ts';
 import { sendTestEvent } from '../../../src/webhooks/test-event.ts';
@@ -31,7 +31,7 @@ const readThis = {
 };
 
 const queued = ({ deliveryId, status }: { deliveryId: string; status: DeliveryStatus }) => ({
-  deliveryId: prefixed('delivery', deliveryId),
+  deliveryId: deliveryIds.format(deliveryId),
   status,
 });
 

@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { deleteSubscription, rotateSecret, updateSubscription } from '../../../src/webhooks/change-subscription.ts';
+import { webhookIds } from '../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
 import {
   createSubscription,
@@ -53,7 +53,7 @@ const links = {
 };
 
 const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): WebhookAnswer => ({
-  id: prefixed('webhook', id),
+  id: webhookIds.format(id),
   ...subscription,
   createdAt: createdAt.toISOString(),
   updatedAt: updatedAt.toISOString(),
@@ -192,7 +192,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { outcome, replayed } = await rotateSecret(services, c.get('scope'), id, readIdempotency(c));
     if (replayed) c.header('Idempotent-Replayed', 'true');
     const previousSecretExpiresAt = outcome.previousSecretExpiresAt.toISOString();
-    return c.json(success({ ...outcome, id: prefixed('webhook', outcome.id), previousSecretExpiresAt }), 200);
+    return c.json(success({ ...outcome, id: webhookIds.format(outcome.id), previousSecretExpiresAt }), 200);
   });
   return routes;
 }

@@ -8,8 +8,8 @@ import {
   listAutomations,
   updateAutomation,
 } from '../../../src/automation/automations.ts';
+import { workflowIds } from '../../../src/automation/core/ids.ts';
 import { startPurge } from '../../../src/automation/purge.ts';
-import { prefixed } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
@@ -29,10 +29,10 @@ import {
 } from '../../schemas/workflow.ts';
 import {
   changedWorkflowExamples,
+  exampleWorkflowIds,
   newWorkflowExamples,
   workflowChangeExamples,
   workflowDetailExamples,
-  workflowIds,
   workflowListExamples,
   workflowSummaryExamples,
 } from '../../schemas/workflow-examples.ts';
@@ -43,7 +43,7 @@ const deletedSchema = z.object({ deleted: z.literal(true) });
 const deletedExamples = { examples: { A: { deleted: true }, B: { deleted: true } } } as const;
 const mayRead = keySecurity('workflows:read');
 const mayWrite = keySecurity('workflows:write');
-const params = idInPath(workflowIds);
+const params = idInPath(exampleWorkflowIds);
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -85,7 +85,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'workflows:read');
   const write = requireKey(services, 'workflows:write');
   const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
-  const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${prefixed('workflow', id)}`;
+  const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${workflowIds.format(id)}`;
 
   const list = createRoute({
     method: 'get',

@@ -1,0 +1,5 @@
+import { defineId } from '../../platform/core/ids.ts';
+
+/** The product's workflows, which the code calls automations. */
+export const workflowIds = defineId('wf');
+export const runIds = defineId('run');
