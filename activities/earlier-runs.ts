@@ -1,5 +1,5 @@
 import type { RunProgress, RunRef } from '../src/automation/advance-run.ts';
-import type { WorkContext } from '../src/temporal/contracts.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import type { createRunActivities } from './runs.ts';
 
 type StepRef = RunRef & WorkContext & { position: number; last: boolean; maxAttempts: number };

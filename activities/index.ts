@@ -4,6 +4,7 @@ import { createHousekeepingActivities } from './housekeeping.ts';
 import { createPurgeActivities } from './purge.ts';
 import { createRunActivities } from './runs.ts';
 import { createScheduleActivities } from './schedules.ts';
+import { createWebhookActivities } from './webhooks.ts';
 
 /** Everything that workflows may ask for. They see its type alone. */
 export function createActivities(services: Services) {
@@ -14,6 +15,8 @@ export function createActivities(services: Services) {
     ...createHousekeepingActivities(services),
     ...createPurgeActivities(services.database, services.temporal),
     ...createScheduleActivities(services.database, services),
+    // Its workflow names no queue and is served where it runs.
+    redrivePage: createWebhookActivities(services).redrivePage,
   };
 }
 

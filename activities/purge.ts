@@ -1,7 +1,7 @@
 import { cancelRunsInFlight, purgeSome } from '../src/automation/purge.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { TemporalClient } from '../src/temporal/client.ts';
-import type { PurgeAutomationArgs } from '../src/temporal/contracts.ts';
+import type { PurgeAutomationArgs } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './runs.ts';
 
 export const createPurgeActivities = (database: Database, temporal: TemporalClient) => ({

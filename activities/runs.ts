@@ -7,7 +7,9 @@ import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { Scope } from '../src/platform/scope.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
-import { failureTypes, type RunPolicy, type WorkContext } from '../src/temporal/contracts.ts';
+import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 
 /** Cancellation reaches an activity with its heartbeats, so this is also how soon a cancelled call is aborted. */
 const heartbeatMs = 1_000;

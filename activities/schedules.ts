@@ -1,6 +1,6 @@
 import { type FireServices, fireSchedule, firingName } from '../src/automation/fire-schedule.ts';
 import type { Database } from '../src/platform/database.ts';
-import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts.ts';
+import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './runs.ts';
 
 export const createScheduleActivities = (database: Database, services: FireServices) => ({

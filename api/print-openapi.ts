@@ -9,7 +9,6 @@ import { buildApp } from './app.ts';
 const env = readEnv({ DATABASE_URL: 'postgresql://127.0.0.1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' });
 const services = await openServices(env, openLog('silent', 'openapi'), {
   connection: Connection.lazy(),
-  eagerStart: false,
 });
 const response = await buildApp(services, { version: packageJson.version, commit: 'none' }).request('/openapi.json');
 console.log(JSON.stringify(await response.json(), null, 2));

@@ -11,7 +11,7 @@ import { findFreePort } from '../local/ports.ts';
 import { product } from '../local/product.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { readLocalSettings } from '../src/platform/env.ts';
-import { deliveryWorkflowId } from '../src/temporal/contracts.ts';
+import { deliveryWorkflowId } from '../src/temporal/contracts/webhooks.ts';
 import { deliveryIds } from '../src/webhooks/core/ids.ts';
 import { apiClient } from '../test/api-client.ts';
 import { openTemporalUi, type TemporalUi } from '../test/machine/temporal-ui.ts';

@@ -1,14 +1,14 @@
 import { migrate, openDatabase } from '../src/platform/database.ts';
-import { queues } from '../src/temporal/contracts.ts';
 import { ApiKey, Organization } from '../src/tenancy/entities.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization, organizationExists } from '../src/tenancy/organizations.ts';
 import { prepareBundle } from '../workers/bundle.ts';
+import { roleNames } from '../workers/roles.ts';
 import { type Credentials, keepCredentials } from './credentials.ts';
 import type { Product } from './stack.ts';
 
 /** The product as the local stack runs it: all roles in one process, so that they share one connection to Temporal. */
-export const product: Product = { roles: ['api', ...Object.keys(queues)], prepareBundle, prepareDatabase };
+export const product: Product = { roles: roleNames, prepareBundle, prepareDatabase };
 
 async function prepareDatabase(url: string, credentialsFile: string): Promise<Credentials> {
   const database = await openDatabase({ url, poolSize: 2, entities: [Organization, ApiKey] });

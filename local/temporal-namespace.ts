@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
-import { searchAttributes } from '../src/temporal/contracts.ts';
+import { searchAttributes } from '../src/temporal/contracts/search-attributes.ts';
 
 /** Closed runs stay visible this long; namespaces that the development server makes itself would forget them after a day. */
 const RETENTION = '30 days';

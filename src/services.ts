@@ -4,6 +4,7 @@ import { Automation, AutomationSchedule, Definition, Run, RunStep } from './auto
 import { startPurge } from './automation/purge.ts';
 import { reconcileRuns } from './automation/reconcile.ts';
 import { RunWaiters } from './automation/run-waiters.ts';
+import { cancelRunWorkflow } from './automation/run-workflows.ts';
 import { syncSchedule } from './automation/schedule-sync.ts';
 import { startPendingRun } from './automation/start-run-workflow.ts';
 import { checkLedger } from './credits/audit.ts';
@@ -29,7 +30,7 @@ import { openProviders } from './providers/live.ts';
 import type { ProviderRegistry } from './providers/registry.ts';
 import { tracedProviders } from './providers/traced.ts';
 import { TemporalClient } from './temporal/client.ts';
-import { defaultRunPolicy, type RunPolicy } from './temporal/contracts.ts';
+import { defaultRunPolicy, type RunPolicy } from './temporal/contracts/automation.ts';
 import { AddressLimiter } from './tenancy/address-limiter.ts';
 import { Authenticator } from './tenancy/authenticate.ts';
 import { ApiKey, Organization, UsageMonth } from './tenancy/entities.ts';
@@ -124,8 +125,6 @@ export interface Services {
 
 export interface ServiceOptions {
   connection: ConnectionLike;
-  /** Whether this process also runs the worker of the queue `runs`. */
-  eagerStart: boolean;
   runPolicy?: RunPolicy;
   providers?: ProviderRegistry;
   tracing?: Tracing | undefined;
@@ -142,7 +141,6 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     connection: options.connection,
     namespace: env.TEMPORAL_NAMESPACE,
     taskQueuePrefix: env.TEMPORAL_TASK_QUEUE_PREFIX,
-    eagerStart: options.eagerStart,
     tracing,
   });
   const egress = new Egress(egressRules(env));
@@ -162,7 +160,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const runPolicy = options.runPolicy ?? defaultRunPolicy;
   const handlers: OutboxHandlers = {
     'run.start': (scope, runId) => startPendingRun({ temporal, providers, runPolicy }, scope, runId),
-    'run.cancel': (_, runId) => temporal.cancelRun(runId),
+    'run.cancel': (_, runId) => cancelRunWorkflow(temporal, runId),
     'automation.purge': (scope, automationId) => startPurge(temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(temporal, scope, automationId)),
     'delivery.follow': (scope, deliveryId) => ensureDeliveryWorkflow(follow, scope, deliveryId),

@@ -1,5 +1,7 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
-import { searchAttributes as attributeNames, deliveryWorkflowId, runWorkflowId } from '../src/temporal/contracts.ts';
+import { runWorkflowId } from '../src/temporal/contracts/automation.ts';
+import { searchAttributes as attributeNames } from '../src/temporal/contracts/search-attributes.ts';
+import { deliveryWorkflowId } from '../src/temporal/contracts/webhooks.ts';
 import { runningServers } from './servers.ts';
 
 /** Temporal as an operator sees it, who knows nothing of the product's processes. */

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Everything that workflow code can import, and the SDK that turns it into a bundle. */
-const sources = ['workflows/**/*.ts', 'src/*/core/**/*.ts', 'src/temporal/contracts.ts', 'workers/build-bundle.ts'];
+const sources = ['workflows/**/*.ts', 'src/*/core/**/*.ts', 'src/temporal/contracts/*.ts', 'workers/build-bundle.ts'];
 const sdkManifest = 'node_modules/@temporalio/workflow/package.json';
 
 /** The workflow code of one version, built ahead: a worker that loads it starts in a fifth of the time. */

@@ -61,10 +61,7 @@ const connection = await orEnd(
   `Temporal does not answer at ${env.TEMPORAL_ADDRESS}`,
   NativeConnection.connect({ address: env.TEMPORAL_ADDRESS }),
 );
-const services = await orEnd(
-  'The environment cannot be used',
-  openServices(env, log, { connection, eagerStart: names.includes('runs'), tracing }),
-);
+const services = await orEnd('The environment cannot be used', openServices(env, log, { connection, tracing }));
 await orEnd('The database cannot be used', services.start());
 const roles = await orEnd(`The roles ${names.join(' and ')} cannot start`, startRoles(names, services, connection));
 const metricsServer = await startMetricsServer({ env, log, metrics: services.operations.metrics, temporalPort });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import type { Services } from '../src/services.ts';
-import { taskQueueName } from '../src/temporal/client.ts';
+import { queues, taskQueueName } from '../src/temporal/contracts/queues.ts';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
 import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
@@ -30,7 +30,7 @@ export async function startRunsWorker(services: Services, connection: NativeConn
     const worker = await Worker.create({
       connection: on,
       namespace: env.TEMPORAL_NAMESPACE,
-      taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, 'runs'),
+      taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.runs),
       workflowBundle: { codePath: of.path },
       activities,
       sinks: traceSinks(tracing),
@@ -89,6 +89,7 @@ export async function startRunsWorker(services: Services, connection: NativeConn
   };
 
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version(bundle), log);
+  temporal.allowEagerStarts(true);
   await ensureSchedules(temporal.client, env.TEMPORAL_TASK_QUEUE_PREFIX);
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [

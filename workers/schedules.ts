@@ -1,12 +1,13 @@
 import { type Client, ScheduleAlreadyRunning } from '@temporalio/client';
-import { taskQueueName } from '../src/temporal/client.ts';
-import { scheduledWorkflows, workflowTypes } from '../src/temporal/contracts.ts';
+import { housekeepingWorkflows } from '../src/temporal/contracts/housekeeping.ts';
+import { queues, taskQueueName } from '../src/temporal/contracts/queues.ts';
+import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
 
 /** What is started by the clock, or by an operator's press of a button. */
 const wanted = [
-  { workflowType: scheduledWorkflows.housekeeping, every: '1 hour' },
+  { workflowType: housekeepingWorkflows.housekeeping, every: '1 hour' },
   {
-    workflowType: workflowTypes.redriveDeadLetters,
+    workflowType: webhookWorkflows.redriveDeadLetters,
     every: '1 day',
     state: { paused: true, note: 'Paused on purpose: its Trigger button replays every dead letter of webhooks.' },
   },
@@ -29,7 +30,7 @@ export async function ensureSchedules(client: Client, taskQueuePrefix: string): 
           type: 'startWorkflow',
           workflowType,
           workflowId: name,
-          taskQueue: taskQueueName(taskQueuePrefix, 'runs'),
+          taskQueue: taskQueueName(taskQueuePrefix, queues.runs),
           args: [],
         },
       });

@@ -1,6 +1,6 @@
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { Tracing } from '../src/platform/telemetry.ts';
-import { type TraceSinks, traceHeader } from '../src/temporal/contracts.ts';
+import { type TraceSinks, traceHeader } from '../src/temporal/contracts/trace.ts';
 import { traceparentOf } from '../src/temporal/trace-starts.ts';
 
 /** A workflow's span is named after its run: whoever makes a span below it knows the id without being told. */

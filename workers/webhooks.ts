@@ -1,7 +1,7 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { createWebhookActivities } from '../activities/webhooks.ts';
 import type { Services } from '../src/services.ts';
-import { taskQueueName } from '../src/temporal/client.ts';
+import { queues, taskQueueName } from '../src/temporal/contracts/queues.ts';
 import { Dispatcher } from '../src/webhooks/dispatcher.ts';
 import type { RunningRole } from './running-role.ts';
 import { traceActivities } from './trace-work.ts';
@@ -18,7 +18,7 @@ export async function startWebhooksWorker(services: Services, connection: Native
   const worker = await Worker.create({
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
-    taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, 'webhooks'),
+    taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.webhooks),
     activities: createWebhookActivities(services),
     ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
     maxConcurrentActivityTaskExecutions: attemptsAtOnce,

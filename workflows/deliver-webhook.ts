@@ -13,13 +13,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { WebhookActivities } from '../activities/webhooks.ts';
+import { queues } from '../src/temporal/contracts/queues.ts';
+import { searchAttributes } from '../src/temporal/contracts/search-attributes.ts';
 import {
   type DeliverWebhookArgs,
   type DeliveryProgress,
   deliveryMessages,
-  searchAttributes,
-  webhooksQueueBeside,
-} from '../src/temporal/contracts.ts';
+} from '../src/temporal/contracts/webhooks.ts';
 
 const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus, SearchAttributeType.KEYWORD);
 
@@ -28,9 +28,9 @@ const discard = defineSignal(deliveryMessages.discard);
 const resume = defineSignal(deliveryMessages.resume);
 const replayNow = defineUpdate<string, []>(deliveryMessages.replayNow);
 
-const proxied = () =>
+const proxied = (attemptsQueue: string = queues.webhooks.name) =>
   proxyActivities<WebhookActivities>({
-    taskQueue: webhooksQueueBeside(workflowInfo().taskQueue),
+    taskQueue: attemptsQueue,
     startToCloseTimeout: '1 minute',
     heartbeatTimeout: '10 seconds',
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
@@ -55,8 +55,8 @@ function detailsOf(progress: DeliveryProgress): string {
  * replays or discards it. The row in PostgreSQL is the truth; where this and the row part, the row is looked at again.
  */
 export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'delivered' | 'failed' | 'dead_lettered'> {
-  const { begin, parkedMs, ...ref } = args;
-  const activities = proxied();
+  const { begin, parkedMs, attemptsQueue, ...ref } = args;
+  const activities = proxied(attemptsQueue);
   const asked = { replay: false, discard: false, look: false };
   let progress = begin;
   let parked = begin.kind === 'dead_lettered';

@@ -7,7 +7,8 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { type ExecuteRunArgs, failureTypes, type RunPolicy } from '../src/temporal/contracts.ts';
+import type { ExecuteRunArgs, RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
 /** Our own database, and what answers at once: inside the worker, without a task of its own. */
 const local = proxyLocalActivities<Activities>({

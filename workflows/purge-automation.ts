@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { PurgeAutomationArgs } from '../src/temporal/contracts.ts';
+import type { PurgeAutomationArgs } from '../src/temporal/contracts/automation.ts';
 
 const database = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',

@@ -1,13 +1,12 @@
 import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { WebhookActivities } from '../activities/webhooks.ts';
-import { type RedriveArgs, type RedriveOutcome, webhooksQueueBeside } from '../src/temporal/contracts.ts';
+import type { RedriveArgs, RedriveOutcome } from '../src/temporal/contracts/webhooks.ts';
 
-const proxied = () =>
-  proxyActivities<WebhookActivities>({
-    taskQueue: webhooksQueueBeside(workflowInfo().taskQueue),
-    startToCloseTimeout: '1 minute',
-    retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 20 },
-  });
+/** On the queue that this workflow runs on: an operator who starts it by hand names no other. */
+const { redrivePage } = proxyActivities<WebhookActivities>({
+  startToCloseTimeout: '1 minute',
+  retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 20 },
+});
 
 const perPage = 20;
 const perSecondByDefault = 20;
@@ -26,7 +25,6 @@ interface Carried {
 export async function redriveDeadLetters(given?: RedriveArgs | null, carried?: Carried): Promise<RedriveOutcome> {
   // A form that was left empty may send null. Whatever else it sends, the activity reads and refuses.
   const filter = given ?? {};
-  const { redrivePage } = proxied();
   const until = carried?.until ?? workflowInfo().startTime.toISOString();
   let { after, replayed } = carried ?? { after: undefined, replayed: 0 };
   for (;;) {

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
-import { scheduledWorkflows, workflowTypes } from '../src/temporal/contracts.ts';
+import { workflowTypes } from '../test/histories/workflow-types.ts';
 import { runningServers } from '../test/servers.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import { traceSinks } from '../workers/trace-work.ts';
 
 // Recorded by test/histories/record.ts. They stand for runs that are in flight when this code takes over.
 const folder = new URL('../test/histories/', import.meta.url);
-const types = [...Object.keys(workflowTypes), ...Object.keys(scheduledWorkflows)];
+const types = await workflowTypes();
 const histories = types.flatMap((type) =>
   readdirSync(new URL(`${type}/`, folder)).map((file) => ({ type, scenario: file.replace(/\.json$/, '') })),
 );

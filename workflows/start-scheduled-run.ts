@@ -1,6 +1,6 @@
 import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts.ts';
+import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 
 /** Tried until the time limit that the schedule gives its firings. */
 const local = proxyLocalActivities<Activities>({

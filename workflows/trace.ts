@@ -5,7 +5,7 @@ import {
   TemporalFailure,
   type WorkflowInterceptorsFactory,
 } from '@temporalio/workflow';
-import { type TraceSinks, traceHeader } from '../src/temporal/contracts.ts';
+import { type TraceSinks, traceHeader } from '../src/temporal/contracts/trace.ts';
 
 const { traces } = proxySinks<TraceSinks>();
 

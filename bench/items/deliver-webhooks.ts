@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Connection } from '@temporalio/client';
 import pg from 'pg';
-import { Deliveries } from '../../src/temporal/deliveries.ts';
+import { TemporalClient } from '../../src/temporal/client.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { startDelivery } from '../../src/webhooks/delivery-starts.ts';
 import { startChildProgram } from '../child-program.ts';
 import { interleave, type Round, type Side } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
@@ -83,12 +84,13 @@ async function deliver(
 /** As the product gives a delivery that failed once its workflow, for each and at once. */
 async function startEach(stand: Stand, subscriptionId: string, ids: string[]): Promise<void> {
   const connection = await Connection.connect({ address: stand.temporal.address });
-  const deliveries = new Deliveries(new Client({ connection }), 'runs');
+  const temporal = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix: '' });
   const { organizationId } = stand;
   const left = [...ids];
   const starter = async () => {
     for (let deliveryId = left.pop(); deliveryId; deliveryId = left.pop()) {
-      await deliveries.start(
+      await startDelivery(
+        temporal,
         {
           ...{ organizationId, environment: 'test', correlationId: 'bench', eventType: 'workflow.run.completed' },
           ...{ deliveryId, subscriptionId, begin: { kind: 'wait', ms: 0 }, parkedMs: 1_000 },

@@ -7,6 +7,7 @@ import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import type { RunWaiters } from './run-waiters.ts';
+import { cancelRunWorkflow } from './run-workflows.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
 // The run is over with this statement, whatever its workflow still does: nothing that comes later can be recorded.
@@ -58,5 +59,5 @@ export async function cancelRun(services: CancelRunServices, scope: Scope, id: s
     services.countRunEnd('cancelled');
   }
   const run = await getRun(scope, id);
-  return { run, stop: async () => (cancelled ? services.temporal.cancelRun(runId) : undefined) };
+  return { run, stop: async () => (cancelled ? cancelRunWorkflow(services.temporal, runId) : undefined) };
 }

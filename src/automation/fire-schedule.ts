@@ -3,7 +3,7 @@ import { fingerprintOf, type IdempotencyClaim } from '../platform/idempotency.ts
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts.ts';
+import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts/automation.ts';
 import { includesTime } from './core/cron.ts';
 import { createRun } from './create-run.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';

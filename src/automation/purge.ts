@@ -3,6 +3,8 @@ import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
+import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
+import { removeTemporalSchedule } from './temporal-schedules.ts';
 
 // Batches are small enough that no statement comes near its time limit and no lock is held for long.
 const cancelBatch = 100;
@@ -20,7 +22,7 @@ export async function startPurge(temporal: TemporalClient, scope: Scope, automat
   const owner = await scope.one(findPlan, automationId);
   if (!owner) return;
   const purge = { ...scope.tenant, correlationId: scope.correlationId, automationId };
-  await temporal.startPurge(purge, fairnessOf(scope.tenant, owner.plan));
+  await startPurgeAutomation(temporal, purge, fairnessOf(scope.tenant, owner.plan));
 }
 
 const findInFlight = statement<{ id: string }>(
@@ -45,9 +47,9 @@ export async function cancelRunsInFlight(
   scope: Scope,
   automationId: string,
 ): Promise<boolean> {
-  await temporal.schedules.remove(automationId);
+  await removeTemporalSchedule(temporal, automationId);
   const inFlight = (await scope.rows(findInFlight, automationId, cancelBatch)).map(({ id }) => id);
-  await Promise.all(inFlight.map((id) => temporal.cancelRun(id)));
+  await Promise.all(inFlight.map((id) => cancelRunWorkflow(temporal, id)));
   await scope.rows(markCancelled, inFlight);
   return inFlight.length > 0;
 }

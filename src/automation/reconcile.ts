@@ -6,6 +6,7 @@ import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import type { RunErrorCode } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
+import { runWorkflowState } from './run-workflows.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
@@ -86,7 +87,7 @@ export async function reconcileRuns(
   const sql = sqlOn(database.pool);
   const ended: EndedRun[] = [];
   for (const { id: runId, correlationId, ...tenant } of await sql.rows(leaseOpenRuns, [everyMs, batch])) {
-    const state = await temporal.runState(runId);
+    const state = await runWorkflowState(temporal, runId);
     if (state === 'open') continue;
     const { status, code = null, message = null } = ends[state];
     if (await new Scope(database, tenant, correlationId).one(endRun, runId, status, code, message))

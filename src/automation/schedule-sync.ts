@@ -1,8 +1,14 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { KnownSchedule } from '../temporal/schedules.ts';
 import { findTimezone, temporalExpressions } from './core/cron.ts';
+import {
+  createTemporalSchedule,
+  findTemporalSchedule,
+  type KnownSchedule,
+  removeTemporalSchedule,
+  replaceTemporalSchedule,
+} from './temporal-schedules.ts';
 
 export interface Schedule {
   automationId: string;
@@ -41,13 +47,12 @@ export async function syncSchedule(
   scope: Scope,
   automationId: string,
 ): Promise<KnownSchedule | undefined> {
-  const { schedules } = temporal;
   for (let look = 0; look < mostLooks; look++) {
-    const known = await schedules.find(automationId);
+    const known = await findTemporalSchedule(temporal, automationId);
     const row = await scope.one(findSchedule, automationId);
     if (row ? known?.revision === row.revision : !known) return known;
     if (!row) {
-      await schedules.remove(automationId);
+      await removeTemporalSchedule(temporal, automationId);
       continue;
     }
     const { cron, timezone, paused, revision } = row;
@@ -57,7 +62,7 @@ export async function syncSchedule(
       // Temporal knows zones by their exact names alone.
       timezone: findTimezone(timezone) ?? timezone,
     };
-    await (known ? schedules.replace(known, wanted) : schedules.create(wanted));
+    await (known ? replaceTemporalSchedule(temporal, known, wanted) : createTemporalSchedule(temporal, wanted));
   }
   throw new Error(`The schedule of ${automationId} keeps changing.`);
 }

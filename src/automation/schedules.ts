@@ -6,12 +6,12 @@ import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { KnownSchedule } from '../temporal/schedules.ts';
 import { getAutomation } from './automations.ts';
 import { findCronProblem, findTimezone, nextTimes } from './core/cron.ts';
 import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
 import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
+import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 
 export interface ScheduleServices {
   temporal: TemporalClient;
@@ -132,7 +132,7 @@ export async function getSchedule(
     await getAutomation(scope, id);
     throw noSchedule(id);
   }
-  const known = await temporal.schedules.find(uuid).catch((error) => {
+  const known = await findTemporalSchedule(temporal, uuid).catch((error) => {
     log.warn({ err: error, automationId: uuid }, 'times of a schedule are worked out without Temporal');
     return undefined;
   });

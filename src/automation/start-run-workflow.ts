@@ -3,10 +3,11 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { RunPolicy } from '../temporal/contracts.ts';
+import type { RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import type { Step } from './core/steps.ts';
+import { startExecuteRun } from './run-workflows.ts';
 
 export interface StartRunServices {
   temporal: TemporalClient;
@@ -49,7 +50,7 @@ export async function startRunWorkflow(services: StartRunServices, scope: Scope,
   const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
   const begin = callsOut ? { kind: 'call' as const, position } : { kind: 'walk' as const };
   const args = { ...tenant, correlationId, runId, begin, waiter, policy: services.runPolicy };
-  await services.temporal.startRun(args, automationId, fairnessOf(tenant, plan));
+  await startExecuteRun(services.temporal, args, automationId, fairnessOf(tenant, plan));
   failPoint('run.started');
 }
 

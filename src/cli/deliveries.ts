@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Database } from '../platform/database.ts';
-import { deliveryWorkflowId } from '../temporal/contracts.ts';
+import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
 import { deliveryStatuses } from '../webhooks/core/delivery-status.ts';

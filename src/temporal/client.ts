@@ -5,20 +5,10 @@ import {
   type WorkflowExecutionStatusName,
   WorkflowNotFoundError,
 } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
-import {
-  type ExecuteRunArgs,
-  type Fairness,
-  type PurgeAutomationArgs,
-  purgeWorkflowId,
-  type Queue,
-  queues,
-  runWorkflowId,
-  type Workflows,
-  workflowTypes,
-} from './contracts.ts';
-import { Deliveries } from './deliveries.ts';
-import { Schedules } from './schedules.ts';
+import { type Queue, queues, taskQueueName } from './contracts/queues.ts';
+import type { Fairness, WorkContext } from './contracts/work-context.ts';
 import { attributesOf } from './search-attributes.ts';
 import { traceStarts } from './trace-starts.ts';
 
@@ -27,12 +17,25 @@ export interface TemporalSettings {
   namespace: string;
   /** Lets several installations share one namespace. */
   taskQueuePrefix: string;
-  /** True where the same process also polls the queue: the first task then comes with the answer to the start. */
-  eagerStart: boolean;
   tracing?: Tracing | undefined;
 }
 
-/** What Temporal knows of a workflow; `missing` when it never heard of it, or no longer. */
+/** A tenant's workflow, to be started. */
+export interface WorkflowStart<Args extends WorkContext = WorkContext> {
+  type: string;
+  workflowId: string;
+  args: Args;
+  /** The thing that it is about, by which operators find it. */
+  resourceId: string;
+  fairness: Fairness;
+  /** True: never a second time, even when the first is over. Otherwise only while the first is open. */
+  once?: boolean;
+  /** Shown to operators beside the correlation id. */
+  memo?: Record<string, unknown>;
+  searchAttributes?: SearchAttributePair[];
+}
+
+/** The state of a workflow in Temporal; `missing` when Temporal never knew it, or no longer does. */
 export type WorkflowState = 'open' | 'closed' | 'terminated' | 'timedOut' | 'cancelled' | 'missing';
 
 const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> = {
@@ -43,26 +46,33 @@ const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> 
   CANCELLED: 'cancelled',
 };
 
-export const taskQueueName = (prefix: string, queue: Queue) => `${prefix}${queues[queue]}`;
-
-/** The one way from the product to Temporal. Starting what is already started, or was, is success. */
+/** Every call to Temporal goes through here. What a feature starts and signals is in files of the feature. */
 export class TemporalClient {
   readonly client: Client;
-  readonly schedules: Schedules;
-  readonly deliveries: Deliveries;
   readonly #settings: TemporalSettings;
+  #eagerStarts = false;
 
   constructor(settings: TemporalSettings) {
     this.#settings = settings;
     const { connection, namespace, tracing } = settings;
     const interceptors = tracing && { workflow: [traceStarts(tracing)] };
     this.client = new Client({ connection, namespace, ...(interceptors && { interceptors }) });
-    const runsQueue = taskQueueName(settings.taskQueuePrefix, 'runs');
-    this.schedules = new Schedules(this.client, runsQueue);
-    this.deliveries = new Deliveries(this.client, runsQueue);
   }
 
-  /** Which version answers. @throws Error when none does in time */
+  /** The queue's full name in this installation. */
+  taskQueue(queue: Queue): string {
+    return taskQueueName(this.#settings.taskQueuePrefix, queue);
+  }
+
+  /**
+   * Eager starts hand a workflow's first task straight to a worker on the same connection, whatever its version. To be
+   * allowed only while this process has such a worker and the worker's version is the current one.
+   */
+  allowEagerStarts(allowed: boolean): void {
+    this.#eagerStarts = allowed;
+  }
+
+  /** The server's version. @throws Error when none answers in time */
   async serverVersion(withinMs: number): Promise<string> {
     const { connection } = this.#settings;
     const asked = () => connection.workflowService.getSystemInfo({});
@@ -70,26 +80,36 @@ export class TemporalClient {
     return serverVersion ?? 'unknown';
   }
 
-  startRun(args: ExecuteRunArgs, automationId: string, fairness: Fairness): Promise<void> {
-    return this.#start('executeRun', runWorkflowId(args.runId), args, automationId, fairness);
-  }
-
-  startPurge(args: PurgeAutomationArgs, fairness: Fairness): Promise<void> {
-    return this.#start('purgeAutomation', purgeWorkflowId(args.automationId), args, args.automationId, fairness);
-  }
-
-  /** Asks a run's workflow to stop; one that is over or was never started needs no asking. */
-  async cancelRun(runId: string): Promise<void> {
+  /** Starts a workflow. Harmless when it is started already. */
+  async start<Args extends WorkContext>(start: WorkflowStart<Args>): Promise<void> {
     try {
-      await this.client.workflow.getHandle(runWorkflowId(runId)).cancel();
+      const eager = this.#eagerStarts && start.once === true;
+      const options = { ...this.#options(start), ...(eager && { requestEagerStart: true }) };
+      await this.client.workflow.start(start.type, options as never);
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
   }
 
+  /** Signals a workflow, and starts it first when it is not open. */
+  async signalWithStart<Args extends WorkContext>(signal: string, start: WorkflowStart<Args>): Promise<void> {
+    const options = { ...this.#options(start), signal, signalArgs: [] };
+    await this.client.workflow.signalWithStart(start.type, options as never);
+  }
+
+  /** Signals a workflow. Harmless when it is over or was never started. */
+  signalIfOpen(workflowId: string, signal: string): Promise<void> {
+    return this.#unlessMissing(() => this.client.workflow.getHandle(workflowId).signal(signal));
+  }
+
+  /** Asks a workflow to stop. Harmless when it is over or was never started. */
+  cancel(workflowId: string): Promise<void> {
+    return this.#unlessMissing(() => this.client.workflow.getHandle(workflowId).cancel());
+  }
+
   /** @throws Error when Temporal does not answer in time */
-  async runState(runId: string, withinMs = 5_000): Promise<WorkflowState> {
-    const handle = this.client.workflow.getHandle(runWorkflowId(runId));
+  async state(workflowId: string, withinMs = 5_000): Promise<WorkflowState> {
+    const handle = this.client.workflow.getHandle(workflowId);
     try {
       const { status } = await this.#settings.connection.withDeadline(Date.now() + withinMs, () => handle.describe());
       return closedStates[status.name] ?? 'open';
@@ -99,26 +119,23 @@ export class TemporalClient {
     }
   }
 
-  async #start<Type extends 'executeRun' | 'purgeAutomation'>(
-    type: Type,
-    workflowId: string,
-    args: Parameters<Workflows[Type]>[0],
-    resourceId: string,
-    fairness: Fairness,
-  ): Promise<void> {
+  #options({ workflowId, args, resourceId, fairness, once, memo, searchAttributes = [] }: WorkflowStart) {
+    return {
+      workflowId,
+      taskQueue: this.taskQueue(queues.runs),
+      args: [args],
+      ...(once && { workflowIdReusePolicy: 'REJECT_DUPLICATE' }),
+      memo: { correlationId: args.correlationId, ...memo },
+      typedSearchAttributes: [...attributesOf(args.organizationId, resourceId), ...searchAttributes],
+      priority: { fairnessKey: fairness.key, fairnessWeight: fairness.weight },
+    };
+  }
+
+  async #unlessMissing(call: () => Promise<unknown>): Promise<void> {
     try {
-      await this.client.workflow.start<(args: Parameters<Workflows[Type]>[0]) => Promise<void>>(workflowTypes[type], {
-        workflowId,
-        taskQueue: taskQueueName(this.#settings.taskQueuePrefix, 'runs'),
-        args: [args],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        requestEagerStart: this.#settings.eagerStart,
-        memo: { correlationId: args.correlationId },
-        typedSearchAttributes: attributesOf(args.organizationId, resourceId),
-        priority: { fairnessKey: fairness.key, fairnessWeight: fairness.weight },
-      } as never);
+      await call();
     } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
-import { traceHeader } from './contracts.ts';
+import { traceHeader } from './contracts/trace.ts';
 
 const withTrace = (headers: Headers, traceparent: string): Headers => ({
   ...headers,

@@ -1,5 +1,5 @@
 import type { Tenant } from '../platform/tenant.ts';
-import type { Fairness } from '../temporal/contracts.ts';
+import type { Fairness } from '../temporal/contracts/work-context.ts';
 import { type PlanName, plans } from './core/plans.ts';
 
 /** Whose turn work is, and how large its share. */

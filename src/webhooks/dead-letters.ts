@@ -3,7 +3,7 @@ import type { Database } from '../platform/database.ts';
 import { failPoint } from '../platform/fail-points.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { RedriveArgs } from '../temporal/contracts.ts';
+import type { RedriveArgs } from '../temporal/contracts/webhooks.ts';
 import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
 import { type DeadLetterFilter, readRedriveArguments } from './redrive-arguments.ts';

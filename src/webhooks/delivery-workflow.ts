@@ -4,11 +4,12 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts.ts';
+import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts/webhooks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { resumeDelivery, resumeDeliveryIfOpen, startDelivery } from './delivery-starts.ts';
 import { eventOf } from './publish-event.ts';
 
 export interface DeliveryWorkflowServices {
@@ -83,7 +84,7 @@ export async function ensureDeliveryWorkflow(
   const row = await scope.one(findDelivery, deliveryId);
   if (!row) return;
   const begin = progressOf({ ...row, ...(waitMs !== undefined && { waitMs }) });
-  if (begin.kind === 'over') return temporal.deliveries.resumeIfOpen(deliveryId);
+  if (begin.kind === 'over') return resumeDeliveryIfOpen(temporal, deliveryId);
   const { tenant } = scope;
   const { eventType, subscriptionId, correlationId, plan } = row;
   const args: DeliverWebhookArgs = {
@@ -94,7 +95,7 @@ export async function ensureDeliveryWorkflow(
   const fairness = fairnessOf(tenant, plan);
   // What has failed for the first time has none yet, and a signal would be one more event in its history.
   const isNew = row.status === 'retrying' && row.attempts === 1;
-  await (isNew ? temporal.deliveries.start(args, fairness) : temporal.deliveries.resume(args, fairness));
+  await (isNew ? startDelivery : resumeDelivery)(temporal, args, fairness);
   failPoint('delivery.followed');
   await scope.rows(settle, deliveryId, row.readAt);
 }

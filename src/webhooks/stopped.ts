@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import { resumeDeliveryIfOpen } from './delivery-starts.ts';
 
 const findStopped = statement<{ id: string }>(
   'delivery.stopped_with_subscription',
@@ -21,7 +22,7 @@ export async function resumeStopped(temporal: TemporalClient, scope: Scope, subs
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const rows = await scope.rows(findStopped, subscriptionId, after, batch);
-    await Promise.all(rows.map(({ id }) => temporal.deliveries.resumeIfOpen(id)));
+    await Promise.all(rows.map(({ id }) => resumeDeliveryIfOpen(temporal, id)));
     if (rows.length < batch) return;
     after = rows.at(-1)!.id;
   }

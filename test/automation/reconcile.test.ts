@@ -3,7 +3,7 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { reconcileRuns } from '../../src/automation/reconcile.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import { createTemporalSchedule } from '../../src/automation/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { startProduct } from '../product.ts';
@@ -183,8 +184,8 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
   const { taskQueuePrefix, tenant } = product;
   const id = randomUUID();
   const when = daily();
-  const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix, eagerStart: false });
-  await client.schedules.create({
+  const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix });
+  await createTemporalSchedule(client, {
     ...{
       organizationId: organizationIds.parse(tenant.organizationId)!,
       environment: 'test',

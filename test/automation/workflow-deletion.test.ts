@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';

@@ -1,7 +1,8 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Database } from '../../src/platform/database.ts';
-import { deliveryWorkflowId, searchAttributes } from '../../src/temporal/contracts.ts';
+import { searchAttributes } from '../../src/temporal/contracts/search-attributes.ts';
+import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { deliveryIds, eventIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import type { FailPoint } from '../../src/platform/fail-points.ts';
-import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts.ts';
+import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import type { ApiClient } from '../api-client.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';

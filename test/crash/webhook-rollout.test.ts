@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts.ts';
+import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { until } from '../until.ts';
 import { findDeliveryViolations } from './delivery-oracle.ts';
 import { answers, type DeliveryScene, openDeliveryScene } from './delivery-scene.ts';

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { workflowTypes } from '../../src/temporal/contracts.ts';
+import { webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import type { Script } from '../webhooks/receiver.ts';
@@ -86,7 +86,7 @@ test.concurrent('recovered, redriven and drained from two processes at the same 
       Array.from({ length: 5 }, () => caller.at(one.api).get('/api/cron/webhook-gateway', drain)),
     );
     const schedule = new Client({ connection }).schedule;
-    const redriven = schedule.getHandle(`${product.taskQueuePrefix}${workflowTypes.redriveDeadLetters}`).trigger();
+    const redriven = schedule.getHandle(`${product.taskQueuePrefix}${webhookWorkflows.redriveDeadLetters}`).trigger();
     const recovered = ids.map((id) => caller.at(api).post(`/v1/webhooks/${id}/recover`, { since }));
     const answered = await Promise.all([...drained, ...recovered]);
     for (const { status } of answered) expect(status).toBeLessThan(300);

@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { newId } from '../../src/platform/ids.ts';
-import { taskQueueName } from '../../src/temporal/client.ts';
+import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
 import {
   type DeliverWebhookArgs,
   deliveryMessages,
   deliveryWorkflowId,
   type RedriveArgs,
-  workflowTypes,
-} from '../../src/temporal/contracts.ts';
+  webhookWorkflows,
+} from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { until } from '../until.ts';
@@ -89,10 +89,10 @@ export async function recordDeliveries(workflow: Client['workflow'], keep: Keep)
   );
   await scene.run();
   await Promise.all(receivers.map(({ id }) => scene.reaches(id, 'dead_lettered')));
-  const taskQueue = taskQueueName(scene.product.taskQueuePrefix, 'runs');
+  const taskQueue = taskQueueName(scene.product.taskQueuePrefix, queues.runs);
   const redrive = async (filter: RedriveArgs) => {
     const workflowId = `redrive-${newId()}`;
-    await workflow.start(workflowTypes.redriveDeadLetters, { workflowId, taskQueue, args: [filter] });
+    await workflow.start(webhookWorkflows.redriveDeadLetters, { workflowId, taskQueue, args: [filter] });
     return workflowId;
   };
   const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
@@ -107,7 +107,7 @@ export async function recordDeliveries(workflow: Client['workflow'], keep: Keep)
     begin: { kind: 'dead_lettered', why: 'HTTP 500 after 1 attempt' },
   };
   const workflowId = deliveryWorkflowId(leftAlone);
-  await workflow.start(workflowTypes.deliverWebhook, { workflowId, taskQueue, args: [args] });
+  await workflow.start(webhookWorkflows.deliverWebhook, { workflowId, taskQueue, args: [args] });
   await keep('deliverWebhook/left-alone', workflowId);
   await scene.close();
 }

@@ -14,8 +14,9 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import pg from 'pg';
 import { runIds } from '../../src/automation/core/ids.ts';
-import { taskQueueName } from '../../src/temporal/client.ts';
-import { purgeWorkflowId, runWorkflowId, scheduledWorkflows, scheduleId } from '../../src/temporal/contracts.ts';
+import { purgeWorkflowId, runWorkflowId, scheduleId } from '../../src/temporal/contracts/automation.ts';
+import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
+import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
 import type { ApiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
@@ -130,8 +131,8 @@ async function record(): Promise<void> {
   const firing = await until('it fires', async () => (await handle.describe()).info.recentActions[0]?.action);
   await keep('startScheduledRun/a-run', firing.workflow.workflowId);
 
-  const taskQueue = taskQueueName(rest.taskQueuePrefix, 'runs');
-  await workflow.start(scheduledWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });
+  const taskQueue = taskQueueName(rest.taskQueuePrefix, queues.runs);
+  await workflow.start(housekeepingWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });
   await keep('housekeeping/nothing-to-do', 'housekeeping');
   await rest.close();
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { until } from '../until.ts';

@@ -6,7 +6,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
-import { deliveryMessages, workflowTypes } from '../../src/temporal/contracts.ts';
+import { deliveryMessages, webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
@@ -93,7 +93,7 @@ describe('all of them', () => {
     await ui.openStart({
       workflowId: 'redrive-of-one',
       taskQueue: `${scene.product.taskQueuePrefix}runs`,
-      workflowType: workflowTypes.redriveDeadLetters,
+      workflowType: webhookWorkflows.redriveDeadLetters,
       input: JSON.stringify({ subscriptionId: letter.id }),
     });
     await ui.start();
@@ -104,7 +104,7 @@ describe('all of them', () => {
   test('are replayed by the trigger of the Schedule', async () => {
     const letters = [await deadLetter(scene), await deadLetter(scene)];
     for (const { mend } of letters) mend();
-    await ui.openSchedule(`${scene.product.taskQueuePrefix}${workflowTypes.redriveDeadLetters}`);
+    await ui.openSchedule(`${scene.product.taskQueuePrefix}${webhookWorkflows.redriveDeadLetters}`);
     await ui.openScheduleMenu();
     await ui.openTrigger();
     await ui.confirm('Trigger');

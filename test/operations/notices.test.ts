@@ -18,7 +18,7 @@ import { readEnv } from '../../src/platform/env.ts';
 import { openLog } from '../../src/platform/log.ts';
 import { type Mailer, openMailer } from '../../src/platform/mail.ts';
 import { openServices } from '../../src/services.ts';
-import { scheduledWorkflows } from '../../src/temporal/contracts.ts';
+import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -136,7 +136,7 @@ test('the schedule of a worker looks for such keys, and mail without a server be
   await schedule.trigger();
   await until('the mail is there', async () => files().length > 0);
   const taskQueue = `${product.taskQueuePrefix}runs`;
-  await client.workflow.execute(scheduledWorkflows.housekeeping, { taskQueue, workflowId: `${taskQueue}-again` });
+  await client.workflow.execute(housekeepingWorkflows.housekeeping, { taskQueue, workflowId: `${taskQueue}-again` });
   expect(files()).toHaveLength(1);
   const file = join(folder, files()[0]!);
   expect(readFileSync(file, 'utf8')).toMatch(/^To: file@example.com\r$/m);
@@ -154,7 +154,7 @@ describe('a route that will go', () => {
   async function withDeprecatedRoute() {
     const env = readEnv({ DATABASE_URL: product.databaseUrl, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     const log = openLog('silent', 'test');
-    const services = await openServices(env, log, { connection: Connection.lazy(), eagerStart: false });
+    const services = await openServices(env, log, { connection: Connection.lazy() });
     await services.start();
     const app = surface();
     app.onError((error, c) => renderError(c, error, e1, false));

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { reconcileRuns } from '../../src/automation/reconcile.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
-import { runWorkflowId } from '../../src/temporal/contracts.ts';
+import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { runningServers } from '../servers.ts';
@@ -72,7 +72,7 @@ test('a run whose workflow an operator ended has failed, once', async () => {
   const { runId } = await startSlow();
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { taskQueuePrefix, database } = scene.product;
-  const temporal = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix, eagerStart: false });
+  const temporal = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix });
   await temporal.client.workflow.getHandle(runWorkflowId(runId)).terminate();
   const sweep = () => reconcileRuns(database, temporal, { everyMs: 0, batch: 100 });
   await until('it is found', async () => {

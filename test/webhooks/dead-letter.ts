@@ -1,4 +1,4 @@
-import { deliveryWorkflowId } from '../../src/temporal/contracts.ts';
+import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import type { Subscribed, WebhookScene } from './scene.ts';
 

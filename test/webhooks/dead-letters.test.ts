@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { latestAudit } from '../../src/platform/audit.ts';
-import { deliveryMessages, deliveryWorkflowId, workflowTypes } from '../../src/temporal/contracts.ts';
+import { deliveryMessages, deliveryWorkflowId, webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
@@ -232,7 +232,7 @@ test('a workflow that an operator resets after its delivery sends nothing again'
 
 describe('redriveDeadLetters', () => {
   const start = (...args: unknown[]) =>
-    client.workflow.start(workflowTypes.redriveDeadLetters, {
+    client.workflow.start(webhookWorkflows.redriveDeadLetters, {
       ...{ workflowId: `redrive-${randomUUID()}`, taskQueue: `${scene.product.taskQueuePrefix}runs`, args },
     });
   const redrive = async (...args: unknown[]) => (await start(...args)).result();

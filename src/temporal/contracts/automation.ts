@@ -1,0 +1,74 @@
+import type { RetryProfile } from './retry-profile.ts';
+import type { WorkContext } from './work-context.ts';
+
+export const automationWorkflows = {
+  executeRun: 'executeRun',
+  purgeAutomation: 'purgeAutomation',
+  startScheduledRun: 'startScheduledRun',
+} as const;
+
+export interface AutomationWorkflows {
+  executeRun(args: ExecuteRunArgs): Promise<void>;
+  purgeAutomation(args: PurgeAutomationArgs): Promise<void>;
+  startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome>;
+}
+
+/** One id per run: Temporal refuses a second start of the same run, whichever process makes it. */
+export const runWorkflowId = (runId: string) => `run-${runId}`;
+export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
+/** Of a Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
+export const scheduleId = (automationId: string) => `schedule-${automationId}`;
+
+/**
+ * How late a scheduled run may start. It bounds what an outage leaves behind: ten runs of a schedule of every minute.
+ * Well below the 24 hours for which an idempotency claim is kept, which keeps a time from being run twice.
+ */
+export const scheduleGraceMs = 600_000;
+
+/** Every duration of a run is a value, so that tests run a whole retry schedule in seconds. */
+export interface RunPolicy {
+  modelCall: {
+    timeoutMs: number;
+    heartbeatTimeoutMs: number;
+    retry: RetryProfile;
+    /** The longest wait that a provider's Retry-After can ask for. */
+    maximumRetryAfterMs: number;
+  };
+}
+
+export const defaultRunPolicy: RunPolicy = {
+  modelCall: {
+    timeoutMs: 600_000,
+    heartbeatTimeoutMs: 10_000,
+    retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
+    maximumRetryAfterMs: 300_000,
+  },
+};
+
+/** References and small values only: the definition, the input and the outputs stay in PostgreSQL. */
+export interface ExecuteRunArgs extends WorkContext {
+  runId: string;
+  /** How it begins: with steps that answer at once, or with a first step that is known to call out. */
+  begin: { kind: 'walk' } | { kind: 'call'; position: number };
+  /** Notification channel of the process that waits for the end; null when none does. */
+  waiter: string | null;
+  policy: RunPolicy;
+}
+
+export interface PurgeAutomationArgs extends WorkContext {
+  automationId: string;
+}
+
+/** What a Temporal Schedule carries: the tenant and a revision, nothing that could be outdated. */
+export interface ScheduledRunArgs extends Omit<WorkContext, 'correlationId'> {
+  automationId: string;
+  revision: string;
+}
+
+/**
+ * The outcome of one scheduled time.
+ * - started: the run's id
+ * - skipped: why the workflow could not run
+ * - outdated: the schedule was changed or deleted in the meantime
+ */
+export type ScheduledRunOutcome = { started: string } | { skipped: string } | { outdated: true };

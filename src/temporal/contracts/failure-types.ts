@@ -1,0 +1,9 @@
+/** The closed list of ApplicationFailure types that workflows and activities throw at each other. */
+export const failureTypes = {
+  /** Retryable: the provider may answer later. */
+  providerUnavailable: 'ProviderUnavailable',
+  /** A run ended as failed. Its workflow fails too, so that operators find it among the failed ones. */
+  runFailed: 'RunFailed',
+  /** An operator typed arguments that make no sense; the message says why. */
+  invalidArguments: 'InvalidArguments',
+} as const;

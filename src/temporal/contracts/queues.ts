@@ -1,0 +1,19 @@
+export interface Queue {
+  name: string;
+}
+
+/** Every task queue of an installation. Each has a role in workers/roles.ts, as soon as there is work for it. */
+export const queues = {
+  /** Workflow code of every feature, and the steps of runs. */
+  runs: { name: 'runs' },
+  generation: { name: 'generation' },
+  /** Attempts of webhook deliveries. */
+  webhooks: { name: 'webhooks' },
+  calendars: { name: 'calendars' },
+  integrations: { name: 'integrations' },
+  /** Sweeps. */
+  housekeeping: { name: 'housekeeping' },
+} as const satisfies Record<string, Queue>;
+
+/** @param prefix lets several installations share one namespace */
+export const taskQueueName = (prefix: string, queue: Queue): string => `${prefix}${queue.name}`;
