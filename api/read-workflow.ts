@@ -1,4 +1,5 @@
-import type { AutomationChange, AutomationState, NewAutomation } from '../src/automation/automations.ts';
+import type { AutomationChange, NewAutomation } from '../src/automation/automations.ts';
+import type { AutomationState } from '../src/automation/core/automation-state.ts';
 import type { NewWorkflowBody, WorkflowChangeBody } from './schemas/workflow.ts';
 
 const defaultModel = 'claude-sonnet-4-20250514';

@@ -1,22 +1,12 @@
 import type { AutomationSummary } from '../../src/automation/automations.ts';
-import type { RunStatus } from '../../src/automation/core/run-status.ts';
 import { asText } from '../../src/automation/core/template.ts';
 import type { RunSummary } from '../../src/automation/runs.ts';
 import { e1 } from '../envelopes.ts';
 import { paginationOf } from '../schemas/pagination.ts';
+import { statusInA } from '../schemas/run.ts';
 import { type Dialect, mapIdFacts, readExecution } from './dialect.ts';
 import { shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
-
-const statusWords = {
-  queued: 'PENDING',
-  running: 'RUNNING',
-  completed: 'COMPLETED',
-  failed: 'FAILED',
-  cancelled: 'CANCELLED',
-} as const satisfies Record<RunStatus, string>;
-
-const status = (of: RunStatus) => statusWords[of];
 
 const summary = (workflow: AutomationSummary) => ({
   id: workflow.id,
@@ -30,7 +20,7 @@ const summary = (workflow: AutomationSummary) => ({
 
 const runSummary = (run: RunSummary) => ({
   id: run.id,
-  status: status(run.status),
+  status: statusInA(run.status),
   input: { input: run.input, variables: run.variables },
   output: shownOutput(run, run.id),
   error: run.error?.message ?? null,
@@ -72,14 +62,14 @@ export const variantA: Dialect = {
 
   executed: (run) => ({
     runId: run.id,
-    status: status(run.status),
+    status: statusInA(run.status),
     output: run.output === null ? null : asText(run.output.result),
     tokensUsed: run.tokensUsed,
     durationMs: run.durationMs,
   }),
   runEvent: (event) =>
     eventData(event, {
-      ...{ runId: event.run.id, status: status(event.run.status) },
+      ...{ runId: event.run.id, status: statusInA(event.run.status) },
       durationName: 'durationMs',
       error: ({ message }) => message,
     }),

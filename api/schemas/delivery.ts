@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { egressErrorClasses } from '../../src/platform/core/egress-errors.ts';
-import { deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
+import { describeStates } from '../../src/platform/core/states.ts';
+import { deliveryStates, deliveryStatuses } from '../../src/webhooks/core/delivery-status.ts';
 import { eventTypes } from '../../src/webhooks/core/events.ts';
 import { unforeseen } from '../../src/webhooks/core/retry-schedule.ts';
 import { prefixedIdInPath } from './ids.ts';
@@ -40,12 +41,7 @@ const shown = {
   id: z.string(),
   eventId: z.string().openapi({ description: 'The same on every attempt and replay: receivers know it again by it.' }),
   eventType: z.enum(eventTypes),
-  status: z.enum(deliveryStatuses).openapi({
-    description: [
-      'pending: not yet tried, or replayed. retrying: an attempt failed and another one is to come. delivered: answered',
-      'with a 2xx. dead_lettered: given up, and can be replayed. failed: given up for ever.',
-    ].join(' '),
-  }),
+  status: z.enum(deliveryStatuses).openapi({ description: describeStates(deliveryStates) }),
   ...answered,
   durationMs: z.int().nullable().openapi({ description: 'Of the last attempt.' }),
   attempts: z.int().openapi({ description: 'All that were made, over all replays.' }),

@@ -1,5 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { runErrorCodes, runStatuses } from '../../src/automation/core/run-status.ts';
+import {
+  type RunStatus,
+  runErrorCodes,
+  runStates,
+  runStatuses,
+  stepStates,
+} from '../../src/automation/core/run-status.ts';
+import { describeStates } from '../../src/platform/core/states.ts';
 import { freeForm, texts } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
 
@@ -19,8 +26,19 @@ export const executeSchema = z
 export type ExecuteBody = z.output<typeof executeSchema>;
 export type ExecutionExample = z.input<typeof executeSchema>;
 
-const statusA = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']);
-const statusB = z.enum(runStatuses);
+const statusWordsA = {
+  queued: 'PENDING',
+  running: 'RUNNING',
+  completed: 'COMPLETED',
+  failed: 'FAILED',
+  cancelled: 'CANCELLED',
+} as const satisfies Record<RunStatus, string>;
+
+/** A run's status as dialect A writes it. */
+export const statusInA = (status: RunStatus) => statusWordsA[status];
+
+const statusA = z.enum(runStatuses.map(statusInA)).openapi({ description: describeStates(runStates, statusInA) });
+const statusB = z.enum(runStatuses).openapi({ description: describeStates(runStates) });
 
 const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput', {
   description: 'Outputs too large to be shown here stand as `{$ref, bytes}`: `GET $ref` answers them.',
@@ -61,7 +79,7 @@ const stepResult = z
   .object({
     stepId: z.string(),
     name: z.string(),
-    status: z.enum(['running', 'completed', 'failed', 'skipped', 'cancelled']),
+    status: z.enum(stepStates.all).openapi({ description: describeStates(stepStates) }),
     attempts: z.int(),
     duration: z.int().optional(),
     output: z.unknown().optional(),

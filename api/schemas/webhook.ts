@@ -2,6 +2,11 @@ import { z } from '@hono/zod-openapi';
 import { longestHeaderValue, mostHeaders } from '../../src/webhooks/check-subscription.ts';
 import { eventTypes, everyEvent } from '../../src/webhooks/core/events.ts';
 import { defaultMaxAttempts, mostAttempts } from '../../src/webhooks/core/retry-schedule.ts';
+import {
+  type DisabledReason,
+  disabledReasons,
+  subscriptionStates,
+} from '../../src/webhooks/core/subscription-state.ts';
 import { defaultConcurrency } from '../../src/webhooks/subscriptions.ts';
 import { texts } from './free-form.ts';
 import { prefixedIdInPath } from './ids.ts';
@@ -34,8 +39,10 @@ const fields = {
   }),
   events,
   isActive: z.boolean().openapi({
-    description:
-      'Default true. Turned off, no deliveries are made, and those on their way are dead-lettered; turned on, it begins as if nothing had failed.',
+    description: [
+      `Default true. True: ${subscriptionStates.meaning('active')} False: ${subscriptionStates.meaning('off')}`,
+      'Turning it on again forgets earlier failures.',
+    ].join(' '),
   }),
   maxAttempts: z
     .int()
@@ -81,9 +88,14 @@ const shown = {
   rateLimit: z.int().nullable(),
   concurrency: z.int(),
   disabledReason: z
-    .enum(['gone', 'failing'])
+    .enum(Object.keys(disabledReasons) as DisabledReason[])
     .nullable()
-    .openapi({ description: 'Why it was turned off by itself: it answered 410, or did nothing but fail for days.' }),
+    .openapi({
+      description: [
+        'Why the webhook was turned off automatically; null otherwise.',
+        ...Object.entries(disabledReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}.`),
+      ].join(' '),
+    }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 };

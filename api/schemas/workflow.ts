@@ -1,7 +1,8 @@
 import { z } from '@hono/zod-openapi';
-import { automationStates } from '../../src/automation/automations.ts';
+import { automationStates, automationStateTable } from '../../src/automation/core/automation-state.ts';
 import { inputTypes } from '../../src/automation/core/inputs.ts';
 import { maxSteps, providers, stepIdPattern } from '../../src/automation/core/steps.ts';
+import { describeStates } from '../../src/platform/core/states.ts';
 import { readStep } from '../read-step.ts';
 import { freeForm } from './free-form.ts';
 import { flatPage, paginationSchema } from './pagination.ts';
@@ -90,7 +91,7 @@ const common = {
 };
 
 const stateA = { isActive: z.boolean() };
-const stateB = { status: z.enum(automationStates) };
+const stateB = { status: z.enum(automationStates).openapi({ description: describeStates(automationStateTable) }) };
 
 const summaryA = z.object({ ...common, ...stateA }).openapi('WorkflowA');
 const summaryB = z.object({ ...common, ...stateB }).openapi('WorkflowB');

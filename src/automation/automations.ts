@@ -8,14 +8,13 @@ import { outboxEntry } from '../platform/outbox.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { type AutomationState, automationStates } from './core/automation-state.ts';
 import { workflowIds } from './core/ids.ts';
+
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { findStepProblems, type Provider, type Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
 import { findContentProblems } from './step-contents.ts';
-
-export const automationStates = ['active', 'draft', 'archived'] as const;
-export type AutomationState = (typeof automationStates)[number];
 
 /** What a run pins. */
 export interface DefinitionFields {
@@ -50,7 +49,7 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   id: automation.id,
   name: automation.name,
   description: automation.description ?? null,
-  state: automation.state as AutomationState,
+  state: automation.state,
   totalRuns: automation.totalRuns,
   createdAt: automation.createdAt,
   updatedAt: automation.updatedAt,

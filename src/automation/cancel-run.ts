@@ -4,7 +4,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
-import type { TerminalStatus } from './core/run-status.ts';
+import { openRun, type TerminalStatus } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { cancelRunWorkflow } from './run-workflows.ts';
@@ -17,7 +17,7 @@ const cancelStatement = statement<{ id: string }>(
   `with moved as (
      update run set status = 'cancelled', finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - coalesce(started_at, clock_timestamp())) * 1000)
-      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
+      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
       returning ${changedRun('false')}),
    stopped as (
      update run_step set status = 'cancelled', finished_at = clock_timestamp(),

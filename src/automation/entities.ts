@@ -1,7 +1,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
+import type { AutomationState } from './core/automation-state.ts';
 import type { InputDefinition } from './core/inputs.ts';
-import type { RunError } from './core/run-status.ts';
+import { openRun, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 
@@ -17,8 +18,7 @@ export const Automation = defineEntity({
     ...tenant,
     name: p.string().length(100),
     description: p.text().nullable(),
-    /** active, draft or archived */
-    state: p.string().length(10),
+    state: p.string().length(10).$type<AutomationState>(),
     /** The definition that the next run pins. */
     definitionId: p.uuid(),
     /** Counts every run ever started, and so numbers them without gaps. */
@@ -65,7 +65,7 @@ export const Run = defineEntity({
     definitionId: p.uuid(),
     /** 1, 2, 3 … within its automation, without gaps: a page of a list is found by arithmetic. */
     number: p.integer(),
-    status: p.string().length(10),
+    status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().nullable(),
     variables: p.json<Record<string, unknown>>(),
     /** Without the outputs that are kept apart. */
@@ -94,7 +94,7 @@ export const Run = defineEntity({
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
     { properties: ['automationId', 'status', 'number'] },
-    { name: 'run_open_index', properties: ['status', 'createdAt'], where: "status in ('queued', 'running')" },
+    { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
   ],
 });
 export type Run = InferEntity<typeof Run>;
@@ -110,7 +110,7 @@ export const RunStep = defineEntity({
     ...tenant,
     stepId: p.string().length(64),
     name: p.string().length(200).nullable(),
-    status: p.string().length(10),
+    status: p.string().length(10).$type<StepStatus>(),
     attempts: p.integer(),
     output: p.json<unknown>().nullable(),
     /** Of the output as JSON. */

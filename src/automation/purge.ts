@@ -3,6 +3,7 @@ import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
+import { openRun } from './core/run-status.ts';
 import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
 import { removeTemporalSchedule } from './temporal-schedules.ts';
 
@@ -28,13 +29,13 @@ export async function startPurge(temporal: TemporalClient, scope: Scope, automat
 const findInFlight = statement<{ id: string }>(
   'purge.in_flight',
   `select id from run where organization_id = $1 and environment = $2 and automation_id = $3
-      and status in ('queued', 'running') order by number limit $4`,
+      and status in (${openRun}) order by number limit $4`,
 );
 
 const markCancelled = statement(
   'purge.mark_cancelled',
   `update run set status = 'cancelled', finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = any($3) and status in ('queued', 'running')`,
+    where organization_id = $1 and environment = $2 and id = any($3) and status in (${openRun})`,
 );
 
 /**

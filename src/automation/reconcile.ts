@@ -4,7 +4,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
-import type { RunErrorCode } from './core/run-status.ts';
+import { openRun, type RunErrorCode } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
@@ -24,7 +24,7 @@ const leaseOpenRuns = statement<Tenant & { id: string; correlationId: string }>(
   `update run set checked_at = clock_timestamp()
     where id in (
       select id from run r
-       where status in ('queued', 'running')
+       where status in (${openRun})
          and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
        order by coalesce(checked_at, created_at) limit $2 for update skip locked)
@@ -52,13 +52,13 @@ const endRun = statement<{ id: string }>(
   `with cut as (
      select r.id, (select step_id from run_step s where s.run_id = r.id and s.status = 'running' order by position limit 1)
                     as step_id
-       from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running') for update),
+       from run r where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun}) for update),
    moved as (
      update run set status = $4::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
             error = case when $5::text is not null then
               jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
-       from cut where run.id = cut.id and run.status in ('queued', 'running')
+       from cut where run.id = cut.id and run.status in (${openRun})
      returning ${changedRun('false')}, run.error),
    steps as (
      update run_step set status = $4::text, error = moved.error, finished_at = clock_timestamp(),

@@ -2,7 +2,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
-import type { RunError } from './core/run-status.ts';
+import { doneStep, openRun, type RunError } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
@@ -21,7 +21,7 @@ const beginStatement = statement<{ attempts: number }>(
   'run.begin_step',
   `with moved as (
      update run set status = 'running', started_at = coalesce(started_at, $8::timestamptz), current_step = $5::text
-      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
+      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
       returning ${changedRun(wasQueued)}),
    ${publishRunEventsSql('moved')},
    begun as (
@@ -73,7 +73,7 @@ const recordStatement = statement<{ id: string }>(
      select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes, g.error,
             g.warnings, g.provider, g.model, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
        from run r cross join given g
-      where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running')
+      where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
             error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
@@ -82,7 +82,7 @@ const recordStatement = statement<{ id: string }>(
       where run_step.status = 'running'
      returning status, tokens_used),
    totals as (
-     select count(*) as rows, count(*) filter (where status in ('completed', 'skipped')) as finished,
+     select count(*) as rows, count(*) filter (where status in (${doneStep})) as finished,
             coalesce(sum(tokens_used), 0)::int as tokens from recorded),
    outputs as (
      select position, step_id, output, output_bytes, decides from given where status = 'completed' and $5 = 'completed'
@@ -108,7 +108,7 @@ const recordStatement = statement<{ id: string }>(
             duration_ms = case when $5 <> 'running'
               then round(extract(epoch from $10::timestamptz - coalesce(started_at, $7::timestamptz)) * 1000) end
        from totals
-      where organization_id = $1 and environment = $2 and id = $3 and status in ('queued', 'running')
+      where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
         and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
      returning ${changedRun(wasQueued)}, totals.tokens as tokens),
    counted as (${countTokens('tokens', 'moved')}),

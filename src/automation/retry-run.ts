@@ -3,8 +3,10 @@ import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
+import type { AutomationState } from './core/automation-state.ts';
 import { runIds } from './core/ids.ts';
-import { isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
+import { doneStep, isStepDone, isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
+
 import type { ModelChoice, Step } from './core/steps.ts';
 import { checkProviders } from './create-run.ts';
 import { inactive, insertNewRun } from './insert-run.ts';
@@ -12,7 +14,7 @@ import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } fr
 
 interface Retryable {
   automationId: string;
-  state: string;
+  state: AutomationState;
   status: RunStatus;
   definitionId: string;
   input: unknown;
@@ -46,17 +48,15 @@ const takeOver = statement(
             clock_timestamp(), clock_timestamp(), 0
        from run_step
       where organization_id = $1 and environment = $2 and run_id = $3 and position < $5
-        and status in ('completed', 'skipped')
+        and status in (${doneStep})
      returning run_id)
    update run set finished_steps = (select count(*) from taken)
     where organization_id = $1 and environment = $2 and id = $4`,
 );
 
-const isDone = (status: StepStatus) => status === 'completed' || status === 'skipped';
-
 /** Where to begin. Everything before must be there to be taken over. @throws AppError validation_error */
 function beginning({ steps, recorded }: Retryable, fromStep: string | undefined): number {
-  const done = new Set(recorded.filter(({ status }) => isDone(status)).map(({ position }) => position));
+  const done = new Set(recorded.filter(({ status }) => isStepDone(status)).map(({ position }) => position));
   const firstOpen = steps.findIndex((_, position) => !done.has(position));
   // A run whose every step is done is done once more from its start.
   if (fromStep === undefined) return Math.max(firstOpen, 0);

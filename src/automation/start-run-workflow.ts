@@ -6,6 +6,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
+import { openRun } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import { startExecuteRun } from './run-workflows.ts';
 
@@ -61,7 +62,7 @@ const findOwed = statement<Omit<Launch, 'waiter'>>(
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in ('queued', 'running')`,
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})`,
 );
 
 /** Starts a run whose own process did not live to do it. A run that is over or deleted needs no start. */

@@ -1,8 +1,10 @@
+import { openRun } from '../automation/core/run-status.ts';
 import type { Database } from '../platform/database.ts';
 import { memoize } from '../platform/memoize.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
+import { openDelivery } from '../webhooks/core/delivery-status.ts';
 
 const rememberedMs = 5_000;
 const withinMs = 500;
@@ -32,8 +34,8 @@ const openRuns = statement<OpenRuns>(
   'gauges.open_runs',
   `select wanted.status, count(run.status)::int as count,
           coalesce(extract(epoch from clock_timestamp() - min(run.created_at)), 0)::float8 as "oldestSeconds"
-     from (values ('queued'), ('running')) as wanted (status)
-     left join run on run.status = wanted.status and run.status in ('queued', 'running')
+     from unnest(array[${openRun}]) as wanted (status)
+     left join run on run.status = wanted.status and run.status in (${openRun})
     group by wanted.status`,
 );
 
@@ -46,17 +48,18 @@ interface OpenDeliveries {
 // On the indexes of first attempts, of retries and of dead letters, at most 10,000 of each.
 const openDeliveries = statement<OpenDeliveries>(
   'gauges.open_deliveries',
-  `select wanted.status, count(since)::int as count, coalesce(extract(epoch from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
-     from (values ('first'), ('retry'), ('dead_lettered')) as wanted (status)
+  `select wanted.wait as status, count(since)::int as count,
+          coalesce(extract(epoch from clock_timestamp() - min(since)), 0)::float8 as "oldestSeconds"
+     from (values ('first'), ('retry'), ('dead_lettered')) as wanted (wait)
      left join lateral (
-       (select created_at as since from delivery where wanted.status = 'first' and status = 'pending' and attempts = 0 limit 10000)
+       (select created_at as since from delivery where wanted.wait = 'first' and status = 'pending' and attempts = 0 limit 10000)
        union all
        (select created_at from delivery
-         where wanted.status = 'retry' and status in ('pending', 'retrying') and attempts > 0 limit 10000)
+         where wanted.wait = 'retry' and status in (${openDelivery}) and attempts > 0 limit 10000)
        union all
-       (select finished_at from delivery where wanted.status = 'dead_lettered' and status = 'dead_lettered' limit 10000)
+       (select finished_at from delivery where wanted.wait = 'dead_lettered' and status = 'dead_lettered' limit 10000)
      ) as open on true
-    group by wanted.status`,
+    group by wanted.wait`,
 );
 
 // Nothing until the ledger was proved for the first time.

@@ -1,7 +1,11 @@
 import type { Database } from '../platform/database.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+
 import { webhookIds } from '../webhooks/core/ids.ts';
+
+import { type DisabledReason, disabledReasons } from '../webhooks/core/subscription-state.ts';
+
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 /** What was turned off longer ago is no news. */
@@ -12,7 +16,7 @@ interface TurnedOff {
   id: string;
   name: string;
   url: string;
-  reason: 'gone' | 'failing';
+  reason: DisabledReason;
   disabledAt: Date;
   organizationId: string;
   organization: string;
@@ -31,11 +35,6 @@ const findTurnedOff = statement<TurnedOff>(
     order by s.disabled_at limit $3`,
 );
 
-const reasons = {
-  gone: 'its receiver answered 410 Gone',
-  failing: 'every delivery to it has failed for five days',
-};
-
 const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organization, email }: TurnedOff): Notice => ({
   organizationId,
   about: `webhook-off ${id} ${Math.floor(disabledAt.getTime() / 1000)}`,
@@ -43,7 +42,7 @@ const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organizat
   subject: `A webhook of ${organization} was turned off`,
   text: [
     `The webhook "${name}" (${webhookIds.format(id)}) of ${organization}, which sends to`,
-    `${new URL(url).origin}, was turned off on ${disabledAt.toISOString()}: ${reasons[reason]}.`,
+    `${new URL(url).origin}, was turned off on ${disabledAt.toISOString()}: ${disabledReasons[reason]}.`,
     '',
     'Nothing is lost. Turn it on again when its receiver is well, then recover what it missed:',
     `PATCH /v1/webhooks/${webhookIds.format(id)} with {"isActive": true}, and POST .../recover with {"since": ...}.`,

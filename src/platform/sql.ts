@@ -12,7 +12,17 @@ export interface Statement<Row extends QueryResultRow> {
   row?: Row;
 }
 
-export const statement = <Row extends QueryResultRow>(name: string, text: string): Statement<Row> => ({ name, text });
+const texts = new Map<string, string>();
+
+/** The texts of all statements of the modules that are loaded, by name: tests check them. */
+export const statementTexts: ReadonlyMap<string, string> = texts;
+
+/** @throws Error when another statement has this name: a connection would run the wrong one */
+export function statement<Row extends QueryResultRow>(name: string, text: string): Statement<Row> {
+  if (texts.has(name) && texts.get(name) !== text) throw new Error(`Two statements are called ${name}.`);
+  texts.set(name, text);
+  return { name, text };
+}
 
 /** Runs named statements, on any connection of the pool or on the one connection of a transaction. */
 export interface Sql {

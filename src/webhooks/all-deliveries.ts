@@ -2,6 +2,7 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
+import { subscriptionIs } from './core/subscription-state.ts';
 
 /** Ids are canonical uuids. */
 export interface AnyDeliveryFilter {
@@ -32,7 +33,7 @@ export interface AnyDelivery extends Tenant {
 const findAll = statement<AnyDelivery>(
   'delivery.of_all_tenants',
   `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
-          d.event_id as "eventId", e.type as "eventType", d.status, s.is_active and s.deleted_at is null as "isActive",
+          d.event_id as "eventId", e.type as "eventType", d.status, ${subscriptionIs('s', 'active')} as "isActive",
           d.attempts, d.status_code as "statusCode", d.error_class as "errorClass", d.created_at as "createdAt",
           d.next_attempt_at as "nextAttemptAt", d.finished_at as "finishedAt"
      from delivery d

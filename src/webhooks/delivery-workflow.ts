@@ -7,7 +7,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { DeliverWebhookArgs, DeliveryProgress } from '../temporal/contracts/webhooks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
-import type { DeliveryStatus } from './core/delivery-status.ts';
+import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { resumeDelivery, resumeDeliveryIfOpen, startDelivery } from './delivery-starts.ts';
 import { eventOf } from './publish-event.ts';
@@ -106,7 +106,7 @@ const leaseStranded = statement<Tenant & { id: string }>(
   `update delivery set next_attempt_at = clock_timestamp() + 2 * make_interval(secs => $1::float8 / 1000)
     where id in (
       select id from delivery
-       where status in ('pending', 'retrying') and attempts > 0
+       where status in (${openDelivery}) and attempts > 0
          and next_attempt_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
          and (leased_until is null or leased_until < clock_timestamp())
        order by next_attempt_at limit $2 for update skip locked)

@@ -1,5 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
+import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
+import type { DisabledReason } from './core/subscription-state.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
@@ -16,8 +18,8 @@ export const WebhookSubscription = defineEntity({
     /** Event types, or `*`. */
     events: p.json<string[]>(),
     isActive: p.boolean(),
-    /** Why it was turned off, when not by its owner: `gone` or `failing`. */
-    disabledReason: p.string().length(20).nullable(),
+    /** Why the product turned it off; null when its owner did. */
+    disabledReason: p.string().length(20).$type<DisabledReason>().nullable(),
     disabledAt: p.datetime().nullable(),
     maxAttempts: p.integer(),
     /** Sealed JSON of the headers that its owner added: they may hold credentials. */
@@ -80,8 +82,7 @@ export const Delivery = defineEntity({
     ...tenant,
     subscriptionId: p.uuid(),
     eventId: p.uuid(),
-    /** See core/delivery-status.ts. */
-    status: p.string().length(20),
+    status: p.string().length(20).$type<DeliveryStatus>(),
     /** All attempts ever made. */
     attempts: p.integer(),
     /** Those made since it was created or last replayed. */
@@ -110,7 +111,7 @@ export const Delivery = defineEntity({
     {
       name: 'delivery_due_index',
       properties: ['nextAttemptAt'],
-      where: "status in ('pending', 'retrying') and attempts > 0",
+      where: `status in (${openDelivery}) and attempts > 0`,
     },
     { name: 'delivery_lease_index', properties: ['subscriptionId', 'leasedUntil'], where: 'leased_until is not null' },
     { name: 'delivery_dead_index', properties: ['finishedAt', 'id'], where: "status = 'dead_lettered'" },

@@ -4,7 +4,8 @@ import type { Scope } from '../platform/scope.ts';
 import { type Sql, statement, transactionOn } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { type Admitted, admitAttempts, holdMs, type SubscriptionLoad } from './core/admission.ts';
-import type { DeliveryStatus } from './core/delivery-status.ts';
+import { type DeliveryStatus, isOpen, openDelivery } from './core/delivery-status.ts';
+import { subscriptionIs } from './core/subscription-state.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 
 interface LoadRow extends Tenant {
@@ -49,7 +50,7 @@ const lockDue = statement<{ id: string }>(
               order by d.subscription_id limit 1)
        from due where due.id is not null)
    select s.id from webhook_subscription s
-    where s.id in (select id from due) and s.is_active and s.deleted_at is null
+    where s.id in (select id from due) and ${subscriptionIs('s', 'active')}
       and (s.next_probe_at is null or s.next_probe_at <= clock_timestamp())
     order by random() limit $1 for update of s skip locked`,
 );
@@ -162,7 +163,7 @@ export async function leaseFirstAttempts(
 const giveBack = statement(
   'delivery.give_back',
   `update delivery set leased_until = null where organization_id = $1 and environment = $2 and id = any($3)
-     and status in ('pending', 'retrying')`,
+     and status in (${openDelivery})`,
 );
 
 /** Gives up leases whose attempts were not made to their end. */
@@ -192,13 +193,13 @@ const admitOne = statement(
 const leaseOne = statement(
   'delivery.lease_one',
   `update delivery set leased_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-    where organization_id = $1 and environment = $2 and id = $3 and status in ('pending', 'retrying')`,
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${openDelivery})`,
 );
 
 const hold = statement(
   'delivery.hold',
   `update delivery set leased_until = null, next_attempt_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-    where organization_id = $1 and environment = $2 and id = $3 and status in ('pending', 'retrying')`,
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${openDelivery})`,
 );
 
 /**
@@ -216,7 +217,7 @@ export function claimAttempt(scope: Scope, deliveryId: string, policy: DeliveryP
     const row = await tx.one(findLoad, deliveryId);
     if (!row) return undefined;
     const { status, now, ageMs } = row;
-    if (status !== 'pending' && status !== 'retrying') return { kind: 'over', status };
+    if (!isOpen(status)) return { kind: 'over', status };
     const load = loadOf(row);
     const admitted = admitAttempts(load, 1, now.getTime(), policy.breaker);
     if (admitted.attempts === 0) {

@@ -2,6 +2,7 @@ import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { EventType } from './core/events.ts';
+import { subscriptionIs } from './core/subscription-state.ts';
 import type { EventFacts } from './payload.ts';
 
 /** Whoever makes first attempts listens here. */
@@ -40,8 +41,8 @@ export const publishEventsSql = (announced: string) => `
    new_delivery as (
      insert into delivery (${deliveryColumns})
      ${newDelivery('e', 's')} from new_event e
-       join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and s.deleted_at is null
-        and s.is_active and ${listens('s', 'e')}
+       join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
+        and ${listens('s', 'e')}
      returning id)`;
 
 /** An expression that wakes whoever makes first attempts, when there are any to make; of a statement with these CTEs. */

@@ -3,7 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
-import type { DeliveryStatus } from './core/delivery-status.ts';
+import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import { afterFailure, type Failing, hasFailedTooLong, notFailing } from './core/failing.ts';
 import { judge, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
@@ -33,7 +33,7 @@ const recordStatement = statement<Recorded>(
        from given g
       where d.organization_id = $1 and d.environment = $2 and d.id = g.id
         and (g.status = 'delivered' or d.attempts = g.attempts)
-        and (d.status in ('pending', 'retrying')
+        and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
      returning d.id, d.status, d.attempts),
    logged as (

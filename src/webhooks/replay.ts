@@ -7,6 +7,7 @@ import { enqueueSql, type FirstAtIt } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
+import { subscriptionIs } from './core/subscription-state.ts';
 import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 
@@ -41,7 +42,7 @@ const replayBy = (first: FirstAtIt) =>
     `delivery.replay_${first}`,
     `with listening as (
      select s.id from webhook_subscription s
-      where s.organization_id = $1 and s.environment = $2 and s.is_active and s.deleted_at is null
+      where s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
         and s.id = (select subscription_id from delivery where organization_id = $1 and environment = $2 and id = $3)
         for share),
    renewed as (

@@ -1,5 +1,6 @@
 import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import { openDelivery } from './core/delivery-status.ts';
 
 /** How long the log of a delivery is kept that is over, its payload included. */
 const keptDays = 90;
@@ -12,7 +13,7 @@ const forgetDeliveries = statement<{ count: number }>(
   'retention.deliveries',
   `with old as (
      select id from delivery
-      where id < (select uuidv7(make_interval(days => -$1::int))) and status not in ('pending', 'retrying') order by id limit $2),
+      where id < (select uuidv7(make_interval(days => -$1::int))) and status not in (${openDelivery}) order by id limit $2),
    attempts as (delete from delivery_attempt where delivery_id in (select id from old)),
    gone as (delete from delivery where id in (select id from old) returning id)
    select count(*)::int as count from gone`,

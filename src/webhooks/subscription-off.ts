@@ -2,15 +2,13 @@ import type { Database } from '../platform/database.ts';
 import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-import { type DeliveryStatus, statusesBefore } from './core/delivery-status.ts';
+import { type DeliveryStatus, deliveryStates, openDelivery } from './core/delivery-status.ts';
+import type { DisabledReason } from './core/subscription-state.ts';
 
-/** Why a subscription is off: its receiver said that it is gone, does nothing but fail, or its owner wants it so (null). */
-export type OffReason = 'gone' | 'failing' | null;
+/** Why a subscription is off; null when its owner turned it off. */
+export type OffReason = DisabledReason | null;
 
-const statusList = (to: DeliveryStatus) =>
-  statusesBefore(to)
-    .map((status) => `'${status}'`)
-    .join(', ');
+const statesBefore = (to: DeliveryStatus) => deliveryStates.sql(...deliveryStates.before(to));
 
 // Workflows of deliveries that failed once wait for a retry or a replay, and hear of it from the drain.
 const oweStatement = statement(
@@ -38,7 +36,7 @@ const parkOpen = statement(
       set status = 'dead_lettered', error_class = 'subscription_off', next_attempt_at = null,
           finished_at = clock_timestamp()
     where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
-      and status in (${statusList('dead_lettered')})
+      and status in (${statesBefore('dead_lettered')})
       and exists (select from webhook_subscription s where s.id = subscription_id and s.deleted_at is null)`,
 );
 
@@ -65,7 +63,7 @@ const sweepStatement = statement<{ id: string }>(
           next_attempt_at = null, finished_at = clock_timestamp()
      from webhook_subscription s
     where s.id = d.subscription_id and (s.deleted_at is not null or not s.is_active)
-      and (d.status = 'pending' and d.attempts = 0 or d.status in ('pending', 'retrying') and d.attempts > 0)
+      and (d.status = 'pending' and d.attempts = 0 or d.status in (${openDelivery}) and d.attempts > 0)
       and (d.leased_until is null or d.leased_until < clock_timestamp())
    returning d.id`,
 );
@@ -80,7 +78,7 @@ const endAll = statement(
   `update delivery
       set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null, finished_at = clock_timestamp()
     where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
-      and status in (${statusList('failed')})`,
+      and status in (${statesBefore('failed')})`,
 );
 
 /**

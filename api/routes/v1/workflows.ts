@@ -1,14 +1,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
-  type AutomationState,
-  automationStates,
   createAutomation,
   deleteAutomation,
   getAutomation,
   listAutomations,
   updateAutomation,
 } from '../../../src/automation/automations.ts';
+import { type AutomationState, automationStates } from '../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../src/automation/core/ids.ts';
+
 import { startPurge } from '../../../src/automation/purge.ts';
 import type { Services } from '../../../src/services.ts';
 import { success } from '../../envelopes.ts';

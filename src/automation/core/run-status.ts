@@ -1,18 +1,51 @@
-/**
- * A run's life. A terminal state never changes.
- *
- *     queued ──> running ──> completed
- *        │          ├──────> failed
- *        └──────────┴──────> cancelled
- */
-export const runStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+import { defineStates } from '../../platform/core/states.ts';
+
+/** A run that ends within one transaction goes from queued to its end directly. */
+export const runStates = defineStates(
+  { table: 'run', column: 'status' },
+  {
+    queued: {
+      meaning: 'The run is accepted, and no step has begun.',
+      initial: true,
+      to: ['running', 'completed', 'failed', 'cancelled'],
+    },
+    running: { meaning: 'Its steps are being executed.', to: ['completed', 'failed', 'cancelled'] },
+    completed: { meaning: 'It reached its end, and its output is there.', to: [] },
+    failed: { meaning: 'A step failed or the run was lost; the error says why.', to: [] },
+    cancelled: { meaning: 'It was cancelled before it ended.', to: [] },
+  },
+);
+
+export const runStatuses = runStates.all;
 export type RunStatus = (typeof runStatuses)[number];
+export type TerminalStatus = (typeof runStates.terminal)[number];
+export const { isTerminal } = runStates;
 
-export type TerminalStatus = Exclude<RunStatus, 'queued' | 'running'>;
+/** For SQL: the states of a run that has not ended. */
+export const openRun = runStates.sql(...runStatuses.filter((status) => !isTerminal(status)));
 
-export const isTerminal = (status: RunStatus): status is TerminalStatus => status !== 'queued' && status !== 'running';
+/** A step is only recorded when it begins, or when it ended at once. */
+export const stepStates = defineStates(
+  { table: 'run_step', column: 'status' },
+  {
+    running: {
+      meaning: 'The step is being executed.',
+      initial: true,
+      to: ['completed', 'failed', 'cancelled'],
+    },
+    completed: { meaning: 'It has its output.', initial: true, to: [] },
+    failed: { meaning: 'It failed, and its run with it.', initial: true, to: [] },
+    skipped: { meaning: 'A condition chose another branch.', initial: true, to: [] },
+    cancelled: { meaning: 'Its run was cancelled while it was being executed.', to: [] },
+  },
+);
+export type StepStatus = (typeof stepStates.all)[number];
 
-export type StepStatus = 'running' | 'completed' | 'failed' | 'skipped' | 'cancelled';
+/** Whether a retried run can take a step over. */
+export const isStepDone = (status: StepStatus): boolean => status === 'completed' || status === 'skipped';
+
+/** For SQL: the states of a step that is done. */
+export const doneStep = stepStates.sql(...stepStates.all.filter(isStepDone));
 
 /** Why a run failed. `stepId` is absent when no step is to blame. */
 export interface RunError {
@@ -31,7 +64,7 @@ export const runErrorCodes = [
 ] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
-/** Percent of the steps that are finished, 0 to 100; a completed run is at 100 whatever it skipped. */
+/** Percent of the steps that are finished, 0 to 100; a completed run is at 100 even if it skipped steps. */
 export function progressOf(status: RunStatus, finishedSteps: number, totalSteps: number): number {
   if (status === 'completed') return 100;
   return totalSteps === 0 ? 0 : Math.floor((finishedSteps / totalSteps) * 100);

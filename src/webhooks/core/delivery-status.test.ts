@@ -1,23 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  canBecome,
-  type DeliveryStatus,
-  deliveryStatuses,
-  isOpen,
-  isReplayable,
-  statusesBefore,
-} from './delivery-status.ts';
+import { type DeliveryStatus, deliveryStates, deliveryStatuses, isOpen, isReplayable } from './delivery-status.ts';
 
 describe('a delivery', () => {
-  test('ends delivered or failed, and those never change', () => {
-    for (const end of ['delivered', 'failed'] as const) {
-      expect(deliveryStatuses.filter((to) => canBecome(end, to))).toEqual([]);
-    }
+  test('ends delivered or failed', () => {
+    expect(deliveryStates.terminal).toEqual(['delivered', 'failed']);
   });
 
-  test('can end from everywhere else', () => {
+  test('can reach both ends from every other state', () => {
     const reachable = (from: DeliveryStatus, seen = new Set([from])): Set<DeliveryStatus> => {
-      for (const to of deliveryStatuses) if (canBecome(from, to) && !seen.has(to)) reachable(to, seen.add(to));
+      for (const to of deliveryStates.after(from)) if (!seen.has(to)) reachable(to, seen.add(to));
       return seen;
     };
     for (const from of ['pending', 'retrying', 'dead_lettered'] as const) {
@@ -26,17 +17,16 @@ describe('a delivery', () => {
     }
   });
 
-  test('begins anew from the dead letters alone', () => {
-    expect(statusesBefore('pending')).toEqual(['dead_lettered']);
+  test('can be replayed when it is dead-lettered, and in no other state', () => {
+    expect(deliveryStates.before('pending')).toEqual(['dead_lettered']);
     expect(deliveryStatuses.filter(isReplayable)).toEqual(['dead_lettered']);
   });
 
-  test('is delivered or dead-lettered from where attempts are still to come', () => {
+  test('is retried and dead-lettered while attempts are still to come', () => {
     const open = deliveryStatuses.filter(isOpen);
     expect(open).toEqual(['pending', 'retrying']);
-    expect(statusesBefore('delivered')).toEqual(open);
-    expect(statusesBefore('dead_lettered')).toEqual(open);
-    expect(statusesBefore('retrying')).toEqual(open);
-    expect(statusesBefore('failed')).toEqual([...open, 'dead_lettered']);
+    expect(deliveryStates.before('dead_lettered')).toEqual(open);
+    expect(deliveryStates.before('retrying')).toEqual(open);
+    expect(deliveryStates.before('failed')).toEqual([...open, 'dead_lettered']);
   });
 });

@@ -1,31 +1,37 @@
+import { defineStates } from '../../platform/core/states.ts';
+
 /**
- * A delivery's life. `failed` is for ever (the subscription is gone, the destination forbidden, an operator discarded
- * it); what is dead-lettered can be replayed and then begins anew.
- *
- *     pending ──> delivered                      ┌──── replay ────┐
- *        │  └───> retrying ──> delivered         v                │
- *        │           └───> dead_lettered      pending      dead_lettered ──> failed
- *        ├───> dead_lettered
- *        └───> failed  <─── retrying
+ * The state of one event on its way to one subscription. A dead letter becomes delivered when its webhook was turned off
+ * while an attempt was under way that then succeeded.
  */
-export const deliveryStatuses = ['pending', 'delivered', 'retrying', 'failed', 'dead_lettered'] as const;
+export const deliveryStates = defineStates(
+  { table: 'delivery', column: 'status' },
+  {
+    pending: {
+      meaning: 'It waits for its first attempt, also after a replay.',
+      initial: true,
+      to: ['delivered', 'retrying', 'dead_lettered', 'failed'],
+    },
+    retrying: {
+      meaning: 'An attempt failed and another one is to come.',
+      to: ['delivered', 'retrying', 'dead_lettered', 'failed'],
+    },
+    dead_lettered: {
+      meaning: 'No more attempts are made, and it can be replayed.',
+      to: ['pending', 'delivered', 'failed'],
+    },
+    delivered: { meaning: 'The receiver answered with a 2xx status.', to: [] },
+    failed: { meaning: 'No more attempts are made, and it cannot be replayed.', to: [] },
+  },
+);
+
+export const deliveryStatuses = deliveryStates.all;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-const exits: Record<DeliveryStatus, readonly DeliveryStatus[]> = {
-  pending: ['delivered', 'retrying', 'dead_lettered', 'failed'],
-  retrying: ['delivered', 'retrying', 'dead_lettered', 'failed'],
-  dead_lettered: ['pending', 'failed'],
-  delivered: [],
-  failed: [],
-};
-
-export const canBecome = (from: DeliveryStatus, to: DeliveryStatus): boolean => exits[from].includes(to);
-
-/** From which a status can be reached: what an UPDATE names in its WHERE. */
-export const statusesBefore = (to: DeliveryStatus): DeliveryStatus[] =>
-  deliveryStatuses.filter((from) => canBecome(from, to));
-
-/** Whether attempts are still to come. One that is open and that nobody works on was forgotten by a crash. */
+/** Whether attempts are still to come. */
 export const isOpen = (status: DeliveryStatus): boolean => status === 'pending' || status === 'retrying';
 
-export const isReplayable = (status: DeliveryStatus): boolean => canBecome(status, 'pending');
+export const isReplayable = (status: DeliveryStatus): boolean => deliveryStates.canMove(status, 'pending');
+
+/** For SQL: the states in which attempts are still to come. */
+export const openDelivery = deliveryStates.sql(...deliveryStatuses.filter(isOpen));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { egressErrorClasses } from '../../platform/core/egress-errors.ts';
-import { canBecome } from './delivery-status.ts';
+import { deliveryStates } from './delivery-status.ts';
 import {
   type AttemptResult,
   defaultMaxAttempts,
@@ -116,7 +116,7 @@ describe('an attempt', () => {
     fc.assert(
       fc.property(result, attempts, attempts, chance, (of, attempt, maxAttempts, by) => {
         const verdict = judge(of, { attempt, maxAttempts, chance: by });
-        expect(canBecome(attempt === 1 ? 'pending' : 'retrying', verdict.status)).toBe(true);
+        expect(deliveryStates.canMove(attempt === 1 ? 'pending' : 'retrying', verdict.status)).toBe(true);
         if (attempt >= maxAttempts) expect(verdict.status).not.toBe('retrying');
         if (verdict.status === 'retrying') expect(verdict.delayMs).toBeLessThanOrEqual(24 * hour);
       }),
