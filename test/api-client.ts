@@ -1,4 +1,4 @@
-import { conformanceOf } from './openapi-conformance.ts';
+import { conformanceOf } from './openapi/conformance.ts';
 
 /** An answer as a test looks at it. */
 export interface Answer {

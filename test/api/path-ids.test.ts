@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../api-client.ts';
-import { type DocumentedOperation, type Json, readDocument } from '../openapi-operations.ts';
+import { type DocumentedOperation, exampleBody, readDocument } from '../openapi/document.ts';
 import { startProduct } from '../product.ts';
 import { rawRequest } from './raw-request.ts';
 
@@ -70,14 +70,10 @@ const malformed: [what: string, id: string][] = [
 /** These are no part of a path at all once it is read. */
 const dots = ['.', '..', '%2e', '%2e%2e', '', '%2E%2E%2F%2E%2E'];
 
-/** A body that the route would take, so that nothing but the id is wrong. */
-function goodBody({ operation }: DocumentedOperation): string | undefined {
-  const examples: Json = operation.requestBody?.content?.['application/json']?.examples;
-  return examples && JSON.stringify(Object.values<Json>(examples)[0].value);
-}
-
 function ask(of: DocumentedOperation, id: string): Promise<Answer> {
-  const body = goodBody(of);
+  // One that the route would take, so that nothing but the id is wrong.
+  const example = exampleBody(of);
+  const body = example === undefined ? undefined : JSON.stringify(example);
   return rawRequest(product.process.api, {
     method: of.method,
     path: of.path.replaceAll(/\{\w+\}/g, id),

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Answer } from '../api-client.ts';
-import { conformanceOf } from '../openapi-conformance.ts';
+import { conformanceOf } from '../openapi/conformance.ts';
 
 export interface RawRequest {
   method: string;

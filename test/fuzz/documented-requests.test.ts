@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
 import { startProduct } from '../product.ts';
 import { mutated, valid } from './schema-arbitrary.ts';
 
@@ -11,8 +12,7 @@ jest.setTimeout(300_000);
 
 let product: Awaited<ReturnType<typeof startProduct>>;
 let client: ApiClient;
-// biome-ignore lint/suspicious/noExplicitAny: the document is JSON
-let document: any;
+let read: ReadDocument;
 let workflowId: string;
 let webhookId: string;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     product.process.api,
     (await createKey(product.database, { organizationId: id, environment: 'test' })).key,
   );
-  document = (await client.get('/openapi.json')).body;
+  read = readDocument((await client.get('/openapi.json')).body);
   workflowId = (await client.post('/api/v1/workflows', { name: 'Target' })).body.data.id;
   const webhook = { name: 'Target', url: 'https://hooks.example.com', events: ['*'] };
   webhookId = (await client.post('/api/v1/webhooks', webhook)).body.data.id;
@@ -37,35 +37,29 @@ afterAll(() => product.close());
 // The seed is in the report of a failure, with the path to the smallest counterexample: fast-check prints both.
 const seed = Date.now() % 2 ** 31;
 const runs = { numRuns: 40, seed, endOnFailure: false } as const;
-const resolve = (ref: string) =>
-  ref
-    .replace('#/', '')
-    .split('/')
-    .reduce((at, name) => at[name], document);
-
 /** A POST to the id alone starts a workflow. */
-const isOfWebhook = (method: string, template: string) =>
-  template.includes('/webhooks/{id}') && !(method === 'post' && template.endsWith('{id}'));
+const things = () => [
+  { prefix: /^POST \S*\/v1\/webhooks\/\{id\}$/, parameter: 'id', id: workflowId },
+  { prefix: /\/webhooks\/\{id\}/, parameter: 'id', id: webhookId },
+  { prefix: /\/webhooks\/\{id\}/, parameter: 'deliveryId', id: webhookId },
+  { prefix: /./, parameter: 'id', id: workflowId },
+];
 
+/** Every operation below `/api/v1` that takes a body, with the schema of its body. */
 const operations = () =>
-  // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
-  Object.entries<any>(document.paths)
-    .filter(([template]) => template.startsWith('/api/v1/'))
-    .flatMap(([template, item]) =>
-      ['post', 'put', 'patch']
-        .filter((method) => item[method]?.requestBody?.content['application/json'])
-        .map((method) => ({
-          method: method.toUpperCase(),
-          path: template.replaceAll(/\{\w+\}/g, () => (isOfWebhook(method, template) ? webhookId : workflowId)),
-          schema: item[method].requestBody.content['application/json'].schema,
-        })),
-    );
+  read.operations
+    .filter(({ path, operation }) => path.startsWith('/api/v1/') && operation.requestBody?.content['application/json'])
+    .map((of) => ({
+      method: of.method,
+      path: pathOf(of, things()),
+      schema: of.operation.requestBody.content['application/json'].schema,
+    }));
 
 // Every answer is also held against the document by the client itself.
 test('bodies that the document allows break nothing', async () => {
   for (const { method, path, schema } of operations()) {
     await fc.assert(
-      fc.asyncProperty(valid(schema, resolve), async (body) => {
+      fc.asyncProperty(valid(schema, read.resolve), async (body) => {
         const { status } = await client.request(method, path, body);
         expect({ method, path, status }).not.toMatchObject({ status: 500 });
         expect(status).toBeLessThan(504);
@@ -78,7 +72,7 @@ test('bodies that the document allows break nothing', async () => {
 test('bodies with one thing wrong are taken or refused in words, and break nothing', async () => {
   for (const { method, path, schema } of operations()) {
     await fc.assert(
-      fc.asyncProperty(valid(schema, resolve).chain(mutated), async (body) => {
+      fc.asyncProperty(valid(schema, read.resolve).chain(mutated), async (body) => {
         const { status, body: answer } = await client.request(method, path, body);
         if (status === 400) expect(answer.error).toMatchObject({ message: expect.any(String) });
         expect({ method, path, status }).not.toMatchObject({ status: 500 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
-import { Conformance } from '../openapi-conformance.ts';
+import { Conformance } from '../openapi/conformance.ts';
 import { until } from '../until.ts';
 import type { Received } from './receiver.ts';
 import { inA, openWebhookScene, type WebhookScene } from './scene.ts';

@@ -1,4 +1,4 @@
-import { Conformance } from './openapi-conformance.ts';
+import { Conformance } from './conformance.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON; tests say what they expect of it
 export type Json = any;
@@ -16,19 +16,33 @@ export interface DocumentedOperation {
   /** Whether a key is needed, and the scope that it needs: undefined where any key will do. */
   needsKey: boolean;
   scope: string | undefined;
+  /** Below `/api/v1` or `/v1`, where both dialects are spoken. */
+  isVersioned: boolean;
 }
 
 export interface ReadDocument {
   document: Json;
   conformance: Conformance;
   operations: DocumentedOperation[];
+  /** What a `$ref` points to, a reference that it is itself included. */
+  resolve(reference: string): Json;
 }
+
+/** The first example of the body, an empty object without examples, undefined where the operation has no JSON body. */
+export function exampleBody({ operation }: DocumentedOperation): unknown {
+  const media: Json = operation.requestBody?.content['application/json'];
+  return media && (Object.values<Json>(media.examples ?? {})[0]?.value ?? {});
+}
+
+/** Whether the operation reads an Idempotency-Key. */
+export const takesIdempotencyKey = ({ parameters }: DocumentedOperation): boolean =>
+  parameters.some(({ name }) => name === 'Idempotency-Key');
 
 /** Reads a document for tests that look at each of its operations. */
 export function readDocument(document: Json): ReadDocument {
   const conformance = new Conformance(document);
-  const follow = (value: Json): Json =>
-    typeof value?.$ref === 'string' ? conformance.resolve(...value.$ref.slice(2).split('/'))[1] : value;
+  const resolve = (reference: string): Json => conformance.resolve(...reference.slice('#/'.length).split('/'))[1];
+  const follow = (value: Json): Json => (typeof value?.$ref === 'string' ? resolve(value.$ref) : value);
 
   function read(path: string, method: string, operation: Json): DocumentedOperation {
     const responses = Object.keys(operation.responses).map((status) => {
@@ -46,10 +60,26 @@ export function readDocument(document: Json): ReadDocument {
       responses: Object.fromEntries(responses),
       needsKey: byKey !== undefined,
       scope: byKey?.[0],
+      isVersioned: /^(\/api)?\/v1\//.test(path),
     };
   }
   const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => read(path, method, operation)),
   );
-  return { document, conformance, operations };
+  return { document, conformance, operations, resolve };
+}
+
+/**
+ * Ids of a tenant's resources, for the parameters of paths; the first whose prefix fits `METHOD path` is taken. A path
+ * whose resource is missing here fails the test.
+ */
+export type Things = { prefix: RegExp; parameter: string; id: string }[];
+
+/** The operation's path with a tenant's own ids in it. */
+export function pathOf({ endpoint, path }: DocumentedOperation, things: Things): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    const thing = things.find((one) => one.prefix.test(endpoint) && one.parameter === parameter);
+    if (!thing) throw new Error(`No resource for {${parameter}} of ${path}: add one to the things of this test.`);
+    return thing.id;
+  });
 }

@@ -3,15 +3,21 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { statusOf } from '../api/envelopes.ts';
-import { AppError, type ErrorCode, errorCodes } from '../src/platform/errors.ts';
-import { keyScopes } from '../src/tenancy/core/scopes.ts';
-import { type DocumentedOperation, type Json, type ReadDocument, readDocument } from './openapi-operations.ts';
+import { statusOf } from '../../api/envelopes.ts';
+import { AppError, type ErrorCode, errorCodes } from '../../src/platform/errors.ts';
+import { keyScopes } from '../../src/tenancy/core/scopes.ts';
+import {
+  type DocumentedOperation,
+  type Json,
+  type ReadDocument,
+  readDocument,
+  takesIdempotencyKey,
+} from './document.ts';
 
 let read: ReadDocument;
 let text: string;
 beforeAll(async () => {
-  const program = fileURLToPath(new URL('../api/print-openapi.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../../api/print-openapi.ts', import.meta.url));
   const printed = await promisify(execFile)(process.execPath, [program], { env: {}, maxBuffer: 64 * 1024 * 1024 });
   text = printed.stdout;
   read = readDocument(JSON.parse(text));
@@ -24,9 +30,6 @@ const ofKeys = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset
 const open = ['GET /api/version', 'GET /api/health', 'GET /api/ready', 'POST /api/performance/vitals'];
 const operators = /^(GET|POST) \/api\/(admin|cron)\//;
 
-const isVersioned = ({ path }: DocumentedOperation) => /^(\/api)?\/v1\//.test(path);
-const takesIdempotencyKey = ({ parameters }: DocumentedOperation) =>
-  parameters.some(({ name }) => name === 'Idempotency-Key');
 const mediaOf = (body: Json): [type: string, media: Json][] => Object.entries(body?.content ?? {});
 const isSuccess = (status: string) => status.startsWith('2');
 
@@ -65,7 +68,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
     return [
       described.map(({ name }) => name).join() !== inPath.join() && `parameters in the path: ${inPath.join()}`,
       described.some((one) => !one.examples && one.example === undefined) && 'an example of each parameter in the path',
-      isVersioned(of) && !headers.includes('X-API-Variant') && 'the header X-API-Variant (api/openapi.ts adds it)',
+      of.isVersioned && !headers.includes('X-API-Variant') && 'the header X-API-Variant (api/openapi.ts adds it)',
       !headers.includes('x-correlation-id') && 'the header x-correlation-id (api/openapi.ts adds it)',
     ];
   },
@@ -107,7 +110,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
         status === '401' && needs('WWW-Authenticate', true),
         status === '429' && needs('Retry-After', true),
         status === '503' && of.needsKey && needs('Retry-After', false),
-        isVersioned(of) && needs('X-API-Deprecated', false),
+        of.isVersioned && needs('X-API-Deprecated', false),
         isSuccess(status) && takesIdempotencyKey(of) && needs('Idempotent-Replayed', false),
       ];
     }),
@@ -117,7 +120,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       if (status === '204') return [response.content !== undefined && '204: no body'];
       const [media] = Object.values<Json>(response.content ?? {});
       const schema = JSON.stringify(media?.schema ?? null);
-      const ofAccess = ['401', '403', '429'].includes(status) && isVersioned(of);
+      const ofAccess = ['401', '403', '429'].includes(status) && of.isVersioned;
       return [
         schema === 'null' && `${status}: a schema`,
         ofAccess && !/Error.*AccessError/.test(schema) && `${status}: either envelope, E1 or E3`,
@@ -132,7 +135,7 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       const both = ['A', 'B'].every((dialect) => names.some((name) => name.startsWith(dialect)));
       return [
         names.length === 0 && `${what} as ${type}: examples (jsonContent or answer of api/schemas/answers.ts)`,
-        isVersioned(of) && !both && `${what} as ${type}: an example of each dialect, called A and B`,
+        of.isVersioned && !both && `${what} as ${type}: an example of each dialect, called A and B`,
       ];
     };
     return [
@@ -191,10 +194,11 @@ describe('every operation has', () => {
 });
 
 describe('the document', () => {
-  test('passes a public linter with its strictest set of rules', async () => {
+  test('is valid OpenAPI 3.1, and passes a public linter with its strictest set of rules', async () => {
     // The product has no public license.
     const config = await createConfig({ extends: ['recommended-strict'], rules: { 'info-license': 'off' } });
     const problems = await lintFromString({ source: text, config });
+    expect(read.document.openapi).toMatch(/^3\.1\./);
     expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
   });
 

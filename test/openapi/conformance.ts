@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { onEveryAnswer } from '../api/middleware/security-headers.ts';
+import { onEveryAnswer } from '../../api/middleware/security-headers.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON document of any shape is walked here
 type Json = any;

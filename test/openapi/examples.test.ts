@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type ApiClient, apiClient } from './api-client.ts';
-import { type DocumentedOperation, type Json, type ReadDocument, readDocument } from './openapi-operations.ts';
-import { asOperator, secrets } from './operator.ts';
-import { openProduct, type Product } from './product.ts';
-import { until } from './until.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { asOperator, secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
+import { type DocumentedOperation, type Json, type ReadDocument, readDocument } from './document.ts';
 
 let product: Product;
 let read: ReadDocument;
@@ -15,16 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const isVersioned = ({ path }: DocumentedOperation) => /^(\/api)?\/v1\//.test(path);
 const isRemoval = ({ method }: DocumentedOperation) => method === 'DELETE';
 const named = (operationId: string) => read.operations.find(({ operation }) => operation.operationId === operationId)!;
 
 /** The bodies that an operation's own examples of this dialect send; one without a body where it takes none. */
-function bodiesOf({ operation, ...of }: DocumentedOperation, dialect: string): { type?: string; body?: unknown }[] {
+function bodiesOf(
+  { operation, isVersioned }: DocumentedOperation,
+  dialect: string,
+): { type?: string; body?: unknown }[] {
   const content = Object.entries<Json>(operation.requestBody?.content ?? {});
   const bodies = content.flatMap(([type, { examples = {} }]) =>
     Object.entries<Json>(examples)
-      .filter(([name]) => !isVersioned({ operation, ...of }) || name.startsWith(dialect))
+      .filter(([name]) => !isVersioned || name.startsWith(dialect))
       .map(([, { value }]) => ({ type, body: value })),
   );
   return content.length === 0 ? [{}] : bodies;
@@ -61,7 +63,7 @@ class Reader {
     this.done.add(of.operation.operationId);
     for (const { type, body } of bodiesOf(of, this.#dialect)) {
       const headers = {
-        ...(isVersioned(of) && { 'x-api-variant': this.#dialect }),
+        ...(of.isVersioned && { 'x-api-variant': this.#dialect }),
         ...(type && { 'content-type': type }),
         ...(JSON.stringify(of.operation.security).includes('cronSecret') && asOperator),
       };

@@ -1,0 +1,32 @@
+import { apiClient } from '../api-client.ts';
+import { asOperator } from '../operator.ts';
+import type { Caller } from './caller.ts';
+import type { Recorder } from './recorder.ts';
+
+/** Whose a key is, and what its organization has and uses. */
+export async function recordAccount({ ask }: Caller): Promise<void> {
+  await ask({ endpoint: 'GET /health' });
+  await ask({ endpoint: 'HEAD /health' });
+  await ask({ endpoint: 'GET /credits' });
+  await ask({ endpoint: 'GET /usage' });
+}
+
+/** What has no dialects: probes, measures of pages, the operator's endpoints and the reference. */
+export async function recordOperations(recorder: Recorder, api: string, key: string): Promise<void> {
+  const client = apiClient(api, key);
+  for (const path of ['/api/version', '/api/health', '/api/health?strict=1', '/api/health?strict=x', '/api/ready']) {
+    recorder.record(`GET ${path}`, await client.get(path));
+  }
+  const beacon = { name: 'LCP', value: 1834.5, path: '/workflows' };
+  const vitals = '/api/performance/vitals';
+  recorder.record('POST vitals', await client.post(vitals, beacon));
+  recorder.record('POST vitals as text', await client.post(vitals, [beacon], { 'content-type': 'text/plain' }));
+  recorder.record('POST vitals that are wrong', await client.post(vitals, [{ name: '', value: -1 }]));
+  recorder.record('GET vitals', await client.get(vitals));
+  for (const path of ['/api/admin/health', '/api/cron/webhook-gateway']) {
+    for (const method of ['GET', 'POST']) {
+      recorder.record(`${method} ${path} by the operator`, await client.request(method, path, undefined, asOperator));
+    }
+  }
+  for (const path of ['/docs', '/docs/scalar.js']) recorder.record(`GET ${path}`, await client.get(path));
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { apiClient } from '../api-client.ts';
+import { readDocument } from '../openapi/document.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { recordAccount, recordOperations } from './account.ts';
+import { recordAutomation } from './automation.ts';
+import { openCaller } from './caller.ts';
+import { Recorder } from './recorder.ts';
+import { Refusals } from './refusals.ts';
+import { structureLines } from './structure.ts';
+import { recordWebhooks } from './webhooks.ts';
+
+// The published interface, recorded: the structure of the OpenAPI document, and real answers of every operation in both
+// dialects, with placeholders for ids, times and wording. A change here is a change for every caller. Additions are
+// recorded with `npm run contract:record`; fields, codes and statuses that were published stay.
+
+let product: Product;
+let api: string;
+
+beforeAll(async () => {
+  product = await openProduct({ env: secrets });
+  api = (await product.start(['api', 'runs'])).api;
+});
+afterAll(() => product.close());
+
+async function newKey(rateMinute: number, scopes?: string[]): Promise<string> {
+  const { id } = await createOrganization(product.database, { name: 'Contract', plan: 'enterprise', rateMinute });
+  const issued = { organizationId: id, environment: 'test', ...(scopes && { scopes }) };
+  return (await createKey(product.database, issued)).key;
+}
+
+test('the OpenAPI document has the structure that was published', async () => {
+  const document = (await apiClient(api).get('/openapi.json')).body;
+  expect(structureLines(document).join('\n')).toMatchSnapshot();
+});
+
+test('every operation succeeds as it was published', async () => {
+  const recorder = new Recorder();
+  for (const dialect of ['A', 'B'] as const) {
+    const caller = openCaller(recorder, api, await newKey(1_000_000), dialect);
+    await recordAutomation(caller);
+    await recordWebhooks(caller, product.database);
+    await recordAccount(caller);
+  }
+  await recordOperations(recorder, api, await newKey(1_000_000));
+  expect(recorder.lines().join('\n')).toMatchSnapshot();
+});
+
+test('every operation refuses as it was published', async () => {
+  const recorder = new Recorder();
+  const limited = await newKey(1);
+  await apiClient(api, limited).get('/v1/health');
+  const keys = { good: await newKey(1_000_000), limited, withoutScopes: await newKey(1_000_000, ['keys']) };
+  const { document, operations } = readDocument((await apiClient(api).get('/openapi.json')).body);
+  const refusals = new Refusals(recorder, api, keys);
+  await refusals.recordAll(operations);
+  await refusals.recordNowhere(Object.keys(document.paths));
+  expect(recorder.lines().join('\n')).toMatchSnapshot();
+});
