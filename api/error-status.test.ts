@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { AppError, errorCodes } from '../src/platform/errors.ts';
-import { variantA } from './dialects/variant-a.ts';
-import { variantB } from './dialects/variant-b.ts';
+import { variantA } from './dialects/automation/variant-a.ts';
+import { variantB } from './dialects/automation/variant-b.ts';
 import { e1, e2, e3, statusOf } from './envelopes.ts';
 
 const published: Record<string, [status: number, inB: string]> = {

@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { hasDialects } from './dialects/choose-dialect.ts';
-import { eventRequests } from './schemas/event.ts';
 import { failureComponents, failureSchemas } from './schemas/failures.ts';
 import { headerComponents } from './schemas/headers.ts';
+import { eventRequests } from './schemas/webhooks/event.ts';
 import type { ApiEnv } from './surface.ts';
 
 const description = [

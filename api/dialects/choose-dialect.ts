@@ -1,9 +1,9 @@
 import { runIds, workflowIds } from '../../src/automation/core/ids.ts';
 import { invalid } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
+import { variantA } from './automation/variant-a.ts';
+import { variantB } from './automation/variant-b.ts';
 import type { Dialect } from './dialect.ts';
-import { variantA } from './variant-a.ts';
-import { variantB } from './variant-b.ts';
 
 const dialects: Record<Variant, Dialect> = { A: variantA, B: variantB };
 

@@ -8,13 +8,19 @@ import type { AppError, Facts } from '../../src/platform/errors.ts';
 import type { Page } from '../../src/platform/page.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { Envelope } from '../envelopes.ts';
-import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer, RunDetailAnswer, RunListAnswer } from '../schemas/run.ts';
+import type {
+  AcceptedAnswer,
+  ExecuteBody,
+  ExecutedAnswer,
+  RunDetailAnswer,
+  RunListAnswer,
+} from '../schemas/automation/run.ts';
 import type {
   ChangedWorkflowAnswer,
   WorkflowDetailAnswer,
   WorkflowListAnswer,
   WorkflowSummaryAnswer,
-} from '../schemas/workflow.ts';
+} from '../schemas/automation/workflow.ts';
 
 /** What `execute` was asked for, whichever dialect asked. */
 export interface Execution {

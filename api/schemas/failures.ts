@@ -8,9 +8,9 @@ import {
   workflowNotFound,
 } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import { variantA } from '../dialects/automation/variant-a.ts';
+import { variantB } from '../dialects/automation/variant-b.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { variantA } from '../dialects/variant-a.ts';
-import { variantB } from '../dialects/variant-b.ts';
 import { e1 } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { notYetBuilt, publishedEndpoints } from '../../api/published-endpoints.ts';
 import { eventTypes } from '../../src/webhooks/core/events.ts';
 import { apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { Conformance } from './conformance.ts';
+import { notYetBuilt, publishedEndpoints } from './published-endpoints.ts';
 
 let product: Awaited<ReturnType<typeof startProduct>>;
 let paths: Record<string, Record<string, object>>;

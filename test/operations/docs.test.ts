@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { notYetBuilt } from '../../api/published-endpoints.ts';
 import { apiClient } from '../api-client.ts';
+import { notYetBuilt } from '../openapi/published-endpoints.ts';
 import { asOperator, secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 

@@ -1,0 +1,22 @@
+import type { OutputsApart, RunOutput } from '../../../src/automation/runs.ts';
+
+/** Stands where an output is too large to be shown: where it can be read, and how many bytes it has as JSON. */
+export const outputReference = (runId: string, stepId: string, bytes: number) => ({
+  $ref: `/api/v1/runs/${runId}/outputs/${stepId}`,
+  bytes,
+});
+
+/** A run's output, large ones by reference. `runId` in the form of the dialect. */
+export function shownOutput(
+  { output, outputsApart, resultApart }: OutputsApart & { output: RunOutput | null },
+  runId: string,
+): RunOutput | null {
+  if (!output || !outputsApart) return output;
+  const references = Object.fromEntries(
+    Object.entries(outputsApart).map(([stepId, bytes]) => [stepId, outputReference(runId, stepId, bytes)]),
+  );
+  return {
+    result: resultApart === null ? output.result : references[resultApart],
+    steps: { ...output.steps, ...references },
+  };
+}

@@ -1,0 +1,40 @@
+import { isTerminal, type RunError } from '../../../src/automation/core/run-status.ts';
+import type { SeenEvent } from '../../../src/automation/follow-run.ts';
+import { outputReference, shownOutput } from './outputs.ts';
+
+/** How a dialect says what both say of an event. */
+export interface EventWords {
+  runId: string;
+  status: string;
+  durationName: 'duration' | 'durationMs';
+  error(error: RunError): unknown;
+}
+
+/** Leaves out what is not known yet. */
+const known = (fields: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+
+/** The data of an event in a run's stream: of its step where it has one, else of the run. */
+export function eventData({ name, at, step, run }: SeenEvent, { runId, status, durationName, error }: EventWords) {
+  const common = { runId, at: at.toISOString() };
+  if (!step) {
+    if (!isTerminal(run.status) || name === 'run.started') return common;
+    const { tokensUsed, durationMs } = run;
+    const ending = { output: shownOutput(run, runId), error: run.error && error(run.error) };
+    return { ...common, status, ...known({ tokensUsed, [durationName]: durationMs, ...ending }) };
+  }
+  const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
+  if (name === 'step.started') return ofStep;
+  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings } = step;
+  return {
+    ...ofStep,
+    status: step.status,
+    attempts,
+    warnings,
+    ...known({
+      ...{ tokensUsed, [durationName]: durationMs, provider, model },
+      output: outputApart === null ? output : outputReference(runId, step.stepId, outputApart),
+      error: step.error && error(step.error),
+    }),
+  };
+}

@@ -1,0 +1,77 @@
+import type { AutomationSummary } from '../../../src/automation/automations.ts';
+import { asText } from '../../../src/automation/core/template.ts';
+import type { RunSummary } from '../../../src/automation/runs.ts';
+import { e1 } from '../../envelopes.ts';
+import { statusInA } from '../../schemas/automation/run.ts';
+import { paginationOf } from '../../schemas/pagination.ts';
+import { type Dialect, mapIdFacts, readExecution } from '../dialect.ts';
+import { shownOutput } from './outputs.ts';
+import { eventData } from './run-events.ts';
+
+const summary = (workflow: AutomationSummary) => ({
+  id: workflow.id,
+  name: workflow.name,
+  description: workflow.description,
+  isActive: workflow.state === 'active',
+  totalRuns: workflow.totalRuns,
+  createdAt: workflow.createdAt.toISOString(),
+  updatedAt: workflow.updatedAt.toISOString(),
+});
+
+const runSummary = (run: RunSummary) => ({
+  id: run.id,
+  status: statusInA(run.status),
+  input: { input: run.input, variables: run.variables },
+  output: shownOutput(run, run.id),
+  error: run.error?.message ?? null,
+  tokensUsed: run.tokensUsed,
+  durationMs: run.durationMs,
+  createdAt: run.createdAt.toISOString(),
+});
+
+/** The formal contract of the v1 workflow API: uuids, upper-case statuses, a pagination object. */
+export const variantA: Dialect = {
+  variant: 'A',
+  defaultLimit: 50,
+
+  readExecution: (body) => readExecution(body, true),
+
+  errorCode: ({ code }) => code,
+  facts: (facts) => mapIdFacts(facts, (ids, text) => ids.parse(text) ?? text),
+  envelope: () => e1,
+
+  workflowSummary: summary,
+  workflowDetail: (workflow) => ({
+    ...summary(workflow),
+    aiModel: workflow.aiModel,
+    aiProvider: workflow.aiProvider,
+    steps: workflow.steps,
+    config: workflow.config,
+  }),
+  workflowChange: (workflow) => ({
+    id: workflow.id,
+    name: workflow.name,
+    description: workflow.description,
+    isActive: workflow.state === 'active',
+    aiModel: workflow.aiModel,
+    updatedAt: workflow.updatedAt.toISOString(),
+  }),
+  workflowList: (page) => ({ workflows: page.items.map(summary), pagination: paginationOf(page) }),
+  runList: (page) => ({ runs: page.items.map(runSummary), pagination: paginationOf(page) }),
+  runDetail: (run) => ({ ...runSummary(run), workflowId: run.automationId, workflowName: run.automationName }),
+
+  executed: (run) => ({
+    runId: run.id,
+    status: statusInA(run.status),
+    output: run.output === null ? null : asText(run.output.result),
+    tokensUsed: run.tokensUsed,
+    durationMs: run.durationMs,
+  }),
+  runEvent: (event) =>
+    eventData(event, {
+      ...{ runId: event.run.id, status: statusInA(event.run.status) },
+      durationName: 'durationMs',
+      error: ({ message }) => message,
+    }),
+  accepted: ({ runId }) => ({ runId, status: 'RUNNING' }),
+};

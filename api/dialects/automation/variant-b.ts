@@ -1,0 +1,137 @@
+import type { AutomationSummary } from '../../../src/automation/automations.ts';
+import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
+import type { RunDetail, RunSummary } from '../../../src/automation/runs.ts';
+import type { ErrorCode } from '../../../src/platform/errors.ts';
+import type { Page } from '../../../src/platform/page.ts';
+import { e1, e3 } from '../../envelopes.ts';
+import { type Dialect, mapIdFacts, readExecution } from '../dialect.ts';
+import { outputReference, shownOutput } from './outputs.ts';
+import { eventData } from './run-events.ts';
+
+const ownCodes: Partial<Record<ErrorCode, string>> = {
+  not_found: 'RESOURCE_NOT_FOUND',
+  workflow_not_found: 'RESOURCE_NOT_FOUND',
+  run_not_found: 'RESOURCE_NOT_FOUND',
+  rate_limit_exceeded: 'RATE_LIMITED',
+  workflow_inactive: 'workflow_disabled',
+};
+
+const inE3: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
+
+const summary = (workflow: AutomationSummary) => ({
+  id: workflowIds.format(workflow.id),
+  name: workflow.name,
+  description: workflow.description,
+  status: workflow.state,
+  totalRuns: workflow.totalRuns,
+  createdAt: workflow.createdAt.toISOString(),
+  updatedAt: workflow.updatedAt.toISOString(),
+});
+
+const flat = ({ total, limit, offset }: Page<unknown>) => ({ total, limit, offset });
+
+/** Leaves out what is not known yet. */
+const known = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as {
+    [Name in keyof Fields]?: NonNullable<Fields[Name]>;
+  };
+
+const finishedAt = (run: RunSummary, status: RunSummary['status']) =>
+  run.status === status ? run.finishedAt?.toISOString() : undefined;
+
+const runSummary = (run: RunSummary) => ({
+  runId: runIds.format(run.id),
+  workflowId: workflowIds.format(run.automationId),
+  status: run.status,
+  progress: run.progress,
+  ...known({
+    currentStep: run.currentStep,
+    startedAt: run.startedAt?.toISOString(),
+    completedAt: finishedAt(run, 'completed'),
+    failedAt: finishedAt(run, 'failed'),
+    cancelledAt: finishedAt(run, 'cancelled'),
+    duration: run.durationMs,
+    output: shownOutput(run, runIds.format(run.id)),
+    error: run.error,
+  }),
+});
+
+const stepResult = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
+  stepId: result.stepId,
+  name: result.name ?? result.stepId,
+  status: result.status,
+  attempts: result.attempts,
+  warnings: result.warnings,
+  ...known({
+    duration: result.durationMs,
+    output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
+    provider: result.provider,
+    model: result.model,
+    tokensUsed: result.tokensUsed,
+    error: result.error,
+  }),
+});
+
+/** The reference guides of the same API: prefixed ids, lower-case statuses, flat pages. */
+export const variantB: Dialect = {
+  variant: 'B',
+  defaultLimit: 20,
+
+  readExecution: (body) => {
+    const nothing = body.inputs === undefined && body.input === undefined && body.variables === undefined;
+    return readExecution(nothing ? { ...body, inputs: {} } : body, false);
+  },
+
+  errorCode: (error) => {
+    if (error.code === 'unauthorized') return String(error.facts?.reason);
+    return ownCodes[error.code] ?? error.code.toUpperCase();
+  },
+  facts: (facts) =>
+    mapIdFacts(facts, (ids, text) => {
+      const uuid = ids.parse(text);
+      return uuid ? ids.format(uuid) : text;
+    }),
+  envelope: ({ code }) => (inE3.includes(code) ? e3 : e1),
+
+  workflowSummary: summary,
+  workflowDetail: (workflow, webhookUrl) => ({
+    ...summary(workflow),
+    aiModel: workflow.aiModel,
+    aiProvider: workflow.aiProvider,
+    steps: workflow.steps.map((step) => (step.type === 'prompt' ? { ...step, type: 'ai_chat' as const } : step)),
+    config: workflow.config,
+    inputs: workflow.inputs,
+    webhookUrl,
+  }),
+  workflowChange: (workflow) => ({
+    id: workflowIds.format(workflow.id),
+    name: workflow.name,
+    description: workflow.description,
+    status: workflow.state,
+    aiModel: workflow.aiModel,
+    updatedAt: workflow.updatedAt.toISOString(),
+  }),
+  workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
+  runList: (page) => ({ runs: page.items.map(runSummary), ...flat(page) }),
+  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult(runIds.format(run.id))) }),
+
+  executed: (run) => ({
+    runId: runIds.format(run.id),
+    workflowId: workflowIds.format(run.automationId),
+    status: run.status,
+    duration: run.durationMs,
+    output: shownOutput(run, runIds.format(run.id)),
+  }),
+  runEvent: (event) =>
+    eventData(event, {
+      ...{ runId: runIds.format(event.run.id), status: event.run.status },
+      durationName: 'duration',
+      error: (error) => error,
+    }),
+  accepted: ({ runId, automationId }) => ({
+    runId: runIds.format(runId),
+    workflowId: workflowIds.format(automationId),
+    status: 'running',
+    message: 'Workflow execution started',
+  }),
+};

@@ -1,0 +1,22 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createMiddleware } from 'hono/factory';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { Services } from '../../../src/services.ts';
+import { limitedRange } from '../../client-address.ts';
+import type { ApiEnv } from '../../surface.ts';
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/** Lets in who has the installation's own secret; without one in the environment, nobody. */
+export function requireCronSecret({ env, failedAuthentications }: Services) {
+  const expected = env.CRON_SECRET === undefined ? undefined : digest(env.CRON_SECRET);
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    const given = /^bearer +(\S+)$/i.exec(c.req.header('authorization')?.trim() ?? '')?.[1];
+    // Digests are of one length, so that comparing them takes the same time whatever was sent.
+    if (given === undefined || expected === undefined || !timingSafeEqual(digest(given), expected)) {
+      await failedAuthentications.take(limitedRange(c.get('clientAddress')));
+      throw new AppError('unauthorized', 'Send the secret of this installation as "Authorization: Bearer <secret>".');
+    }
+    await next();
+  });
+}

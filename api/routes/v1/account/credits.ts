@@ -1,0 +1,33 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { creditBalance } from '../../../../src/credits/balance.ts';
+import type { Services } from '../../../../src/services.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { creditBalanceExample, creditBalanceSchema } from '../../../schemas/account/credits.ts';
+import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const get = createRoute({
+    method: 'get',
+    path: '/credits',
+    tags: ['Account'],
+    security: keySecurity(),
+    operationId: 'getCredits',
+    summary: "Read the organization's credits",
+    description: "Of the key's environment: test credits and live credits are apart.",
+    middleware: [requireKey(services)] as const,
+    responses: {
+      200: answer('The credits.', creditBalanceSchema, {
+        examples: { A: creditBalanceExample, B: creditBalanceExample },
+      }),
+      ...anyKeyFailures(),
+    },
+  });
+  const routes = surface();
+  routes.openapi(get, async (c) => {
+    const { nextGrantAt, ...balance } = await creditBalance(c.get('scope'));
+    return c.json(success({ ...balance, nextGrantAt: nextGrantAt?.toISOString() ?? null }), 200);
+  });
+  return routes;
+}

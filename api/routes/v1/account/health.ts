@@ -1,0 +1,35 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import { planNames } from '../../../../src/tenancy/core/plans.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { anyKeyFailures, keySecurity, plainAnswer } from '../../../schemas/answers.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const keyHealth = z
+  .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
+  .openapi('KeyHealth');
+
+const example = { status: 'healthy', organization: 'Acme', plan: 'pro' } as const;
+
+export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const health = createRoute({
+    method: 'get',
+    path: '/health',
+    tags: ['Account'],
+    security: keySecurity(),
+    operationId: 'verifyKey',
+    summary: 'Verify a key',
+    description: 'Any key may ask whose it is.',
+    middleware: [requireKey(services)] as const,
+    responses: {
+      200: plainAnswer('The key is good.', keyHealth, { A: example, B: example }),
+      ...anyKeyFailures(),
+    },
+  });
+  const routes = surface();
+  routes.openapi(health, (c) => {
+    const { organizationName, plan } = c.get('caller');
+    return c.json({ status: 'healthy' as const, organization: organizationName, plan }, 200);
+  });
+  return routes;
+}

@@ -1,0 +1,51 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { creditsUsed } from '../../../../src/credits/balance.ts';
+import type { Services } from '../../../../src/services.ts';
+import { readUsage } from '../../../../src/tenancy/usage.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const usage = z
+  .object({
+    period: z.object({ start: z.iso.date(), end: z.iso.date() }),
+    requests: z.int(),
+    runs: z.int(),
+    tokens: z.int(),
+    credits: z.int(),
+  })
+  .openapi('Usage');
+
+const example = {
+  period: { start: '2026-11-01', end: '2026-12-01' },
+  requests: 412,
+  runs: 90,
+  tokens: 18_311,
+  credits: 0,
+};
+
+export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const read = createRoute({
+    method: 'get',
+    path: '/usage',
+    tags: ['Account'],
+    security: keySecurity(),
+    operationId: 'getUsage',
+    summary: 'What was used in the current UTC month',
+    description: "Of the key's environment. Requests of the last moments may be missing.",
+    middleware: [requireKey(services)] as const,
+    responses: {
+      200: answer('The usage.', usage, { examples: { A: example, B: example } }),
+      ...anyKeyFailures(),
+    },
+  });
+  const routes = surface();
+  routes.openapi(read, async (c) => {
+    const scope = c.get('scope');
+    const used = await readUsage(scope);
+    const credits = await creditsUsed(scope, new Date(used.period.start), new Date(used.period.end));
+    return c.json(success({ ...used, credits }), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,71 @@
+import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
+import { createRun } from '../../../../src/automation/create-run.ts';
+import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
+import { databaseFailure } from '../../../../src/platform/database-errors.ts';
+import { AppError, type ErrorCode, runNotFound, workflowNotFound } from '../../../../src/platform/errors.ts';
+import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
+import type { Scope } from '../../../../src/platform/scope.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { Dialect } from '../../../dialects/dialect.ts';
+import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from '../../../schemas/automation/run.ts';
+
+export type ExecuteAnswer = { replayed: boolean } & (
+  | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer }
+  | { kind: 'unfinished'; data: AcceptedAnswer }
+  | { kind: 'failed'; failure: AppError }
+);
+
+const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content_refused'];
+
+/** A run that failed, as the caller that waited for it is told. */
+function failureOf({ id, error }: RunDetail): AppError {
+  const code: ErrorCode = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
+  return new AppError(code, error?.message ?? 'The run failed.', { runId: id });
+}
+
+/**
+ * The run once it is over; a run that was deleted meanwhile is over too. A database that is away says nothing of the
+ * run: who waits for its end goes on waiting.
+ */
+async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'deleted' | undefined> {
+  try {
+    const run = await getRun(scope, runId);
+    return isTerminal(run.status) ? run : undefined;
+  } catch (error) {
+    if (error instanceof AppError && error.code === runNotFound(runId).code) return 'deleted';
+    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Starts a run and, when the caller asked for that, waits for its end: at most `SYNC_WAIT_SECONDS`, less when this
+ * process drains. What becomes of the run depends on neither.
+ * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `createRun`
+ */
+export async function executeRun(
+  services: Services,
+  scope: Scope,
+  dialect: Dialect,
+  id: string,
+  body: ExecuteBody,
+  idempotency: IdempotencyClaim | undefined,
+): Promise<ExecuteAnswer> {
+  const { waiters, background, draining, env } = services;
+  const { wait, ...request } = dialect.readExecution(body);
+  const run = await createRun(services, scope, id, { ...request, idempotency, waiter: wait ? waiters.channel : null });
+  const { runId, replayed } = run;
+  const look = () => findEnded(scope, runId);
+  const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
+  const ending = wait ? waiters.wait(runId, look, timeoutMs, draining.signal) : undefined;
+  if (wait) background.run('start of a run', run.launch());
+  else background.runAfterAnswer('start of a run', run.launch);
+  if (!ending) return { kind: 'finished', replayed, data: dialect.accepted(run) };
+
+  // A run of an earlier request may be over already, and then no sign of it will come.
+  const ended = (replayed && (await look())) || (await ending);
+  if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
+  if (ended === 'deleted') throw workflowNotFound(id);
+  if (ended.status === 'failed') return { kind: 'failed', replayed, failure: failureOf(ended) };
+  return { kind: 'finished', replayed, data: dialect.executed(ended) };
+}

@@ -1,0 +1,55 @@
+import { createMiddleware } from 'hono/factory';
+import { workflowIds } from '../../../../src/automation/core/ids.ts';
+import { authenticateTrigger, checkTriggerSecret } from '../../../../src/automation/trigger.ts';
+import { AppError } from '../../../../src/platform/errors.ts';
+import { Scope } from '../../../../src/platform/scope.ts';
+import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
+import { dropAnswerHeaders } from '../../../answer-headers.ts';
+import { limitedRange } from '../../../client-address.ts';
+import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';
+import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
+import type { ApiContext, ApiEnv } from '../../../surface.ts';
+
+const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
+
+/** A trigger has no key whose setting counts: the form of its id says which dialect it speaks. */
+function dialectOf(c: ApiContext, id: string) {
+  const keyVariant = workflowIds.matchesPrefix(id) ? 'B' : 'A';
+  return chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path, keyVariant });
+}
+
+/**
+ * Lets a request start a workflow: with a key that may, or with the workflow's own secret. A secret that is wrong is
+ * refused, whatever key comes with it; who sends neither learns nothing of what exists.
+ */
+export const requireTrigger = (access: Access) => {
+  const withKey = requireKey(access, 'runs:execute');
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    const id = c.req.param('id') ?? '';
+    const secret = c.req.header('x-webhook-secret');
+    const refuse = async (error: unknown): Promise<never> => {
+      if (error instanceof AppError && error.code === 'unauthorized') {
+        // Whose limits they were is not for whoever was refused.
+        dropAnswerHeaders(c, limitHeaders);
+        await access.failedAuthentications.take(limitedRange(c.get('clientAddress')));
+      }
+      throw error;
+    };
+    c.set('dialect', dialectOf(c, id));
+    if (readKey(c) !== undefined) {
+      return withKey(c, async () => {
+        c.set('dialect', dialectOf(c, id));
+        if (secret !== undefined) await checkTriggerSecret(c.get('scope'), id, secret).catch(refuse);
+        await next();
+      });
+    }
+    if (secret === undefined) return refuse(unauthorized('missing_api_key'));
+    const triggered = await authenticateTrigger(access.database, id, secret).catch(refuse);
+    const { automationId, tenant, limits } = triggered;
+    await limitRequests(c, access, `trigger:${automationId}`, limits);
+    access.requestCounter.count(tenant);
+    checkVariantHeader({ header: c.req.header('x-api-variant'), path: c.req.path });
+    c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), 'webhook'));
+    await next();
+  });
+};

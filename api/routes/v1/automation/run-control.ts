@@ -1,0 +1,104 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { cancelRun } from '../../../../src/automation/cancel-run.ts';
+import { retryRun } from '../../../../src/automation/retry-run.ts';
+import { getOutput } from '../../../../src/automation/runs.ts';
+import type { Services } from '../../../../src/services.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../../schemas/automation/run.ts';
+import {
+  acceptedExamples,
+  exampleRunIds,
+  retryExamples,
+  runDetailExamples,
+  stepOutputExamples,
+} from '../../../schemas/automation/run-examples.ts';
+import { runLinks } from '../../../schemas/automation/run-links.ts';
+import { idInPath } from '../../../schemas/ids.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const tags = ['Runs'];
+const mayExecute = keySecurity('runs:execute');
+const params = idInPath(exampleRunIds);
+const stepId = z
+  .string()
+  .openapi({ param: { name: 'stepId', in: 'path', example: 'summarize' }, description: 'Id of a step.' });
+
+/** What can be done with a run once it was started. */
+export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const execute = requireKey(services, 'runs:execute');
+
+  const cancel = createRoute({
+    method: 'post',
+    path: '/runs/{id}/cancel',
+    tags,
+    security: mayExecute,
+    operationId: 'cancelRun',
+    summary: 'Cancel a run; one that has ended stays as it is',
+    description: 'What it has done stays done. To cancel it again changes nothing.',
+    middleware: [execute] as const,
+    request: { params },
+    responses: {
+      200: answer('The run as it is now.', runDetailSchema, { examples: runDetailExamples }),
+      ...failures(404),
+    },
+  });
+  const retry = createRoute({
+    method: 'post',
+    path: '/runs/{id}/retry',
+    tags,
+    security: mayExecute,
+    operationId: 'retryRun',
+    summary: 'Run again what failed, with the outputs of the steps before it',
+    description: 'A new run of the same definition. A run that has not ended cannot be retried: 409 `conflict`.',
+    middleware: [execute, jsonBody({ optional: true })] as const,
+    request: {
+      params,
+      headers: idempotencyHeader,
+      body: { content: jsonContent(retrySchema, retryExamples) },
+    },
+    responses: {
+      200: answer('The new run.', acceptedSchema, {
+        examples: acceptedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+  const output = createRoute({
+    method: 'get',
+    path: '/runs/{id}/outputs/{stepId}',
+    tags,
+    security: keySecurity('runs:read'),
+    operationId: 'getStepOutput',
+    summary: "Read one step's output, whatever its size",
+    description: 'Where an answer shows `{$ref, bytes}` in place of an output, this is what it refers to.',
+    middleware: [requireKey(services, 'runs:read')] as const,
+    request: { params: params.extend({ stepId }) },
+    responses: { 200: answer('The output.', stepOutputSchema, { examples: stepOutputExamples }), ...failures(404) },
+  });
+
+  const routes = surface();
+  routes.openapi(cancel, async (c) => {
+    const { run, stop } = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
+    services.background.runAfterAnswer('cancellation of a run', stop);
+    return c.json(success(c.get('dialect').runDetail(run)), 200);
+  });
+  routes.openapi(retry, async (c) => {
+    const { fromStep } = c.req.valid('json') ?? {};
+    const idempotency = readIdempotency(c);
+    const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, { fromStep, idempotency });
+    services.background.runAfterAnswer('start of a run', run.launch);
+    if (run.replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(c.get('dialect').accepted(run)), 200);
+  });
+  routes.openapi(output, async (c) => {
+    const { id: runId, stepId: ofStep } = c.req.valid('param');
+    return c.json(success({ stepId: ofStep, output: await getOutput(c.get('scope'), runId, ofStep) }), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,76 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { streamSSE } from 'hono/streaming';
+import { followRun } from '../../../../src/automation/follow-run.ts';
+import { getRun } from '../../../../src/automation/runs.ts';
+import type { Services } from '../../../../src/services.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { failures, keySecurity, streamAnswer } from '../../../schemas/answers.ts';
+import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
+import { idInPath } from '../../../schemas/ids.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+/** Less than the time after which proxies end a connection that says nothing. */
+const pingEveryMs = 10_000;
+/** How soon a client comes back whose connection ended before the run did. */
+const comeBackAfterMs = 1_000;
+
+const lastEventId = z
+  .string()
+  .regex(/^\d{1,6}$/, 'Expected the id of an event.')
+  .transform(Number)
+  .optional()
+  .openapi({ type: 'string', description: 'Id of the last event that was seen: what follows is that after it.' });
+
+export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { waiters, draining } = services;
+  const events = createRoute({
+    method: 'get',
+    path: '/runs/{id}/events',
+    tags: ['Runs'],
+    security: keySecurity('runs:read'),
+    operationId: 'followRun',
+    summary: "Follow a run's events, from its beginning or from where one was",
+    description: 'As Server-Sent Events: a client that lost its connection goes on with `Last-Event-ID`.',
+    middleware: [requireKey(services, 'runs:read')] as const,
+    request: {
+      params: idInPath(exampleRunIds),
+      headers: z.object({ 'last-event-id': lastEventId }),
+    },
+    responses: {
+      200: streamAnswer(
+        'Server-Sent Events until the run has ended: run.started, step.started, step.completed, step.failed, ' +
+          'run.completed, run.failed, run.cancelled. Comments in between keep the connection alive.',
+        runEventsExamples,
+      ),
+      ...failures(404),
+    },
+  });
+
+  const routes = surface();
+  routes.openapi(events, async (c) => {
+    const { dialect, scope } = c.var;
+    const run = await getRun(scope, c.req.valid('param').id);
+    const after = c.req.valid('header')['last-event-id'] ?? 0;
+    // Tells proxies to hand on each event as it comes.
+    c.header('X-Accel-Buffering', 'no');
+    const answer = streamSSE(c, async (stream) => {
+      const gone = new AbortController();
+      stream.onAbort(() => gone.abort());
+      const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
+      try {
+        await stream.write(`retry: ${comeBackAfterMs}\n\n`);
+        const stop = AbortSignal.any([gone.signal, draining.signal]);
+        for await (const event of followRun(waiters, scope, run, after, stop)) {
+          const data = JSON.stringify(dialect.runEvent(event));
+          await stream.writeSSE({ id: String(event.id), event: event.name, data });
+        }
+      } finally {
+        clearInterval(ping);
+      }
+    });
+    // Less than what every answer behind a key says was put in its place.
+    answer.headers.set('Cache-Control', 'no-store');
+    return answer;
+  });
+  return routes;
+}

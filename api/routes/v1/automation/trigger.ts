@@ -1,0 +1,94 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRun } from '../../../../src/automation/create-run.ts';
+import { rotateTriggerSecret } from '../../../../src/automation/trigger.ts';
+import type { Services } from '../../../../src/services.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { acceptedSchema } from '../../../schemas/automation/run.ts';
+import { acceptedExamples } from '../../../schemas/automation/run-examples.ts';
+import { runLinks } from '../../../schemas/automation/run-links.ts';
+import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
+import { freeForm } from '../../../schemas/free-form.ts';
+import { idInPath } from '../../../schemas/ids.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+import { requireTrigger } from './require-trigger.ts';
+
+const secretHeader = z.object({
+  'X-Webhook-Secret': z
+    .string()
+    .optional()
+    .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's secret." }),
+});
+
+const shownOnce = { secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8` };
+const event = { name: 'Ann', text: 'A text that came from elsewhere.' };
+
+/** Workflows started from elsewhere. */
+export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const rotate = createRoute({
+    method: 'post',
+    path: '/workflows/{id}/webhook-secret',
+    tags: ['Workflows'],
+    security: keySecurity('workflows:write'),
+    operationId: 'rotateTriggerSecret',
+    description: 'Whoever sends it in `X-Webhook-Secret` may start the workflow, and do nothing else.',
+    summary: 'Make a new webhook secret, which is shown once; the one before is dead at once',
+    middleware: [requireKey(services, 'workflows:write')] as const,
+    request: { params: idInPath(exampleWorkflowIds), headers: idempotencyHeader },
+    responses: {
+      200: answer('The secret.', z.object({ secret: z.string() }), {
+        examples: { A: shownOnce, B: shownOnce },
+        replayable: true,
+      }),
+      ...failures(404, 422),
+    },
+  });
+  const trigger = createRoute({
+    method: 'post',
+    // Shares its path, and so the name of the parameter, with the subscriptions: see webhooks.ts.
+    path: '/webhooks/{id}',
+    tags: ['Runs'],
+    security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
+    operationId: 'triggerWorkflow',
+    description:
+      "With a key, or with the secret of the workflow. The id is the workflow's; its form says which dialect answers.",
+    summary: 'Start a run from elsewhere: the body is its inputs',
+    middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
+    request: {
+      params: idInPath(exampleWorkflowIds),
+      headers: idempotencyHeader.extend(secretHeader.shape),
+      body: { content: jsonContent(freeForm, { A: event, B: event }) },
+    },
+    responses: {
+      200: answer('The run goes on.', acceptedSchema, {
+        examples: acceptedExamples,
+        links: runLinks,
+        replayable: true,
+      }),
+      ...failures(404, 413, 415, 422),
+    },
+  });
+
+  const routes = surface();
+  routes.openapi(rotate, async (c) => {
+    const { id } = c.req.valid('param');
+    const claim = readIdempotency(c);
+    const { secret, replayed } = await rotateTriggerSecret(c.get('scope'), services.sealer, id, claim);
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    c.header('Cache-Control', 'no-store');
+    return c.json(success({ secret }), 200);
+  });
+  routes.openapi(trigger, async (c) => {
+    const { id } = c.req.valid('param');
+    const variables = c.req.valid('json') ?? {};
+    const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
+    const run = await createRun(services, c.get('scope'), id, request);
+    services.background.runAfterAnswer('start of a run', run.launch);
+    if (run.replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(c.get('dialect').accepted(run)), 200);
+  });
+  return routes;
+}

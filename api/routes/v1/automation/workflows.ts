@@ -1,0 +1,201 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import {
+  createAutomation,
+  deleteAutomation,
+  getAutomation,
+  listAutomations,
+  updateAutomation,
+} from '../../../../src/automation/automations.ts';
+import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
+import { workflowIds } from '../../../../src/automation/core/ids.ts';
+
+import { startPurge } from '../../../../src/automation/purge.ts';
+import type { Services } from '../../../../src/services.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
+import {
+  changedWorkflowSchema,
+  newWorkflowSchema,
+  workflowChangeSchema,
+  workflowDetailSchema,
+  workflowListSchema,
+  workflowSummarySchema,
+} from '../../../schemas/automation/workflow.ts';
+import {
+  changedWorkflowExamples,
+  exampleWorkflowIds,
+  newWorkflowExamples,
+  workflowChangeExamples,
+  workflowDetailExamples,
+  workflowListExamples,
+  workflowSummaryExamples,
+} from '../../../schemas/automation/workflow-examples.ts';
+import { idInPath } from '../../../schemas/ids.ts';
+import { pageQuery } from '../../../schemas/pagination.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const tags = ['Workflows'];
+const deletedSchema = z.object({ deleted: z.literal(true) });
+const deletedExamples = { examples: { A: { deleted: true }, B: { deleted: true } } } as const;
+const mayRead = keySecurity('workflows:read');
+const mayWrite = keySecurity('workflows:write');
+const params = idInPath(exampleWorkflowIds);
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getWorkflow', parameters: withThisId },
+  Update: { operationId: 'updateWorkflow', parameters: withThisId },
+  Execute: { operationId: 'executeWorkflow', parameters: withThisId },
+  Runs: { operationId: 'listWorkflowRuns', parameters: withThisId },
+  Schedule: { operationId: 'putSchedule', parameters: withThisId },
+  ReadSchedule: { operationId: 'getSchedule', parameters: withThisId },
+  Unschedule: { operationId: 'deleteSchedule', parameters: withThisId },
+  Secret: { operationId: 'rotateTriggerSecret', parameters: withThisId },
+  Trigger: { operationId: 'triggerWorkflow', parameters: withThisId },
+  Delete: { operationId: 'deleteWorkflow', parameters: withThisId },
+};
+
+const listQuery = z.object({
+  ...pageQuery,
+  active: z.enum(['true', 'false']).optional(),
+  status: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(automationStates))
+    .optional()
+    .openapi({ type: 'string', description: 'active, draft or archived; either case.' }),
+});
+
+/** Both dialects' filters, together: what passes each of them. */
+function statesOf({ active, status }: z.output<typeof listQuery>): AutomationState[] | undefined {
+  if (active === undefined && status === undefined) return undefined;
+  return automationStates.filter(
+    (state) =>
+      (status === undefined || state === status) &&
+      (active === undefined || (state === 'active') === (active === 'true')),
+  );
+}
+
+export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { temporal, env, log } = services;
+  const read = requireKey(services, 'workflows:read');
+  const write = requireKey(services, 'workflows:write');
+  const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
+  const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${workflowIds.format(id)}`;
+
+  const list = createRoute({
+    method: 'get',
+    path: '/workflows',
+    tags,
+    security: mayRead,
+    operationId: 'listWorkflows',
+    summary: 'List workflows, newest first',
+    description: 'Both filters together give what passes each of them.',
+    middleware: [read] as const,
+    request: { query: listQuery },
+    responses: { 200: answer('The page.', workflowListSchema, { examples: workflowListExamples }), ...failures() },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/workflows',
+    tags,
+    security: mayWrite,
+    operationId: 'createWorkflow',
+    summary: 'Create a workflow',
+    description:
+      'Only the name is required. Without steps a run gives back what it was given. Active unless the body says otherwise.',
+    middleware: [write, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newWorkflowSchema, newWorkflowExamples) },
+    },
+    responses: {
+      201: answer('The workflow.', workflowSummarySchema, {
+        examples: workflowSummaryExamples,
+        links,
+        replayable: true,
+      }),
+      ...failures(413, 415, 422),
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/workflows/{id}',
+    tags,
+    security: mayRead,
+    operationId: 'getWorkflow',
+    summary: 'Read a workflow',
+    description: 'With its definition. Dialect B shows its inputs and the address of its trigger too.',
+    middleware: [read] as const,
+    request: { params },
+    responses: {
+      200: answer('The workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
+      ...failures(404),
+    },
+  });
+  const patch = createRoute({
+    method: 'patch',
+    path: '/workflows/{id}',
+    tags,
+    security: mayWrite,
+    operationId: 'updateWorkflow',
+    summary: 'Change a workflow; only what is given changes',
+    description: 'Runs that have begun go on with the definition that they began with.',
+    middleware: [write, jsonBody()] as const,
+    request: { params, body: { required: true, content: jsonContent(workflowChangeSchema, workflowChangeExamples) } },
+    responses: {
+      200: answer('The workflow as it is now, in short.', changedWorkflowSchema, {
+        examples: changedWorkflowExamples,
+        links,
+      }),
+      ...failures(404, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/workflows/{id}',
+    tags,
+    security: mayWrite,
+    operationId: 'deleteWorkflow',
+    summary: 'Delete a workflow with all its run history',
+    description: 'At once and for every read; runs in flight are cancelled.',
+    middleware: [write] as const,
+    request: { params },
+    responses: { 200: answer('It is gone.', deletedSchema, deletedExamples), ...failures(404) },
+  });
+
+  const routes = surface();
+  routes.openapi(list, async (c) => {
+    const { limit = c.get('dialect').defaultLimit, offset = 0, ...filters } = c.req.valid('query');
+    const states = statesOf(filters);
+    const page = await listAutomations(c.get('scope'), { ...(states && { states }), limit, offset });
+    return c.json(success(c.get('dialect').workflowList(page)), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const input = readNewWorkflow(c.req.valid('json'));
+    const { outcome, replayed } = await createAutomation(c.get('scope'), input, readIdempotency(c));
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(c.get('dialect').workflowSummary(outcome)), 201);
+  });
+  routes.openapi(get, async (c) => {
+    const workflow = await getAutomation(c.get('scope'), c.req.valid('param').id);
+    return c.json(success(c.get('dialect').workflowDetail(workflow, webhookUrl(workflow.id))), 200);
+  });
+  routes.openapi(patch, async (c) => {
+    const change = readWorkflowChange(c.req.valid('json'));
+    const workflow = await updateAutomation(c.get('scope'), c.req.valid('param').id, change);
+    return c.json(success(c.get('dialect').workflowChange(workflow)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    const scope = c.get('scope');
+    const id = await deleteAutomation(scope, c.req.valid('param').id);
+    // The outbox owes the purge; this only makes it start sooner.
+    startPurge(temporal, scope, id).catch((error) => log.warn({ err: error }, 'a purge will start later'));
+    return c.json(success({ deleted: true as const }), 200);
+  });
+  return routes;
+}

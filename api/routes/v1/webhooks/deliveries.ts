@@ -1,0 +1,95 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
+import { type DeliveryEntry, getDelivery, listDeliveries } from '../../../../src/webhooks/deliveries.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
+import { paginationOf } from '../../../schemas/pagination.ts';
+import {
+  type DeliveryAnswer,
+  deliveryDetailExamples,
+  deliveryDetailSchema,
+  deliveryInPath,
+  deliveryListExamples,
+  deliveryListSchema,
+  deliveryQuery,
+} from '../../../schemas/webhooks/delivery.ts';
+import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const tags = ['Webhooks'];
+const security = keySecurity('webhooks');
+
+const ofThisWebhook = { id: '$request.path.id' };
+const readFirst = {
+  operationId: 'getDelivery',
+  parameters: { ...ofThisWebhook, deliveryId: '$response.body#/data/deliveries/0/id' },
+};
+const replayThis = {
+  operationId: 'replayDelivery',
+  parameters: { ...ofThisWebhook, deliveryId: '$response.body#/data/id' },
+};
+
+const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryEntry): DeliveryAnswer => ({
+  ...{ id: deliveryIds.format(id), eventId: eventIds.format(eventId) },
+  ...entry,
+  retryCount: Math.max(0, entry.attempts - 1),
+  nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+});
+
+/** Whether it got there. */
+export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'webhooks');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/webhooks/{id}/deliveries',
+    tags,
+    security,
+    operationId: 'listDeliveries',
+    summary: 'List the deliveries of a webhook, newest first',
+    description: 'Each with what came of its last attempt. Both filters together give what passes each of them.',
+    middleware: [key] as const,
+    request: { params: webhookInPath, query: deliveryQuery },
+    responses: {
+      200: answer('The page.', deliveryListSchema, {
+        examples: deliveryListExamples,
+        links: { First: readFirst },
+      }),
+      ...failures(404),
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/webhooks/{id}/deliveries/{deliveryId}',
+    tags,
+    security,
+    operationId: 'getDelivery',
+    summary: 'Read a delivery',
+    description: 'With each of its attempts.',
+    middleware: [key] as const,
+    request: { params: deliveryInPath },
+    responses: {
+      200: answer('The delivery.', deliveryDetailSchema, {
+        examples: deliveryDetailExamples,
+        links: { Replay: replayThis },
+      }),
+      ...failures(404),
+    },
+  });
+  const routes = surface();
+  routes.openapi(list, async (c) => {
+    const { limit = c.get('dialect').defaultLimit, offset = 0, ...filter } = c.req.valid('query');
+    const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });
+    return c.json(success({ deliveries: page.items.map(toAnswer), pagination: paginationOf(page) }), 200);
+  });
+  routes.openapi(get, async (c) => {
+    const { id, deliveryId } = c.req.valid('param');
+    const { attemptLog, ...entry } = await getDelivery(c.get('scope'), id, deliveryId);
+    const attempts = attemptLog.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }));
+    return c.json(success({ ...toAnswer(entry), attemptLog: attempts }), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,129 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import type { DeliveryStatus } from '../../../../src/webhooks/core/delivery-status.ts';
+import { deliveryIds } from '../../../../src/webhooks/core/ids.ts';
+import { findDeliveryId, findSubscriptionId } from '../../../../src/webhooks/deliveries.ts';
+import { recoverDeliveries, replayDelivery } from '../../../../src/webhooks/replay.ts';
+import { sendTestEvent } from '../../../../src/webhooks/test-event.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  deliveryInPath,
+  queuedExamples,
+  queuedSchema,
+  recoveredExamples,
+  recoveredSchema,
+  recoveryExamples,
+  recoverySchema,
+} from '../../../schemas/webhooks/delivery.ts';
+import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
+import { type ApiEnv, surface } from '../../../surface.ts';
+
+const tags = ['Webhooks'];
+const security = keySecurity('webhooks');
+
+const readThis = {
+  operationId: 'getDelivery',
+  parameters: { id: '$request.path.id', deliveryId: '$response.body#/data/deliveryId' },
+};
+
+const queued = ({ deliveryId, status }: { deliveryId: string; status: DeliveryStatus }) => ({
+  deliveryId: deliveryIds.format(deliveryId),
+  status,
+});
+
+/** Deliveries that are asked for: a test, and what did not arrive. */
+export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'webhooks');
+
+  const test = createRoute({
+    method: 'post',
+    path: '/webhooks/{id}/test',
+    tags,
+    security,
+    operationId: 'testWebhook',
+    summary: 'Send a test event',
+    description:
+      'One of type `test.webhook`, to this webhook alone, whatever its events. 409 `conflict` while it is turned off.',
+    middleware: [key, jsonBody({ optional: true })] as const,
+    request: { params: webhookInPath, headers: idempotencyHeader },
+    responses: {
+      202: answer('It is on its way.', queuedSchema, {
+        examples: queuedExamples,
+        links: { Delivery: readThis },
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+  const replay = createRoute({
+    method: 'post',
+    path: '/webhooks/{id}/deliveries/{deliveryId}/replay',
+    tags,
+    security,
+    operationId: 'replayDelivery',
+    summary: 'Deliver again what was given up',
+    description: [
+      'With all its attempts anew, and the same event id. 409 `conflict` unless it is dead-lettered, and while the',
+      'webhook is turned off.',
+    ].join(' '),
+    middleware: [key, jsonBody({ optional: true })] as const,
+    request: { params: deliveryInPath, headers: idempotencyHeader },
+    responses: {
+      202: answer('It is on its way again.', queuedSchema, { examples: queuedExamples, replayable: true }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+  const recover = createRoute({
+    method: 'post',
+    path: '/webhooks/{id}/recover',
+    tags,
+    security,
+    operationId: 'recoverDeliveries',
+    summary: 'Deliver what was missed since a time',
+    description: [
+      'All that was given up since then, and the events for which nothing was sent because the webhook was turned off.',
+      '409 `conflict` while it still is.',
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: webhookInPath,
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(recoverySchema, recoveryExamples) },
+    },
+    responses: {
+      202: answer('How many are on their way.', recoveredSchema, { examples: recoveredExamples, replayable: true }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+
+  const routes = surface();
+  routes.openapi(test, async (c) => {
+    const scope = c.get('scope');
+    const id = await findSubscriptionId(scope, c.req.valid('param').id);
+    const { outcome, replayed } = await sendTestEvent(services, scope, id, readIdempotency(c));
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(queued(outcome)), 202);
+  });
+  routes.openapi(replay, async (c) => {
+    const scope = c.get('scope');
+    const { id, deliveryId: delivery } = c.req.valid('param');
+    const { subscriptionId, deliveryId } = await findDeliveryId(scope, id, delivery);
+    const claim = readIdempotency(c);
+    const { outcome, replayed } = await replayDelivery(services, scope, subscriptionId, deliveryId, claim);
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(queued(outcome)), 202);
+  });
+  routes.openapi(recover, async (c) => {
+    const scope = c.get('scope');
+    const { since } = c.req.valid('json');
+    const id = await findSubscriptionId(scope, c.req.valid('param').id);
+    const { outcome, replayed } = await recoverDeliveries(services, scope, id, since, readIdempotency(c));
+    if (replayed) c.header('Idempotent-Replayed', 'true');
+    return c.json(success(outcome), 202);
+  });
+  return routes;
+}

@@ -1,0 +1,30 @@
+import type { ModelChoice, Provider, Step } from '../../../src/automation/core/steps.ts';
+
+/** A step as a caller may write it: members of all kinds, of which only its own kind's are kept. */
+export interface StepBody {
+  id: string;
+  type: 'prompt' | 'ai_chat' | 'condition' | 'transform';
+  name?: string | undefined;
+  prompt?: string | undefined;
+  expression?: string | undefined;
+  then?: string | undefined;
+  else?: string | undefined;
+  provider?: Provider | undefined;
+  model?: string | undefined;
+  system?: string | undefined;
+  temperature?: number | undefined;
+  maxTokens?: number | undefined;
+  outputSchema?: Record<string, unknown> | undefined;
+  retry?: { maxAttempts: number } | undefined;
+  fallback?: ModelChoice[] | undefined;
+}
+
+/** `ai_chat` is the other dialect's word for `prompt`. */
+export function readStep(body: StepBody): Step {
+  const { type, expression, then: onTrue, else: onFalse, id, name, prompt, ...ofPrompts } = body;
+  const common = { id, ...(name !== undefined && { name }), ...(prompt !== undefined && { prompt }) };
+  if (type === 'prompt' || type === 'ai_chat') return { ...common, ...ofPrompts, type: 'prompt' };
+  const evaluated = { ...common, ...(expression !== undefined && { expression }) };
+  if (type === 'transform') return { ...evaluated, type };
+  return { ...evaluated, type, ...(onTrue && { then: onTrue }), ...(onFalse && { else: onFalse }) };
+}

@@ -1,0 +1,56 @@
+import { z } from '@hono/zod-openapi';
+import { maxCronLength } from '../../../src/automation/core/cron.ts';
+import { freeForm } from '../free-form.ts';
+
+const cron = z.string().max(maxCronLength).openapi({
+  description:
+    'Five fields as in crontab(5), with lists, ranges, steps and names, or @yearly, @monthly, @weekly, @daily, @hourly. Where day of month and day of week are both given, either suffices.',
+});
+
+const timezone = z.string().max(64).openapi({
+  description:
+    'Of the tz database. A time that its clocks leap over starts nothing, one that they show twice starts a run at least once.',
+});
+
+const input = z.unknown().optional().openapi({ description: 'Any JSON value; {{input}} in prompts.' });
+
+export const newScheduleSchema = z
+  .object({
+    cron,
+    timezone,
+    paused: z.boolean().optional().openapi({ description: 'Default false. A paused schedule starts nothing.' }),
+    input,
+    variables: freeForm.optional().openapi({ description: 'For {{name}} in prompts, of any type.' }),
+  })
+  .openapi('NewSchedule');
+export type NewScheduleBody = z.output<typeof newScheduleSchema>;
+
+export const scheduleSchema = z
+  .object({
+    cron,
+    timezone,
+    paused: z.boolean(),
+    input,
+    variables: freeForm,
+    nextRunTimes: z
+      .array(z.iso.datetime())
+      .max(5)
+      .openapi({ description: 'The next five times, in UTC. While the schedule is paused nothing starts at them.' }),
+    lastRunAt: z.iso
+      .datetime()
+      .nullable()
+      .openapi({ description: 'When the last run was started by the schedule; null before the first.' }),
+  })
+  .openapi('Schedule');
+export type ScheduleAnswer = z.input<typeof scheduleSchema>;
+
+const weekdays = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', input: 'the news', variables: { style: 'plain' } };
+const withText = { ...weekdays, variables: { text: 'The news of the day.', style: 'plain' } };
+export const newScheduleExamples = { A: weekdays, B: withText };
+
+const shown = {
+  paused: false,
+  nextRunTimes: [23, 24, 25, 26, 27].map((day) => `2026-11-${day}T08:00:00.000Z`),
+  lastRunAt: null,
+};
+export const scheduleExamples = { A: { ...weekdays, ...shown }, B: { ...withText, ...shown } };

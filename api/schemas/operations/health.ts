@@ -1,0 +1,119 @@
+import { z } from '@hono/zod-openapi';
+import { dependencies } from '../../../src/operations/core/health.ts';
+import { vitalNamePattern, vitalPathPattern } from '../../../src/operations/core/vitals.ts';
+
+export const versionSchema = z
+  .object({
+    version: z.string().openapi({ description: 'Of the application.', example: '0.1.0' }),
+    commit: z.string().openapi({ description: 'What was deployed; `unknown` where nobody said it.' }),
+  })
+  .openapi('Version');
+
+export const versionExample = { version: '0.1.0', commit: '3f9c2d1e5b7a8c6d4e2f1a0b9c8d7e6f5a4b3c2d' };
+
+const outcome = z.enum(['ok', 'failed']);
+const checks = z
+  .object(Object.fromEntries(dependencies.map((name) => [name, outcome])) as Record<string, typeof outcome>)
+  .openapi('Checks', { description: 'What the service depends on. Nothing says which setting is missing.' });
+
+export const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' } as const;
+export const databaseAway = { ...allOk, database: 'failed' } as const;
+
+export const healthSchema = z
+  .object({
+    status: z.enum(['healthy', 'degraded', 'unhealthy']).openapi({ description: '`unhealthy` with 503 alone.' }),
+    checks,
+  })
+  .openapi('Health');
+
+export const readySchema = z.object({ ready: z.boolean(), checks }).openapi('Readiness');
+
+export const strictQuery = z.object({
+  strict: z
+    .enum(['0', '1', 'true', 'false'])
+    .optional()
+    .openapi({
+      param: { name: 'strict', in: 'query' },
+      description: 'With 1: 503 unless the database and the required configuration are there.',
+    }),
+});
+
+const finding = z.object({ ok: z.boolean(), latencyMs: z.number(), problem: z.string().optional() });
+
+export const adminHealthSchema = z
+  .object({
+    status: z.enum(['healthy', 'degraded', 'unhealthy']),
+    ready: z.boolean(),
+    draining: z.boolean(),
+    checks: z.object(Object.fromEntries(dependencies.map((name) => [name, finding])) as Record<string, typeof finding>),
+    outbox: z.object({ depth: z.int(), oldestSeconds: z.number() }).nullable(),
+    versions: z.object({
+      version: z.string(),
+      commit: z.string(),
+      node: z.string(),
+      postgres: z.string().nullable(),
+      migration: z.string().nullable(),
+      temporal: z.string().nullable(),
+    }),
+    uptimeSeconds: z.number(),
+  })
+  .openapi('AdminHealth');
+
+const well = { ok: true, latencyMs: 1.2 };
+
+export const adminHealthExample: z.input<typeof adminHealthSchema> = {
+  status: 'healthy',
+  ready: true,
+  draining: false,
+  checks: { database: well, cache: well, environment: well, temporal: well },
+  outbox: { depth: 0, oldestSeconds: 0 },
+  versions: {
+    ...versionExample,
+    node: 'v24.21.0',
+    postgres: '18.4',
+    migration: 'Migration20261101000000_example',
+    temporal: '1.29.0',
+  },
+  uptimeSeconds: 86_400,
+};
+
+export const drainedSchema = z
+  .object({ drained: z.int().openapi({ description: 'Entries of the outbox whose work is done now.' }) })
+  .openapi('Drained');
+
+export const beaconSchema = z
+  .object({
+    name: z.string().regex(vitalNamePattern).openapi({ example: 'LCP' }),
+    value: z.number().min(0).max(1e9).openapi({ example: 1834.5 }),
+    id: z.string().max(200).optional(),
+    path: z.string().max(2_000).regex(vitalPathPattern).optional().openapi({ example: '/workflows' }),
+  })
+  .openapi('VitalBeacon');
+
+export const beaconListSchema = z.array(beaconSchema).min(1).max(200);
+export const beaconsSchema = z.union([beaconSchema, beaconListSchema]).openapi('VitalBeacons');
+
+const longestPaint = { name: 'LCP', value: 1834.5, id: 'v4-1763717400000', path: '/workflows' };
+export const beaconExamples = { one: longestPaint, several: [longestPaint, { name: 'CLS', value: 0.04 }] };
+
+export const vitalsExample = {
+  vitals: [
+    { name: 'CLS', path: null, count: 2, p50: 0, p75: 0.04, p95: 0.04 },
+    { name: 'LCP', path: '/workflows/:id', count: 412, p50: 1_204, p75: 1_834.5, p95: 2_911 },
+  ],
+};
+
+export const vitalsSchema = z
+  .object({
+    vitals: z.array(
+      z.object({
+        name: z.string(),
+        path: z.string().nullable().openapi({ description: 'Of the page, with `:id` in place of ids.' }),
+        count: z.int().openapi({ description: 'All that were ever received; percentiles speak of the latest 500.' }),
+        p50: z.number(),
+        p75: z.number(),
+        p95: z.number(),
+      }),
+    ),
+  })
+  .openapi('Vitals');

@@ -1,0 +1,119 @@
+import { z } from '@hono/zod-openapi';
+import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts';
+import { describeStates } from '../../../src/platform/core/states.ts';
+import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
+import { eventTypes } from '../../../src/webhooks/core/events.ts';
+import { unforeseen } from '../../../src/webhooks/core/retry-schedule.ts';
+import { prefixedIdInPath } from '../ids.ts';
+import { pageQuery, paginationSchema } from '../pagination.ts';
+import { webhookInPath } from './webhook.ts';
+
+const deliveryId = 'dlv_0199eeeeffff7000811122223333aaaa';
+export const deliveryInPath = webhookInPath.extend(prefixedIdInPath('deliveryId', deliveryId).shape);
+
+export const deliveryQuery = z.object({
+  ...pageQuery,
+  status: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(deliveryStatuses))
+    .optional()
+    .openapi({ type: 'string', description: `${deliveryStatuses.join(', ')}; either case.` }),
+  eventType: z.enum(eventTypes).optional(),
+});
+
+const answered = {
+  statusCode: z.int().nullable(),
+  responseBody: z.string().nullable().openapi({ description: 'Its first 16 KiB.' }),
+  responseBodyTruncated: z.boolean(),
+  errorClass: z
+    .string()
+    .nullable()
+    .openapi({
+      description: [
+        `Why there was no whole answer: ${[...egressErrorClasses, unforeseen].join(', ')}. Or why no more attempts are`,
+        'made: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
+      ].join(' '),
+    }),
+};
+
+const shown = {
+  id: z.string(),
+  eventId: z.string().openapi({ description: 'The same on every attempt and replay: receivers know it again by it.' }),
+  eventType: z.enum(eventTypes),
+  status: z.enum(deliveryStatuses).openapi({ description: describeStates(deliveryStates) }),
+  ...answered,
+  durationMs: z.int().nullable().openapi({ description: 'Of the last attempt.' }),
+  attempts: z.int().openapi({ description: 'All that were made, over all replays.' }),
+  retryCount: z.int().openapi({ description: 'Those after the first.' }),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .openapi({
+      description: [
+        'When the next attempt is due; null when none is. It may be made later: while `rateLimit` and `concurrency` of the',
+        'webhook leave no room, and while the webhook fails so often that one delivery at a time is tried.',
+      ].join(' '),
+    }),
+  replayable: z.boolean().openapi({ description: 'Whether `replay` takes it.' }),
+  createdAt: z.iso.datetime(),
+};
+
+const attempt = z.object({
+  number: z.int().openapi({ description: '1, 2, 3 … over all replays.' }),
+  startedAt: z.iso.datetime(),
+  durationMs: z.int(),
+  ...answered,
+});
+
+export const deliverySchema = z.object(shown).openapi('Delivery');
+export type DeliveryAnswer = z.input<typeof deliverySchema>;
+export const deliveryListSchema = z.object({ deliveries: z.array(deliverySchema), pagination: paginationSchema });
+export const deliveryDetailSchema = z
+  .object({ ...shown, attemptLog: z.array(attempt).openapi({ description: 'The latest hundred, oldest first.' }) })
+  .openapi('DeliveryDetail');
+export type DeliveryDetailAnswer = z.input<typeof deliveryDetailSchema>;
+
+/** What a test and a replay are answered. */
+export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
+
+const dayMs = 86_400_000;
+const longestRecoveryMs = 30 * dayMs;
+
+export const recoverySchema = z
+  .object({
+    since: z.iso
+      .datetime({ offset: true, error: 'Expected a time of ISO 8601 with its offset, as in 2026-11-21T09:30:00Z.' })
+      .transform((text) => new Date(text))
+      .refine((since) => since.getTime() <= Date.now(), 'Expected a time that is not in the future.')
+      .refine((since) => since.getTime() >= Date.now() - longestRecoveryMs, 'Expected a time of the last 30 days.')
+      .openapi({ type: 'string', format: 'date-time', description: 'Not before 30 days ago.' }),
+  })
+  .openapi('Recovery');
+
+export const recoveredSchema = z.object({ recoveryId: z.string(), queued: z.int() });
+
+const alike = <Value>(value: Value) => ({ A: value, B: value });
+
+const createdAt = '2026-11-21T09:30:01.204Z';
+const entry = {
+  ...{ id: deliveryId, eventId: 'evt_0199eeeeffff7000811122223333bbbb', eventType: 'workflow.run.completed' as const },
+  ...{ status: 'retrying' as const, statusCode: 503, responseBody: 'Busy.', responseBodyTruncated: false },
+  ...{ errorClass: null, durationMs: 212, attempts: 2, retryCount: 1, nextAttemptAt: '2026-11-21T09:30:05.702Z' },
+  ...{ replayable: false, createdAt },
+};
+const attempts = [1, 2].map((number) => ({
+  ...{ number, startedAt: createdAt, durationMs: 212, statusCode: 503, responseBody: 'Busy.' },
+  ...{ responseBodyTruncated: false, errorClass: null },
+}));
+
+export const deliveryListExamples = alike({
+  deliveries: [entry],
+  pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
+});
+export const deliveryDetailExamples = alike({ ...entry, attemptLog: attempts });
+export const queuedExamples = alike({ deliveryId, status: 'pending' as const });
+/** Of a time that can be asked for: the Monday before the process started. */
+const monday = new Date(Math.floor((Date.now() - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs);
+export const recoveryExamples = alike({ since: monday.toISOString() });
+export const recoveredExamples = alike({ recoveryId: '0199ffff-aaaa-7bbb-8ccc-dddd00001111', queued: 3 });
