@@ -1,6 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
-import { failPoint } from '../src/platform/fail-points.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
@@ -9,6 +8,7 @@ import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { loadAttempts, makeAttempt } from '../src/webhooks/attempt.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
 import { findProgress } from '../src/webhooks/delivery-workflow.ts';
+import { failPoint } from '../src/webhooks/fail-points.ts';
 import { claimAttempt } from '../src/webhooks/lease.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
 import { recordAttempts } from '../src/webhooks/record-attempts.ts';
@@ -78,7 +78,7 @@ export const createWebhookActivities = (services: Services) => ({
 
   async redrivePage(page: RedrivePage): Promise<RedrivenPage> {
     try {
-      return await redrivePage(services.database, services, page);
+      return await redrivePage(services.database, services.events, services, page);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       throw ApplicationFailure.nonRetryable(error.message, failureTypes.invalidArguments);

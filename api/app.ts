@@ -39,7 +39,7 @@ export function buildApp(services: Services, build: Build): OpenAPIHono<ApiEnv> 
   const { env } = services;
   app.use(beginRequest(services.log, new AddressRanges(env.TRUSTED_PROXIES)));
   if (services.tracing) app.use(traceRequests(services.tracing));
-  app.use(observe(services.operations.metrics));
+  app.use(observe(services.metrics));
   if (env.BROAD_RATE_MAX !== undefined) {
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));

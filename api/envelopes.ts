@@ -29,4 +29,4 @@ export const e3: Envelope = (error, { code }) => ({
   error: { code, message: error.message, ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }) },
 });
 
-export const statusOf = (error: AppError) => errorStatus[error.code];
+export const statusOf = (error: AppError) => errorStatus[error.kind];

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { AppError, errorCodes } from '../src/platform/errors.ts';
+import { AppError, type ErrorKind, errorKinds } from '../src/platform/errors.ts';
+import { catalog } from '../src/services.ts';
 import { variantA } from './dialects/automation/variant-a.ts';
 import { variantB } from './dialects/automation/variant-b.ts';
 import { e1, e2, e3, statusOf } from './envelopes.ts';
@@ -26,23 +27,29 @@ const published: Record<string, [status: number, inB: string]> = {
   provider_not_configured: [503, 'PROVIDER_NOT_CONFIGURED'],
 };
 
+const codes: [code: string, kind: ErrorKind][] = [
+  ...errorKinds.map((kind): [string, ErrorKind] => [kind, kind]),
+  ...Object.entries(catalog.errors),
+];
+const errorOf = ([code, kind]: [string, ErrorKind]) => new AppError(kind, 'x', { reason: 'invalid_api_key' }, { code });
+
 test('every code has its published status and its name in both dialects', () => {
-  const actual = errorCodes.map((code) => {
-    const error = new AppError(code, 'x', { reason: 'invalid_api_key' });
-    expect(variantA.errorCode(error)).toBe(code);
-    return [code, [statusOf(error), variantB.errorCode(error)]];
+  const actual = codes.map((one) => {
+    const error = errorOf(one);
+    expect(variantA.errorCode(error)).toBe(one[0]);
+    return [one[0], [statusOf(error), variantB.errorCode(error)]];
   });
   expect(Object.fromEntries(actual)).toEqual(published);
 });
 
 test('dialect B wraps refused access in E3, and everything else in E1', () => {
-  const inE3 = errorCodes.filter((code) => variantB.envelope(new AppError(code, 'x')) === e3);
+  const inE3 = codes.filter((one) => variantB.envelope(errorOf(one)) === e3).map(([code]) => code);
   expect(inE3).toEqual(['unauthorized', 'forbidden', 'rate_limit_exceeded']);
-  expect(errorCodes.every((code) => variantA.envelope(new AppError(code, 'x')) === e1)).toBe(true);
+  expect(codes.every((one) => variantA.envelope(errorOf(one)) === e1)).toBe(true);
 });
 
 test('the envelopes have their published shapes', () => {
-  const error = new AppError('rate_limit_exceeded', 'Slow down.', { limit: 1 }, 3);
+  const error = new AppError('rate_limit_exceeded', 'Slow down.', { limit: 1 }, { retryAfter: 3 });
   const rendering = { requestId: 'id', code: 'RATE_LIMITED', facts: error.facts };
   expect(e1(error, rendering)).toEqual({
     success: false,

@@ -1,16 +1,13 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { ErrorCode } from '../src/platform/errors.ts';
+import type { ErrorKind } from '../src/platform/errors.ts';
 
-/** The one table from what went wrong to how HTTP says it. The type makes it exhaustive. */
-export const errorStatus: Record<ErrorCode, ContentfulStatusCode> = {
+/** The HTTP status of each kind of failure: the only such table. Its type makes it exhaustive. */
+export const errorStatus: Record<ErrorKind, ContentfulStatusCode> = {
   validation_error: 400,
-  workflow_inactive: 400,
   unauthorized: 401,
   insufficient_credits: 402,
   forbidden: 403,
   not_found: 404,
-  workflow_not_found: 404,
-  run_not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
   idempotency_in_progress: 409,

@@ -1,8 +1,7 @@
 import { Connection } from '@temporalio/client';
 import packageJson from '../package.json' with { type: 'json' };
-import { readEnv } from '../src/platform/env.ts';
 import { openLog } from '../src/platform/log.ts';
-import { openServices } from '../src/services.ts';
+import { openServices, readEnv } from '../src/services.ts';
 import { buildApp } from './app.ts';
 
 // The document says nothing of where the servers are; nothing is connected.

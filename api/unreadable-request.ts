@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
-import type { ErrorCode } from '../src/platform/errors.ts';
+import type { ErrorKind } from '../src/platform/errors.ts';
 import { errorStatus } from './error-status.ts';
 import { onEveryAnswer } from './middleware/security-headers.ts';
 
@@ -16,7 +16,7 @@ const meanings: Record<string, [status: number, message: string]> = {
 };
 
 /** Such a request reaches no route, so its answer has the envelope and the ids that every answer has, and no dialect. */
-function answerTo(code: ErrorCode, message: string): { headers: Record<string, string>; body: string } {
+function answerTo(kind: ErrorKind, message: string): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   return {
     headers: {
@@ -26,7 +26,7 @@ function answerTo(code: ErrorCode, message: string): { headers: Record<string, s
       'x-correlation-id': randomUUID(),
       connection: 'close',
     },
-    body: JSON.stringify({ success: false, error: { code, message, requestId } }),
+    body: JSON.stringify({ success: false, error: { code: kind, message, requestId } }),
   };
 }
 

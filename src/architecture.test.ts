@@ -20,6 +20,7 @@ const rooms: Record<string, string[]> = {
 const rungs = [
   ['platform'],
   ['temporal'],
+  ['foundation.ts'],
   ['tenancy'],
   ['credits'],
   ['storage', 'providers'],

@@ -1,11 +1,11 @@
 import { NativeConnection } from '@temporalio/worker';
 import packageJson from '../package.json' with { type: 'json' };
-import { EnvError, readEnv, secretsOf } from '../src/platform/env.ts';
+import { EnvError, secretsOf } from '../src/platform/env.ts';
 import { armFailPoint } from '../src/platform/fail-points.ts';
 import { openLog } from '../src/platform/log.ts';
 import { openTracing } from '../src/platform/open-tracing.ts';
 import type { Tracing } from '../src/platform/telemetry.ts';
-import { openServices } from '../src/services.ts';
+import { failPoints, openServices, readEnv } from '../src/services.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import { isRoleName, roleNames, startRoles } from './roles.ts';
 import { installTemporalRuntime } from './temporal-runtime.ts';
@@ -42,7 +42,7 @@ const log = openLog(env.LOG_LEVEL, names.join('+'), {
   ...(traced && { alsoTell: () => tracing?.current() ?? {} }),
 });
 tracing = await openTracing(env, { process: names.join('+'), version: packageJson.version, secrets, log });
-armFailPoint(env.FAIL_POINT);
+armFailPoint(env.FAIL_POINT, failPoints);
 const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
 /** A start that fails says why in one line, to whoever started it; where it failed is for the log. */
@@ -64,7 +64,7 @@ const connection = await orEnd(
 const services = await orEnd('The environment cannot be used', openServices(env, log, { connection, tracing }));
 await orEnd('The database cannot be used', services.start());
 const roles = await orEnd(`The roles ${names.join(' and ')} cannot start`, startRoles(names, services, connection));
-const metricsServer = await startMetricsServer({ env, log, metrics: services.operations.metrics, temporalPort });
+const metricsServer = await startMetricsServer({ env, log, metrics: services.metrics, temporalPort });
 
 let stopping = false;
 async function stop(reason: string, exitCode: number): Promise<void> {

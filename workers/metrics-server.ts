@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, get, type Server } from 'node:http';
-import type { Env } from '../src/platform/env.ts';
+import type { PlatformEnv } from '../src/platform/env.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Metrics } from '../src/platform/metrics.ts';
 import type { RunningRole } from './running-role.ts';
@@ -32,7 +32,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
 }
 
 export interface MetricsServerOptions {
-  env: Env;
+  env: PlatformEnv;
   log: Log;
   metrics: Metrics;
   /** Where the Temporal SDK of this process tells its own. */

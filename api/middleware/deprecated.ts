@@ -12,14 +12,14 @@ export interface Deprecation {
  * Says with every answer of a route that it will go, and writes down which organizations use it, for the mail of
  * `deprecation announce`. Stands before the route's key.
  */
-export const deprecated = ({ operations }: Pick<Services, 'operations'>, { sunset }: Deprecation) =>
+export const deprecated = ({ deprecatedUses }: Pick<Services, 'deprecatedUses'>, { sunset }: Deprecation) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     c.header('X-API-Deprecated', sunset);
     await next();
     const caller = c.get('caller');
     if (!caller) return;
     const use = { route: `${c.req.method} ${routeTemplate(c)}`, sunset };
-    operations.deprecatedUses
+    deprecatedUses
       .record(caller.organizationId, use, Date.now())
       .catch((error) => c.get('log').warn({ err: error }, 'the use of a deprecated route was not written down'));
   });

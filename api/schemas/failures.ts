@@ -1,12 +1,7 @@
 import { z } from '@hono/zod-openapi';
-import {
-  AppError,
-  errorCodes,
-  invalid,
-  rateLimited,
-  unavailable,
-  workflowNotFound,
-} from '../../src/platform/errors.ts';
+import { workflowNotFound } from '../../src/automation/errors.ts';
+import { AppError, errorKinds, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
+import { catalog } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import { variantA } from '../dialects/automation/variant-a.ts';
 import { variantB } from '../dialects/automation/variant-b.ts';
@@ -22,7 +17,7 @@ export const failureSchemas = {
     success: z.literal(false),
     error: z.object({
       code: z.string().openapi({
-        description: `One of ${errorCodes.join(', ')}; in dialect B in upper case, or as its own guides call it.`,
+        description: `One of ${[...errorKinds, ...Object.keys(catalog.errors)].sort().join(', ')}; in dialect B in upper case, or as its own guides call it.`,
       }),
       message: z.string().openapi({ description: 'For people. It may change.' }),
       details: z.record(z.string(), z.unknown()).optional().openapi({

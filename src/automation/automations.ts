@@ -1,7 +1,7 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { byScope, recordAudit } from '../platform/audit.ts';
 import { OutboxEntry } from '../platform/entities.ts';
-import { invalid, workflowNotFound } from '../platform/errors.ts';
+import { invalid } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import { outboxEntry } from '../platform/outbox.ts';
@@ -14,6 +14,7 @@ import { workflowIds } from './core/ids.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { findStepProblems, type Provider, type Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
+import { workflowNotFound } from './errors.ts';
 import { findContentProblems } from './step-contents.ts';
 
 /** What a run pins. */

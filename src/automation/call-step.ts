@@ -1,9 +1,9 @@
-import { failPoint } from '../platform/fail-points.ts';
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { candidatesOf, type PromptStep } from './core/steps.ts';
+import { failPoint } from './fail-points.ts';
 import { beginStep } from './record-run.ts';
 import { storable } from './storable.ts';
 import { isExpressionFault, valuesFor } from './walk-steps.ts';

@@ -1,10 +1,10 @@
-import { failPoint } from '../platform/fail-points.ts';
 import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import { openRun, type TerminalStatus } from './core/run-status.ts';
+import { failPoint } from './fail-points.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { cancelRunWorkflow } from './run-workflows.ts';

@@ -1,4 +1,4 @@
-import { invalid, workflowNotFound } from '../platform/errors.ts';
+import { invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -8,7 +8,8 @@ import type { PlanName } from '../tenancy/core/plans.ts';
 import { workflowIds } from './core/ids.ts';
 import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
-import { inactive, insertNewRun } from './insert-run.ts';
+import { workflowInactive, workflowNotFound } from './errors.ts';
+import { insertNewRun } from './insert-run.ts';
 import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
 
 export interface RunRequest {
@@ -81,7 +82,7 @@ export async function createRun(
   const earlier = claim && (await findClaim(scope, claim));
   if (earlier) return replayOf(automationId, earlier.resourceId);
 
-  if (startable.state !== 'active') throw inactive(id);
+  if (startable.state !== 'active') throw workflowInactive(id);
   const { variables, problems } = resolveInputs(startable.inputs, request.variables);
   if (problems.length > 0) throw invalid(problems);
   checkProviders(services.providers, scope.tenant.environment, steps, startable.byDefault);

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -14,7 +14,7 @@ export interface FireServices extends StartRunServices {
 }
 
 /** Reasons that are the workflow's own: the next time may find it otherwise, trying this one again would not. */
-const reasonsToSkip: readonly ErrorCode[] = [
+const reasonsToSkip: readonly string[] = [
   'workflow_inactive',
   'workflow_not_found',
   'validation_error',

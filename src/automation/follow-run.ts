@@ -1,9 +1,9 @@
 import { databaseFailure } from '../platform/database-errors.ts';
-import { AppError, runNotFound } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { eventsOf, type RunEvent } from './core/run-events.ts';
 import { isTerminal } from './core/run-status.ts';
+import { isRunNotFound } from './errors.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail, type StepResult } from './runs.ts';
 
@@ -27,7 +27,7 @@ async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'la
   try {
     return await read();
   } catch (error) {
-    if (error instanceof AppError && error.code === runNotFound('').code) return 'gone';
+    if (isRunNotFound(error)) return 'gone';
     if (databaseFailure(error)?.code === 'service_unavailable') return 'later';
     throw error;
   }

@@ -1,11 +1,11 @@
-import { AppError, workflowNotFound } from '../platform/errors.ts';
-import { failPoint } from '../platform/fail-points.ts';
 import { findClaim, type IdempotencyClaim, takeClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countRuns } from '../tenancy/usage.ts';
+import { workflowInactive, workflowNotFound } from './errors.ts';
+import { failPoint } from './fail-points.ts';
 
 /** Everything that a run is before it begins. */
 export interface NewRun {
@@ -46,9 +46,6 @@ const findState = statement<{ state: string }>(
 
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
-export const inactive = (workflowId: string) =>
-  new AppError('workflow_inactive', 'The workflow is not active.', { workflowId });
-
 /**
  * Writes a run: its row, the claim of its Idempotency-Key and what the outbox owes commit together.
  * @param also is done in the same transaction, which there is not without a claim or this
@@ -67,7 +64,7 @@ export async function insertNewRun(
     const values = [runId, run.definitionId, toJson(run.input), toJson(run.variables), run.totalSteps];
     const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
     if (!(await tx.one(insertRun, run.automationId, ...values, scope.correlationId, ...from))) {
-      throw (await tx.one(findState, run.automationId)) ? inactive(run.namedAs) : workflowNotFound(run.namedAs);
+      throw (await tx.one(findState, run.automationId)) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
     }
     await also?.(tx, runId);
     if (tx !== scope) failPoint('run.before-commit');

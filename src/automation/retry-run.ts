@@ -1,4 +1,4 @@
-import { AppError, invalid, runNotFound } from '../platform/errors.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -9,7 +9,8 @@ import { doneStep, isStepDone, isTerminal, type RunStatus, type StepStatus } fro
 
 import type { ModelChoice, Step } from './core/steps.ts';
 import { checkProviders } from './create-run.ts';
-import { inactive, insertNewRun } from './insert-run.ts';
+import { runNotFound, workflowInactive } from './errors.ts';
+import { insertNewRun } from './insert-run.ts';
 import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
 
 interface Retryable {
@@ -95,7 +96,7 @@ export async function retryRun(
   if (earlier) return replayOf(automationId, earlier.resourceId);
 
   if (!isTerminal(retried.status)) throw new AppError('conflict', 'The run has not ended.', { runId: id });
-  if (retried.state !== 'active') throw inactive(automationId);
+  if (retried.state !== 'active') throw workflowInactive(automationId);
   const position = beginning(retried, fromStep);
   checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
 

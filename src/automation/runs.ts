@@ -1,10 +1,11 @@
-import { AppError, runNotFound, workflowNotFound } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import { progressOf, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
+import { runNotFound, workflowNotFound } from './errors.ts';
 
 export interface RunOutput {
   /** Output of the last step that ran and is no condition. */

@@ -1,5 +1,4 @@
-import { AppError, invalid, workflowNotFound } from '../platform/errors.ts';
-import { failPoint } from '../platform/fail-points.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { enqueueSql } from '../platform/outbox.ts';
@@ -10,6 +9,8 @@ import { getAutomation } from './automations.ts';
 import { findCronProblem, findTimezone, nextTimes } from './core/cron.ts';
 import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
+import { workflowNotFound } from './errors.ts';
+import { failPoint } from './fail-points.ts';
 import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
 import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 

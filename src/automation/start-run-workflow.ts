@@ -1,4 +1,3 @@
-import { failPoint } from '../platform/fail-points.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
@@ -8,6 +7,7 @@ import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import { openRun } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
+import { failPoint } from './fail-points.ts';
 import { startExecuteRun } from './run-workflows.ts';
 
 export interface StartRunServices {

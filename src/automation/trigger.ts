@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
-import { AppError, workflowNotFound } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { type IdempotencyClaim, onceSealed } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
@@ -11,6 +11,7 @@ import { limitsOf, type PlanName } from '../tenancy/core/plans.ts';
 import type { RateLimits } from '../tenancy/core/rate-windows.ts';
 import { lockAutomation } from './automations.ts';
 import { workflowIds } from './core/ids.ts';
+import { workflowNotFound } from './errors.ts';
 
 /** As strong as a key: 32 random bytes, of which the hash alone is stored. */
 const newSecret = () => `whsec_${randomBytes(32).toString('base64url')}`;

@@ -1,4 +1,3 @@
-import { failPoint } from '../platform/fail-points.ts';
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
@@ -6,6 +5,7 @@ import { askModels, isInstant, questionOf, StepFailure, stepsNamed } from './ask
 import { compileExpression, ExpressionError } from './core/expression.ts';
 import { type ConditionStep, candidatesOf, expressionOf, type PromptStep, type TransformStep } from './core/steps.ts';
 import { TemplateTooLong } from './core/template.ts';
+import { failPoint } from './fail-points.ts';
 import { OutputsTooLarge } from './run-work.ts';
 import { storable } from './storable.ts';
 

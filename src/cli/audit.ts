@@ -1,11 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { workflowIds } from '../automation/core/ids.ts';
 import { type AuditEntry, latestAudit, verifyAudit } from '../platform/audit.ts';
-import type { ResourceId } from '../platform/core/ids.ts';
 import type { Database } from '../platform/database.ts';
-import { keyIds, organizationIds } from '../tenancy/core/ids.ts';
+import { catalog } from '../services.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
-import { deliveryIds, webhookIds } from '../webhooks/core/ids.ts';
 
 /** Opens the database, does the work and prints what comes of it. */
 type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
@@ -15,19 +13,12 @@ export class BrokenAudit extends Error {
   override name = 'BrokenAudit';
 }
 
-const subjects: Record<string, ResourceId> = {
-  api_key: keyIds,
-  workflow: workflowIds,
-  webhook: webhookIds,
-  delivery: deliveryIds,
-};
-
 const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
   number,
   recordedAt: recordedAt.toISOString(),
   actor,
   action,
-  subject: (subjects[action.split('.')[0]!] ?? organizationIds).format(subjectId),
+  subject: catalog.auditActions.get(action)?.format(subjectId) ?? subjectId,
   environment: environment ?? null,
   correlationId: correlationId ?? null,
   facts,

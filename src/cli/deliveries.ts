@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Database } from '../platform/database.ts';
+import { catalog } from '../services.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
@@ -68,7 +69,7 @@ export function addDeliveryCommands(program: Command, withDatabase: WithDatabase
     .action(({ status, limit, json, ...filter }) =>
       withDatabase(
         async (database) => {
-          const of = { ...readRedriveArguments(argumentsOf(filter)), status };
+          const of = { ...readRedriveArguments(catalog.events, argumentsOf(filter)), status };
           return { deliveries: (await listAnyDeliveries(database, of, limit)).map(view) };
         },
         { json },
@@ -86,7 +87,10 @@ export function addDeliveryCommands(program: Command, withDatabase: WithDatabase
     .action(({ perSecond, json, ...filter }) =>
       withDatabase(
         (database) =>
-          redriveInDatabase(database, { ...argumentsOf(filter), ...(perSecond !== undefined && { perSecond }) }),
+          redriveInDatabase(database, catalog.events, {
+            ...argumentsOf(filter),
+            ...(perSecond !== undefined && { perSecond }),
+          }),
         { json },
       ),
     );

@@ -1,4 +1,4 @@
-import { type Env, requiredInProduction } from '../platform/env.ts';
+import { type PlatformEnv, requiredInProduction } from '../platform/env.ts';
 import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -9,7 +9,7 @@ import { type Check, checkTimeoutMs } from './health.ts';
 const isWritable = statement<{ writable: boolean }>('health.database', 'select not pg_is_in_recovery() as writable');
 
 export interface Dependencies {
-  env: Env;
+  env: PlatformEnv;
   probe: Probe;
   temporal: TemporalClient;
   isCacheUp: Check;

@@ -1,10 +1,10 @@
 import type { Log } from '../platform/log.ts';
+import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { type HealthStatus, healthStatus, isReady } from './core/health.ts';
 import { type OutboxState, readOutbox } from './gauges.ts';
-import { checkTimeoutMs, type HealthReport } from './health.ts';
-import type { Operations } from './operations.ts';
+import { checkTimeoutMs, type Health, type HealthReport } from './health.ts';
 
 const databaseVersions = statement<{ postgres: string; migration: string | null }>(
   'inspect.versions',
@@ -14,7 +14,8 @@ const databaseVersions = statement<{ postgres: string; migration: string | null 
 
 export interface Inspected {
   log: Log;
-  operations: Pick<Operations, 'observer' | 'health'>;
+  observer: Probe;
+  health: Health;
   temporal: TemporalClient;
   draining: AbortController;
 }
@@ -39,8 +40,7 @@ export interface Inspection {
 
 /** Everything an operator asks first. What does not answer is null, and never keeps the rest waiting. */
 export async function inspectService(service: Inspected, build: Build): Promise<Inspection> {
-  const { log, operations, temporal, draining } = service;
-  const { observer, health } = operations;
+  const { log, observer, health, temporal, draining } = service;
   const orNull = <Found>(asked: Promise<Found>): Promise<Found | null> =>
     asked.catch((error) => {
       log.warn({ err: error }, 'an inspection had no answer');

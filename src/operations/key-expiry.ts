@@ -5,6 +5,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
+import { keyExpiring } from './core/events.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
 const noticeDays = 7;
@@ -85,11 +86,11 @@ const findUntold = statement<UntoldKey>(
 );
 
 /** Tells webhooks of keys that end within seven days of `now`, once of each. @returns of how many */
-export async function announceExpiringKeys(database: Database, now: Date): Promise<number> {
+export async function publishExpiringKeys(database: Database, now: Date): Promise<number> {
   const keys = await sqlOn(database.pool).rows(findUntold, [now, noticeDays, batch]);
   for (const { id, name, lastFour, expiresAt, ...tenant } of keys) {
     const facts = { keyId: id, name, lastFour, expiresAt: expiresAt.toISOString() };
-    await publishEvent(new Scope(database, tenant, `key-expiry-${id}`), 'api_key.expiring', id, facts);
+    await publishEvent(new Scope(database, tenant, `key-expiry-${id}`), keyExpiring, id, facts);
   }
   return keys.length;
 }

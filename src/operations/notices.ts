@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import type { Mail, Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 
@@ -55,4 +56,11 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
     report.sent++;
   }
   return report;
+}
+
+/** Logs what was sent. @returns how many. @throws Error when any notice failed, so that the sweep is retried soon */
+export function reportNotices(log: Log, { sent, failed }: NoticeReport): number {
+  for (const { about, error } of failed) log.warn({ err: error, about }, 'a notice could not be sent');
+  if (failed.length > 0) throw new Error(`${failed.length} notices could not be sent.`);
+  return sent;
 }

@@ -33,24 +33,6 @@ export const AuditEntry = defineEntity({
 });
 export type AuditEntry = InferEntity<typeof AuditEntry>;
 
-export type AuditAction =
-  | 'organization.create'
-  | 'organization.update'
-  | 'api_key.create'
-  | 'api_key.revoke'
-  | 'workflow.create'
-  | 'workflow.update'
-  | 'workflow.delete'
-  | 'workflow.rotate_secret'
-  | 'webhook.create'
-  | 'webhook.update'
-  | 'webhook.delete'
-  | 'webhook.rotate_secret'
-  | 'delivery.replay'
-  | 'delivery.discard'
-  | 'credits.grant'
-  | 'credits.monthly';
-
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';
 
@@ -58,7 +40,8 @@ export interface AuditRecord {
   /** Canonical uuid. */
   organizationId: string;
   environment?: Environment;
-  action: AuditAction;
+  /** One that a part declares. */
+  action: string;
   /** Canonical uuid of what it was done to. */
   subjectId: string;
   /** The id of the key that asked (`key_…`), or `operator`. */

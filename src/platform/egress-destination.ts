@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { AddressRanges } from './address-ranges.ts';
 import { isPublicAddress } from './egress-addresses.ts';
-import type { Env } from './env.ts';
+import type { PlatformEnv } from './env.ts';
 
 /** Where requests to addresses that callers choose may go. */
 export interface EgressRules {
@@ -14,7 +14,7 @@ export interface EgressRules {
   denied: AddressRanges;
 }
 
-type EgressSettings = Pick<Env, 'NODE_ENV' | 'EGRESS_PORTS' | 'EGRESS_ALLOW_CIDRS' | 'EGRESS_DENY_CIDRS'>;
+type EgressSettings = Pick<PlatformEnv, 'NODE_ENV' | 'EGRESS_PORTS' | 'EGRESS_ALLOW_CIDRS' | 'EGRESS_DENY_CIDRS'>;
 
 export function egressRules(env: EgressSettings): EgressRules {
   const httpsOnly = env.NODE_ENV === 'production';

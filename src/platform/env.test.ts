@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { EnvError, envSchema, localSchema, readEnv, secretsOf } from './env.ts';
+import { catalog, readEnv } from '../services.ts';
+import { EnvError, localSchema, secretsOf, variableNames } from './env.ts';
 
 const usable = { DATABASE_URL: 'postgresql://localhost/atelier', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
 const messageOf = (variables: Record<string, string>) => {
@@ -70,6 +71,6 @@ test('headers of a collector are written as OpenTelemetry has them, and their va
 test('.env.example lists every variable and no other', () => {
   const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
   const listed = [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
-  const known = new Set([...Object.keys(envSchema.shape), ...Object.keys(localSchema.shape)]);
+  const known = new Set([...variableNames(catalog.settings), ...Object.keys(localSchema.shape)]);
   expect(listed.toSorted()).toEqual([...known].toSorted());
 });

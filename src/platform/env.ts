@@ -1,53 +1,13 @@
-import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { defaultBrand, isBrand } from '../webhooks/core/signing.ts';
+import { addressRanges, headers, httpUrl, isPort, list, port, sealingKeys, secret, split, url } from './env-types.ts';
 
-/** Key ring for secrets at rest: `id:base64` pairs separated by commas; the first one seals, all of them open. */
-const sealingKeys = z
-  .string()
-  .regex(
-    /^[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=(,[a-z0-9]{1,16}:[A-Za-z0-9+/]{43}=)*$/,
-    'expected id:base64-of-32-bytes[,…]',
-  )
-  .refine((ring) => {
-    const ids = ring.split(',').map((key) => key.split(':')[0]);
-    return new Set(ids).size === ids.length;
-  }, 'names a key twice');
-
-const secret = z.string().min(32, 'expected at least 32 characters');
-/** Issued by others, sent in a header. */
-const foreignKey = z.string().regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces');
-const port = z.coerce.number().int().min(0).max(65535);
-const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
-const httpUrl = z
-  .string()
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'expected http:// or https://');
-
-/** As OpenTelemetry writes headers; values are percent-encoded. */
-const headers = z.string().regex(/^[^=,\s]+=[^,]+(,[^=,\s]+=[^,]+)*$/, 'expected name=value[,…]');
-
-const split = (text: string) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-/** Items separated by commas; the default is written the same way. */
-const list = z.string().transform(split);
-const isRange = (text: string): boolean => {
-  const [address = '', bits] = text.split('/');
-  const width = isIP(address) === 6 ? 128 : 32;
-  return isIP(address) !== 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= width));
-};
-const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535;
-const addressRanges = z
-  .string()
-  .refine((text) => split(text).every(isRange), 'expected addresses or CIDR ranges separated by commas')
-  .transform(split);
-
-/** Every variable that a process of Atelier reads. `.env.example` lists the same names; a test compares the two. */
-export const envSchema = z.object({
+/**
+ * The variables that every process reads, whatever features it has. A feature's part declares its own.
+ * `.env.example` lists all of them; a test compares the two.
+ */
+const platformShape = {
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   DATABASE_URL: url,
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(20),
@@ -78,7 +38,6 @@ export const envSchema = z.object({
     .optional(),
   MAIL_FROM: z.string().min(3).default('Atelier <atelier@localhost>'),
   MAIL_FOLDER: z.string().min(1).default('.atelier/mail'),
-  REDIS_URL: url.optional(),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'),
   BROAD_RATE_MAX: z.coerce.number().int().min(1).optional(),
   BROAD_RATE_WINDOW_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
@@ -90,33 +49,32 @@ export const envSchema = z.object({
     .optional(),
   EGRESS_ALLOW_CIDRS: addressRanges.optional(),
   EGRESS_DENY_CIDRS: addressRanges.optional(),
-  WEBHOOK_HEADER_BRAND: z
-    .string()
-    .refine(isBrand, 'expected a word of letters and digits other than Webhook')
-    .default(defaultBrand),
-  DELIVERY_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
   WORKER_AUTO_PROMOTE: z
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true'),
   WORKFLOW_BUNDLE_DIR: z.string().min(1).default('.atelier/bundles'),
-  ANTHROPIC_API_KEY: foreignKey.optional(),
-  ANTHROPIC_BASE_URL: url.optional(),
-  OPENAI_API_KEY: foreignKey.optional(),
-  OPENAI_BASE_URL: url.optional(),
-  GOOGLE_API_KEY: foreignKey.optional(),
-  GOOGLE_BASE_URL: url.optional(),
-  MODEL_ALIASES: z.string().optional(),
-  MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
   OTEL_SERVICE_NAME: z.string().min(1).default('atelier'),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   FAIL_POINT: z.string().optional(),
-});
+};
 
-export type Env = z.infer<typeof envSchema>;
+const platformSchema = z.object(platformShape);
+
+/** Environment variables that a feature reads: their schemas by name, and which of them production refuses. */
+export interface Settings<Shape extends z.ZodRawShape = z.ZodRawShape> {
+  shape: Shape;
+  refusedInProduction?: readonly (keyof Shape & string)[];
+}
+
+/** The parsed values of a feature's settings. */
+export type SettingsOf<Shape extends z.ZodRawShape> = keyof Shape extends never ? object : z.infer<z.ZodObject<Shape>>;
+
+/** The parsed values of the variables that every process reads. */
+export type PlatformEnv = SettingsOf<typeof platformShape>;
 
 /** Variables of the one-machine stack alone: where its data lies, which ports it takes, which programs it uses. */
 export const localSchema = z.object({
@@ -132,9 +90,16 @@ export const localSchema = z.object({
   XDG_CACHE_HOME: z.string().min(1).optional(),
 });
 
-/** What production does not start without, and a strict look at health asks for anywhere. */
+/** Production does not start without these, and the strict health check asks for them in every environment. */
 export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
-const refusedInProduction = ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS', 'DELIVERY_TIME_SCALE'] as const;
+const platformSettings: Settings = {
+  shape: platformShape,
+  refusedInProduction: ['FAIL_POINT', 'EGRESS_ALLOW_CIDRS'],
+};
+
+/** The names of every variable that a process with these settings reads. */
+export const variableNames = (settings: readonly Settings[]): string[] =>
+  [platformSettings, ...settings].flatMap(({ shape }) => Object.keys(shape));
 
 /** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */
 export class EnvError extends Error {
@@ -157,25 +122,31 @@ function parse<T extends z.ZodType>(schema: T, variables: Variables): z.infer<T>
   throw new EnvError(`The environment is not usable:\n${lines.join('\n')}`);
 }
 
+/** @throws EnvError naming every variable that production lacks or refuses */
+function checkProduction(env: PlatformEnv, settings: readonly Settings[]): void {
+  const given = env as Record<string, unknown>;
+  const refused = settings.flatMap(({ refusedInProduction = [] }) => refusedInProduction);
+  const problems = [
+    ...requiredInProduction.filter((name) => given[name] === undefined).map((name) => `  ${name}: is not set`),
+    ...refused.filter((name) => given[name] !== undefined).map((name) => `  ${name}: not in production`),
+  ];
+  if (problems.length === 0) return;
+  throw new EnvError(`The environment is not usable with NODE_ENV=production:\n${problems.join('\n')}`);
+}
+
 /**
- * Reads and checks the environment of a process, once, at its door.
- * @throws EnvError naming every bad variable.
+ * Reads and checks the environment of a process, once, at its start.
+ * @param settings of every part
+ * @throws EnvError naming every bad variable
  */
-export function readEnv(variables: Variables = process.env): Env {
-  const env = parse(envSchema, variables);
-  if (env.NODE_ENV === 'production') {
-    const missing = requiredInProduction
-      .filter((name) => env[name] === undefined)
-      .map((name) => `  ${name}: is not set`);
-    const refused = refusedInProduction
-      .filter((name) => env[name] !== undefined)
-      .map((name) => `  ${name}: not in production`);
-    if (missing.length + refused.length > 0) {
-      throw new EnvError(
-        `The environment is not usable with NODE_ENV=production:\n${[...missing, ...refused].join('\n')}`,
-      );
-    }
-  }
+export function readEnv<Values>(
+  settings: readonly Settings[],
+  variables: Variables = process.env,
+): PlatformEnv & Values {
+  const all = [platformSettings, ...settings];
+  const schema = z.object(Object.assign({}, ...all.map(({ shape }) => shape)));
+  const env = parse(schema, variables) as PlatformEnv & Values;
+  if (env.NODE_ENV === 'production') checkProduction(env, all);
   return env;
 }
 
@@ -233,12 +204,12 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
 
 /** For operators' commands. @throws EnvError when they are missing or malformed */
 export function readSealingKeys(variables: Variables = process.env): string {
-  const { SEALING_KEYS } = parse(envSchema.pick({ SEALING_KEYS: true }).required(), variables);
+  const { SEALING_KEYS } = parse(platformSchema.pick({ SEALING_KEYS: true }).required(), variables);
   return SEALING_KEYS;
 }
 
 /** Values that must never be written anywhere. */
-export const secretsOf = (env: Env): string[] => {
+export const secretsOf = (env: PlatformEnv): string[] => {
   const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;
   const headerValues = split(OTEL_EXPORTER_OTLP_HEADERS ?? '').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const secrets = [...(SEALING_KEYS?.split(',') ?? []), URL_SIGNING_KEY, CRON_SECRET, ...headerValues];
@@ -254,7 +225,7 @@ export interface MailSettings {
   folder: string;
 }
 
-export const mailSettings = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: Env): MailSettings => ({
+export const mailSettings = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: PlatformEnv): MailSettings => ({
   from: MAIL_FROM,
   folder: resolve(MAIL_FOLDER),
   ...(SMTP_URL && { smtpUrl: SMTP_URL }),
@@ -263,7 +234,7 @@ export const mailSettings = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: Env): MailSet
 /** For operators' commands: files go where those of the local stack are. @throws EnvError naming every bad variable */
 export function readMailSettings(variables: Variables = process.env): MailSettings {
   const { ATELIER_DATA } = parse(localSchema.pick({ ATELIER_DATA: true }), variables);
-  const { SMTP_URL, MAIL_FROM } = parse(envSchema.pick({ SMTP_URL: true, MAIL_FROM: true }), variables);
+  const { SMTP_URL, MAIL_FROM } = parse(platformSchema.pick({ SMTP_URL: true, MAIL_FROM: true }), variables);
   return {
     from: MAIL_FROM,
     folder: resolve(variables.MAIL_FOLDER || join(ATELIER_DATA, 'mail')),

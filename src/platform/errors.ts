@@ -1,16 +1,13 @@
 /**
- * What can go wrong, in the domain's words. A surface maps a code to a status and an envelope; nothing here knows HTTP.
- * The list is closed: `api/error-status.ts` must name every member, and a test walks it.
+ * The kinds of expected failures. The kind alone decides the HTTP status (`api/error-status.ts` names every kind, and a
+ * test walks the list); nothing here knows HTTP. A kind is also the published code of a failure without its own code.
  */
-export const errorCodes = [
+export const errorKinds = [
   'validation_error',
-  'workflow_inactive',
   'unauthorized',
   'insufficient_credits',
   'forbidden',
   'not_found',
-  'workflow_not_found',
-  'run_not_found',
   'method_not_allowed',
   'conflict',
   'idempotency_in_progress',
@@ -24,19 +21,30 @@ export const errorCodes = [
   'provider_not_configured',
 ] as const;
 
-export type ErrorCode = (typeof errorCodes)[number];
+export type ErrorKind = (typeof errorKinds)[number];
 export type Facts = Record<string, unknown>;
 
-/** An expected failure: a code, a sentence for people, and facts for programs. Its message may be shown to anyone. */
+/** Codes that a feature publishes beside the kinds, and the kind of each. The feature's part lists them. */
+export type ErrorCodes = Readonly<Record<string, ErrorKind>>;
+
+export interface ErrorOptions {
+  /** The published code, where it is not the kind. */
+  code?: string;
+  /** Whole seconds after which a retry makes sense. */
+  retryAfter?: number;
+}
+
+/** An expected failure: a kind, a sentence for people, and facts for programs. Its message may be shown to callers. */
 export class AppError extends Error {
   override name = 'AppError';
-  readonly code: ErrorCode;
+  readonly kind: ErrorKind;
+  readonly code: string;
   readonly facts: Facts | undefined;
-  /** Whole seconds after which it is worth trying again. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, message: string, facts?: Facts, retryAfter?: number) {
+  constructor(kind: ErrorKind, message: string, facts?: Facts, { code = kind, retryAfter }: ErrorOptions = {}) {
     super(message);
+    this.kind = kind;
     this.code = code;
     this.facts = facts;
     this.retryAfter = retryAfter;
@@ -52,17 +60,6 @@ export interface FieldError {
 export const invalid = (errors: FieldError[], message = 'The request is not valid.') =>
   new AppError('validation_error', message, { errors });
 
-export const workflowNotFound = (workflowId: string) =>
-  new AppError('workflow_not_found', 'No workflow has this id.', { workflowId });
-
-export const runNotFound = (runId: string) => new AppError('run_not_found', 'No run has this id.', { runId });
-
-export const webhookNotFound = (webhookId: string) =>
-  new AppError('not_found', 'No webhook has this id.', { webhookId });
-
-export const deliveryNotFound = (deliveryId: string) =>
-  new AppError('not_found', 'No delivery has this id.', { deliveryId });
-
 export interface Exceeded {
   limit: number;
   /** Unix seconds. */
@@ -72,8 +69,8 @@ export interface Exceeded {
 }
 
 export const rateLimited = ({ limit, resetAt, retryAfter }: Exceeded) =>
-  new AppError('rate_limit_exceeded', 'Too many requests.', { limit, resetAt }, retryAfter);
+  new AppError('rate_limit_exceeded', 'Too many requests.', { limit, resetAt }, { retryAfter });
 
-/** Something that is needed does not answer now, and may soon. */
+/** A dependency is down and a retry may succeed soon. */
 export const unavailable = (what: string) =>
-  new AppError('service_unavailable', `${what} is not available at the moment.`, undefined, 1);
+  new AppError('service_unavailable', `${what} is not available at the moment.`, undefined, { retryAfter: 1 });

@@ -1,34 +1,25 @@
-/** Places where a crash test kills the process: each stands at a commit boundary. */
-export type FailPoint =
-  | 'run.before-commit'
-  | 'run.committed'
-  | 'run.started'
-  | 'run.cancelled'
-  | 'step.called'
-  | 'step.recorded'
-  | 'schedule.committed'
-  | 'audit.recorded'
-  | 'delivery.leased'
-  | 'delivery.sent'
-  | 'delivery.recorded'
-  | 'delivery.followed'
-  | 'delivery.replayed'
-  | 'delivery.discarded'
-  | 'delivery.recovered'
-  | 'retry.claimed'
-  | 'retry.sent'
-  | 'retry.recorded'
-  | 'subscription.changed'
-  | 'subscription.deleted';
-
 let armed: string | undefined;
 
-/** Arms one fail point for this process's life. `readEnv` refuses it in production. */
-export function armFailPoint(name: string | undefined): void {
+/**
+ * Declares a feature's fail points: places, each at a commit boundary, where a crash test kills the process. The
+ * feature's part lists the names, so that a test cannot arm one that does not exist.
+ * @returns a function that kills the process at once when the named fail point is armed
+ */
+export function defineFailPoints<Name extends string>(...names: Name[]) {
+  const failPoint = (name: Name): void => {
+    if (armed === name) process.kill(process.pid, 'SIGKILL');
+  };
+  return Object.assign(failPoint, { names: names as readonly string[] });
+}
+
+/**
+ * Arms one fail point for the lifetime of this process. `readEnv` refuses the variable in production.
+ * @throws Error when no part declares it
+ */
+export function armFailPoint(name: string | undefined, declared: readonly string[]): void {
+  if (name !== undefined && !declared.includes(name)) throw new Error(`No part declares the fail point ${name}.`);
   armed = name;
 }
 
-/** Dies here, at once and without a word, when a test armed this place. */
-export function failPoint(name: FailPoint): void {
-  if (armed === name) process.kill(process.pid, 'SIGKILL');
-}
+/** The platform's own fail points. */
+export const failPoint = defineFailPoints('audit.recorded');

@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Log } from './log.ts';
 
+/** How long a gauge may take to read the database. */
+export const gaugeTimeoutMs = 500;
+
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Everything else that is sent as a method is one like any other. */
@@ -18,6 +21,12 @@ export interface GaugeOptions {
   labelNames?: string[];
   /** Asked at each scrape. One that rejects, or has no reading, leaves the gauge out of it. */
   read: () => Promise<Reading[]> | Reading[];
+}
+
+export interface CounterOptions<Label extends string> {
+  name: string;
+  help: string;
+  labelNames: readonly Label[];
 }
 
 export interface AnsweredRequest {
@@ -38,19 +47,6 @@ export class Metrics {
     buckets: secondsBuckets,
     registers: [this.#registry],
   });
-  readonly #runs = new Counter({
-    name: 'atelier_runs_ended_total',
-    help: 'Runs that this process saw end.',
-    labelNames: ['status'],
-    registers: [this.#registry],
-  });
-  readonly #attempts = new Counter({
-    name: 'atelier_delivery_attempts_total',
-    help: 'Attempts of webhook deliveries that this process made, by what became of the delivery.',
-    labelNames: ['status'],
-    registers: [this.#registry],
-  });
-
   readonly #log: Log;
 
   constructor(log: Log) {
@@ -61,12 +57,14 @@ export class Metrics {
     this.#requests.observe({ method: usualMethods.has(method) ? method : 'other', route, status }, seconds);
   }
 
-  runEnded(status: 'completed' | 'failed' | 'cancelled'): void {
-    this.#runs.inc({ status });
-  }
-
-  attemptMade(status: string): void {
-    this.#attempts.inc({ status });
+  /** A counter of a feature's own. @returns a function that counts one */
+  counter<Label extends string>({
+    name,
+    help,
+    labelNames,
+  }: CounterOptions<Label>): (labels: Record<Label, string>) => void {
+    const counter = new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+    return (labels) => counter.inc(labels);
   }
 
   gauge({ name, help, labelNames = [], read }: GaugeOptions): void {

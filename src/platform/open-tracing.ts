@@ -1,8 +1,8 @@
-import type { Env } from './env.ts';
+import type { PlatformEnv } from './env.ts';
 import type { Tracing, TracingSettings } from './telemetry.ts';
 
 export type TracingEnv = Pick<
-  Env,
+  PlatformEnv,
   'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_SERVICE_NAME' | 'OTEL_TRACES_SAMPLER_ARG'
 >;
 

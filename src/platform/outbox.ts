@@ -5,15 +5,6 @@ import { Scope } from './scope.ts';
 import { sqlOn, statement } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
-/** What an entry can owe. `subjectId` is what it is owed for. */
-export type OutboxKind =
-  | 'run.start'
-  | 'run.cancel'
-  | 'automation.purge'
-  | 'schedule.sync'
-  | 'delivery.follow'
-  | 'subscription.stopped';
-
 /** The writer does the work itself right after its commit; only after this time is it taken for dead. */
 export const writerGraceMs = 5_000;
 
@@ -32,13 +23,13 @@ interface Owed {
  * An INSERT that owes work of the tenant $1, $2 for each row of `from`: a CTE of the statement that the work follows
  * from. What becomes of an entry that is there already, the caller appends.
  */
-export const enqueueSql = (kind: OutboxKind, { subject, correlation, from, first }: Owed) =>
+export const enqueueSql = (kind: string, { subject, correlation, from, first }: Owed) =>
   `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
    select uuidv7(), $1::uuid, $2::text, '${kind}', ${subject}, ${correlation}::text, 0, clock_timestamp(),
           clock_timestamp() + make_interval(secs => ${first === 'writer' ? writerGraceMs / 1000 : 0})
      from ${from}`;
 
-export function outboxEntry(scope: Scope, kind: OutboxKind, subjectId: string): OutboxEntry {
+export function outboxEntry(scope: Scope, kind: string, subjectId: string): OutboxEntry {
   const now = Date.now();
   return {
     id: newId(),
@@ -54,7 +45,7 @@ export function outboxEntry(scope: Scope, kind: OutboxKind, subjectId: string): 
 
 interface Leased extends Tenant {
   id: string;
-  kind: OutboxKind;
+  kind: string;
   subjectId: string;
   correlationId: string;
 }
@@ -73,11 +64,12 @@ const deleteEntry = statement('outbox.delete', 'delete from outbox where id = $1
 
 /** Does what an entry owes. Must be harmless when it was done before. Resolves when the entry may be deleted. */
 export type OutboxHandler = (scope: Scope, subjectId: string) => Promise<void>;
-export type OutboxHandlers = Record<OutboxKind, OutboxHandler>;
+/** By kind. The parts declare them. */
+export type OutboxHandlers = Record<string, OutboxHandler>;
 
 export interface DrainReport {
   drained: number;
-  failed: { kind: OutboxKind; subjectId: string; error: unknown }[];
+  failed: { kind: string; subjectId: string; error: unknown }[];
 }
 
 /** Leases at most `limit` entries that are due and does what they owe. One that fails is due again when its lease ends. */
@@ -87,7 +79,9 @@ export async function drainOutbox(database: Database, handlers: OutboxHandlers, 
   const entries = await sql.rows(leaseEntries, [limit]);
   for (const { id, kind, subjectId, organizationId, environment, correlationId } of entries) {
     try {
-      await handlers[kind](new Scope(database, { organizationId, environment }, correlationId), subjectId);
+      const handler = handlers[kind];
+      if (!handler) throw new Error(`No part handles outbox entries of the kind ${kind}.`);
+      await handler(new Scope(database, { organizationId, environment }, correlationId), subjectId);
       await sql.rows(deleteEntry, [id]);
       report.drained++;
     } catch (error) {

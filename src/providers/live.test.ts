@@ -4,11 +4,13 @@ import { readEnv } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { openProviders } from './live.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
+import { providerSettings } from './settings.ts';
 
 const warn = jest.fn();
 const log = { warn } as unknown as Log;
 const base = { DATABASE_URL: 'postgres://x@127.0.0.1/x', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
-const open = (variables: Record<string, string>) => openProviders(readEnv({ ...base, ...variables }), log);
+const open = (variables: Record<string, string>) =>
+  openProviders(readEnv([providerSettings], { ...base, ...variables }), log);
 const notConfigured = (provider: string) =>
   expect.objectContaining({ code: 'provider_not_configured', facts: { provider } });
 

@@ -1,4 +1,4 @@
-import type { Env } from '../platform/env.ts';
+import type { SettingsOf } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { anthropicTextModel } from './anthropic.ts';
 import { googleTextModel } from './google.ts';
@@ -7,11 +7,9 @@ import { type ModelList, type TextProvider, textProviders, withAliases } from '.
 import { openaiTextModel } from './openai.ts';
 import type { TextModel } from './ports.ts';
 import { type ProviderRegistry, providerRegistry } from './registry.ts';
+import type { providerSettings } from './settings.ts';
 
-export type ProviderEnv = Pick<
-  Env,
-  `${TextProvider}_API_KEY` | `${TextProvider}_BASE_URL` | 'MODEL_ALIASES' | 'MODEL_TIMEOUT_SECONDS'
->;
+export type ProviderEnv = SettingsOf<typeof providerSettings.shape>;
 
 const adapters: Record<TextProvider, (options: LiveOptions) => TextModel> = {
   ANTHROPIC: anthropicTextModel,

@@ -6,6 +6,7 @@ import { Egress } from '../platform/egress.ts';
 import { newId } from '../platform/ids.ts';
 import { openLog } from '../platform/log.ts';
 import { type AttemptWork, makeAttempt } from './attempt.ts';
+import { testWebhook } from './core/events.ts';
 import { defaultDeliveryPolicy } from './delivery-policy.ts';
 import { newSecret } from './sign.ts';
 import { sealedColumn } from './subscription-secrets.ts';
@@ -21,7 +22,8 @@ test('what nobody foresaw is a failure like any other; what was cut off is none'
   const sealer = new Sealer(`k1:${randomBytes(32).toString('base64')}`);
   const egress = new BrokenEgress({ httpsOnly: true, allowed: new AddressRanges([]), denied: new AddressRanges([]) });
   const log = openLog('silent', 'test', { secrets: [] });
-  const services = { egress, sealer, log, webhookBrand: 'Service', deliveryPolicy: defaultDeliveryPolicy };
+  const events = new Map([[testWebhook.type, testWebhook]]);
+  const services = { events, egress, sealer, log, webhookBrand: 'Service', deliveryPolicy: defaultDeliveryPolicy };
   const tenant = { organizationId: newId(), environment: 'test' as const };
   const [subscriptionId, eventId] = [newId(), newId()];
   const work: AttemptWork = {

@@ -5,11 +5,10 @@ import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { EventType } from './core/events.ts';
 import { deliveryIds, eventIds } from './core/ids.ts';
 import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
-import { payloadOf } from './payload.ts';
+import { type EventCatalog, payloadOf } from './payload.ts';
 import { eventOf } from './publish-event.ts';
 import { sign } from './sign.ts';
 import { openHeaders, type SealedColumn, sealedColumn } from './subscription-secrets.ts';
@@ -18,6 +17,7 @@ export interface AttemptServices {
   egress: Egress;
   log: Log;
   sealer: Sealer;
+  events: EventCatalog;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;
   deliveryPolicy: DeliveryPolicy;
@@ -40,7 +40,7 @@ export interface AttemptWork {
   /** Null when there is none, or no longer. */
   sealedPreviousSecret: string | null;
   eventId: string;
-  eventType: EventType;
+  eventType: string;
   facts: unknown;
   eventCreatedAt: Date;
 }
@@ -73,11 +73,17 @@ export interface AttemptOutcome {
 /** Bytes as a text that PostgreSQL keeps: what is not UTF-8, or NUL, is U+FFFD. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\ufffd');
 
-function requestOf({ sealer, webhookBrand }: AttemptServices, tenant: Tenant, work: AttemptWork, sentAt: number) {
+function requestOf(
+  { sealer, webhookBrand, events }: AttemptServices,
+  tenant: Tenant,
+  work: AttemptWork,
+  sentAt: number,
+) {
   const { subscriptionId, sealedHeaders, sealedSecret, sealedPreviousSecret, eventType } = work;
   const open = (sealed: string, column: SealedColumn) =>
     sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
-  const body = payloadOf({ id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt });
+  const event = { id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt };
+  const body = payloadOf(events, event);
   const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
   const ids = { eventId: eventIds.format(work.eventId), deliveryId: deliveryIds.format(work.deliveryId) };
   const secrets = {

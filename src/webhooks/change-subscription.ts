@@ -1,8 +1,8 @@
 import { byScope, recordAudit } from '../platform/audit.ts';
-import { failPoint } from '../platform/fail-points.ts';
 import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { checkSubscription } from './check-subscription.ts';
+import { failPoint } from './fail-points.ts';
 import { newSecret } from './sign.ts';
 import { endDeliveries, turnOff } from './subscription-off.ts';
 import { sealedColumn, sealHeaders } from './subscription-secrets.ts';

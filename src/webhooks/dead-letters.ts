@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
-import { failPoint } from '../platform/fail-points.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts/webhooks.ts';
 import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
+import { failPoint } from './fail-points.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
+import type { EventCatalog } from './payload.ts';
 import { type DeadLetterFilter, readRedriveArguments } from './redrive-arguments.ts';
 
 export interface DeadLetter extends Tenant {
@@ -87,10 +88,11 @@ export interface RedrivenPage {
  */
 export async function redrivePage(
   database: Database,
+  events: EventCatalog,
   services: DeliveryWorkflowServices | undefined,
   { filter, after, until, limit }: RedrivePage,
 ): Promise<RedrivenPage> {
-  const page = { filter: readRedriveArguments(filter), after, until: new Date(until), limit };
+  const page = { filter: readRedriveArguments(events, filter), after, until: new Date(until), limit };
   const letters = await listDeadLetters(database, { ...page, replayable: true });
   let replayed = 0;
   for (const { id, organizationId, environment, correlationId, attempts } of letters) {
@@ -115,13 +117,17 @@ const perSecondByDefault = 20;
  * Replays dead letters in the database alone, slowly enough for their receivers: running workers make the attempts.
  * @throws AppError validation_error
  */
-export async function redriveInDatabase(database: Database, filter: RedriveArgs): Promise<{ replayed: number }> {
+export async function redriveInDatabase(
+  database: Database,
+  events: EventCatalog,
+  filter: RedriveArgs,
+): Promise<{ replayed: number }> {
   const { now } = (await sqlOn(database.pool).one(readClock))!;
   let after: DeadLetterCursor | undefined;
   let total = 0;
   for (;;) {
     const page = { filter, after, until: now.toISOString(), limit: perPage };
-    const { replayed, next } = await redrivePage(database, undefined, page);
+    const { replayed, next } = await redrivePage(database, events, undefined, page);
     total += replayed;
     if (!next) return { replayed: total };
     after = next;

@@ -1,16 +1,15 @@
-import { deliveryNotFound, webhookNotFound } from '../platform/errors.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type DeliveryStatus, isReplayable } from './core/delivery-status.ts';
-import type { EventType } from './core/events.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
+import { deliveryNotFound, webhookNotFound } from './errors.ts';
 
 /** A delivery as its log shows it: how it stands, and how its last attempt went. */
 export interface DeliveryEntry {
   id: string;
   eventId: string;
-  eventType: EventType;
+  eventType: string;
   status: DeliveryStatus;
   statusCode: number | null;
   responseBody: string | null;
@@ -73,7 +72,7 @@ const countAll = statement<{ count: number }>('delivery.count', `select count(*)
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
-  eventType?: EventType | undefined;
+  eventType?: string | undefined;
 }
 
 /** Of one subscription, newest first. @param id in either form @throws AppError not_found */

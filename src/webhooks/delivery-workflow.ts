@@ -1,5 +1,4 @@
 import type { Database } from '../platform/database.ts';
-import { failPoint } from '../platform/fail-points.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -10,6 +9,7 @@ import { fairnessOf } from '../tenancy/fairness.ts';
 import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { resumeDelivery, resumeDeliveryIfOpen, startDelivery } from './delivery-starts.ts';
+import { failPoint } from './fail-points.ts';
 import { eventOf } from './publish-event.ts';
 
 export interface DeliveryWorkflowServices {

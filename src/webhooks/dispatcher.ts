@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import type { Database } from '../platform/database.ts';
-import { failPoint } from '../platform/fail-points.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -8,6 +7,7 @@ import { type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } fro
 import { AttemptRecorder, type RecorderOptions } from './attempt-recorder.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
+import { failPoint } from './fail-points.ts';
 import { type Leased, leaseFirstAttempts, returnLeases } from './lease.ts';
 import type { Recorded } from './record-attempts.ts';
 

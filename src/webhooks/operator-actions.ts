@@ -1,6 +1,6 @@
 import { byScope, operator, recordAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
-import { AppError, deliveryNotFound } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { FirstAtIt } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
@@ -9,6 +9,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { discardDeadLetter } from './discard.ts';
+import { deliveryNotFound } from './errors.ts';
 import { type RenewedDelivery, type ReplayedDelivery, renewDeadLetter, turnedOff } from './replay.ts';
 
 /** Of an operator, who works on the things of a tenant. */

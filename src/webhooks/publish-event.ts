@@ -1,9 +1,8 @@
+import type { EventType } from '../platform/core/event-type.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { EventType } from './core/events.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
-import type { EventFacts } from './payload.ts';
 
 /** Whoever makes first attempts listens here. */
 export const deliveriesChannel = 'atelier_deliveries';
@@ -56,11 +55,11 @@ const publishStatement = statement<{ deliveries: string }>(
 );
 
 /** Writes an event, once of each subject, and its deliveries: in the transaction of what it announces. */
-export async function publishEvent<Type extends EventType>(
+export async function publishEvent<Facts>(
   scope: Scope,
-  type: Type,
+  { type }: EventType<Facts>,
   subjectId: string,
-  facts: EventFacts[Type],
+  facts: Facts,
 ): Promise<void> {
   await scope.one(publishStatement, type, subjectId, JSON.stringify(facts), scope.correlationId);
 }
@@ -79,11 +78,11 @@ const publishToOneStatement = statement<{ deliveryId: string }>(
 );
 
 /** Writes an event for one subscription, whatever it listens to. @returns the delivery's id */
-export async function publishEventTo<Type extends EventType>(
+export async function publishEventTo<Facts>(
   scope: Scope,
   subscriptionId: string,
-  type: Type,
-  facts: EventFacts[Type],
+  { type }: EventType<Facts>,
+  facts: Facts,
 ): Promise<string> {
   const row = await scope.one(
     publishToOneStatement,

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ResourceId } from '../platform/core/ids.ts';
 import { invalid } from '../platform/errors.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
-import { eventTypes } from './core/events.ts';
 import { webhookIds } from './core/ids.ts';
+import type { EventCatalog } from './payload.ts';
 
 /** Which dead letters, of all tenants. */
 export interface DeadLetterFilter {
@@ -32,20 +32,21 @@ const leastPerSecond = 0.01;
 const aRate = `Expected a number of at least ${leastPerSecond}.`;
 
 // A name that is not known is refused and not ignored: with nothing else in it, a mistyped filter would mean everything.
-const schema = z.strictObject({
-  organizationId: idOf(organizationIds).optional(),
-  subscriptionId: idOf(webhookIds).optional(),
-  eventType: z.enum(eventTypes).optional(),
-  since: time.optional(),
-  perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
-});
+const schemaOf = (events: EventCatalog) =>
+  z.strictObject({
+    organizationId: idOf(organizationIds).optional(),
+    subscriptionId: idOf(webhookIds).optional(),
+    eventType: z.enum([...events.keys()]).optional(),
+    since: time.optional(),
+    perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
+  });
 
 /**
  * Reads which dead letters an operator means, as typed into a form or on a command line.
  * @throws AppError validation_error, whose message names what is wrong
  */
-export function readRedriveArguments(given: unknown): DeadLetterFilter {
-  const read = schema.safeParse(given ?? {});
+export function readRedriveArguments(events: EventCatalog, given: unknown): DeadLetterFilter {
+  const read = schemaOf(events).safeParse(given ?? {});
   if (read.success) return read.data;
   const errors = read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
   throw invalid(errors, errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join(' '));

@@ -1,6 +1,5 @@
 import type { Background } from '../platform/background.ts';
-import { AppError, deliveryNotFound, webhookNotFound } from '../platform/errors.ts';
-import { failPoint } from '../platform/fail-points.ts';
+import { AppError } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import { enqueueSql, type FirstAtIt } from '../platform/outbox.ts';
@@ -9,6 +8,8 @@ import { statement } from '../platform/sql.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
+import { deliveryNotFound, webhookNotFound } from './errors.ts';
+import { failPoint } from './fail-points.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 
 export interface ReplayServices extends DeliveryWorkflowServices {

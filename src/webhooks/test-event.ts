@@ -1,5 +1,6 @@
 import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
+import { testWebhook } from './core/events.ts';
 import { publishEventTo } from './publish-event.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
 
@@ -16,7 +17,7 @@ export async function sendTestEvent(
   const facts = { webhookId: subscriptionId, message: 'This is a test.' };
   const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
-    return { deliveryId: await publishEventTo(tx, subscriptionId, 'test.webhook', facts), status: 'pending' };
+    return { deliveryId: await publishEventTo(tx, subscriptionId, testWebhook, facts), status: 'pending' };
   });
   if (!once.replayed) services.deliveries.wake();
   return once;

@@ -1,5 +1,4 @@
 import { expect, jest, test } from '@jest/globals';
-import type { FailPoint } from '../../src/platform/fail-points.ts';
 import { until } from '../until.ts';
 import { inB } from './caller.ts';
 import { findViolations, modelCalls, type Scene, withScene } from './oracle.ts';
@@ -12,7 +11,7 @@ jest.setTimeout(240_000);
 const idempotencyKey = 'order-4711';
 
 /** A process dies at the fail point while it answers an execute; another one takes its place. */
-async function dieAt(failPoint: FailPoint, { product, caller }: Scene) {
+async function dieAt(failPoint: string, { product, caller }: Scene) {
   const doomed = await product.start(['api', 'runs'], { FAIL_POINT: failPoint });
   const workflowId = await caller.createWorkflow(doomed.api, ['Say {{input}}', 'Say it louder']);
   await expect(caller.execute(doomed.api, workflowId, { wait: true, idempotencyKey })).rejects.toThrow();
@@ -37,7 +36,7 @@ test.concurrent('killed before the commit: nothing exists, and the retry makes o
     expect(await findViolations({ ...scene, api })).toEqual([]);
   }));
 
-test.concurrent.each<FailPoint>(['run.committed', 'run.started'])(
+test.concurrent.each<string>(['run.committed', 'run.started'])(
   'killed at %s: another process does the run, once',
   (at) =>
     withScene(async (scene) => {

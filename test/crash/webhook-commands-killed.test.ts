@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import type { FailPoint } from '../../src/platform/fail-points.ts';
 import { deliveryMessages, deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import type { ApiClient } from '../api-client.ts';
 import { runningServers } from '../servers.ts';
@@ -23,7 +22,7 @@ afterAll(async () => {
 const busy = { status: 503, headers: { 'retry-after': '600' } };
 
 /** A process of the API dies with this request, right after its commit. */
-async function dieDuring(at: FailPoint, prepare: (api: string) => Promise<(client: ApiClient) => Promise<unknown>>) {
+async function dieDuring(at: string, prepare: (api: string) => Promise<(client: ApiClient) => Promise<unknown>>) {
   const { api, ended } = await scene.product.start(['api'], { FAIL_POINT: at });
   const command = await prepare(api);
   await expect(command(scene.caller.at(api))).rejects.toThrow();

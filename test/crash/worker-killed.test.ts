@@ -1,5 +1,4 @@
 import { expect, jest, test } from '@jest/globals';
-import type { FailPoint } from '../../src/platform/fail-points.ts';
 import { until } from '../until.ts';
 import type { Caller } from './caller.ts';
 import { findViolations, modelCalls, withScene } from './oracle.ts';
@@ -38,7 +37,7 @@ const slow = 'sandbox:slow=0.2 Think';
 const fast = 'Say {{input}}';
 
 /** Nobody can tell whether a call that was not recorded was made: it is made again, and counted where it was announced. */
-const deaths: { at: FailPoint; prompts: string[]; calls: string[]; attempts: Record<string, number> }[] = [
+const deaths: { at: string; prompts: string[]; calls: string[]; attempts: Record<string, number> }[] = [
   { at: 'step.called', prompts: [fast, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.called', prompts: [slow, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
   { at: 'step.recorded', prompts: [fast, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },

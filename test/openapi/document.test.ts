@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { statusOf } from '../../api/envelopes.ts';
-import { AppError, type ErrorCode, errorCodes } from '../../src/platform/errors.ts';
+import { AppError, type ErrorKind, errorKinds } from '../../src/platform/errors.ts';
+import { catalog } from '../../src/services.ts';
 import { keyScopes } from '../../src/tenancy/core/scopes.ts';
 import {
   type DocumentedOperation,
@@ -217,8 +218,11 @@ describe('the document', () => {
   });
 
   test('has examples of failures that are what their status says', () => {
-    const byUpperCase = new Map(errorCodes.map((code) => [code.toUpperCase(), code]));
-    const ownInB: Record<string, ErrorCode> = {
+    const byUpperCase = new Map<string, ErrorKind>([
+      ...errorKinds.map((kind): [string, ErrorKind] => [kind.toUpperCase(), kind]),
+      ...Object.entries(catalog.errors).map(([code, kind]): [string, ErrorKind] => [code.toUpperCase(), kind]),
+    ]);
+    const ownInB: Record<string, ErrorKind> = {
       RESOURCE_NOT_FOUND: 'not_found',
       RATE_LIMITED: 'rate_limit_exceeded',
       invalid_api_key: 'unauthorized',

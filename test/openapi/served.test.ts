@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventTypes } from '../../src/webhooks/core/events.ts';
+import { eventTypes } from '../../src/services.ts';
 import { apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { Conformance } from './conformance.ts';

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { envSchema } from '../../src/platform/env.ts';
+import { variableNames } from '../../src/platform/env.ts';
+import { catalog } from '../../src/services.ts';
 import { isRoleName } from '../../workers/roles.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -52,7 +53,7 @@ describe('docker-compose.yml', () => {
 
   test('sets only variables that the product reads, and every one that production requires', () => {
     for (const [, { environment }] of own) {
-      const known = Object.keys(envSchema.shape);
+      const known = variableNames(catalog.settings);
       expect(Object.keys(environment!).filter((name) => !known.includes(name))).toEqual([]);
       for (const name of [
         'DATABASE_URL',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { announceExpiringKeys } from '../../src/operations/key-expiry.ts';
+import { publishExpiringKeys } from '../../src/operations/key-expiry.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
@@ -21,9 +21,9 @@ test('a key that expires within seven days is announced once, to those who liste
   await make('live', expires);
   await make('test', new Date(Date.now() + 30 * day).toISOString());
   // Any number of processes may look at the same time.
-  await Promise.all([1, 2, 3].map(() => announceExpiringKeys(database, new Date())));
+  await Promise.all([1, 2, 3].map(() => publishExpiringKeys(database, new Date())));
   await scene.reaches(id, 'delivered');
-  expect(await announceExpiringKeys(database, new Date())).toBe(0);
+  expect(await publishExpiringKeys(database, new Date())).toBe(0);
   expect(await scene.deliveries(id)).toHaveLength(1);
   const [request] = scene.receiver.to(path);
   expect(JSON.parse(request!.body)).toMatchObject({

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { latestAudit } from '../../src/platform/audit.ts';
+import { eventTypes } from '../../src/services.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
-import { eventTypes } from '../../src/webhooks/core/events.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';

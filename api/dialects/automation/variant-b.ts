@@ -1,14 +1,14 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
 import type { RunDetail, RunSummary } from '../../../src/automation/runs.ts';
-import type { ErrorCode } from '../../../src/platform/errors.ts';
+import type { ErrorKind } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import { e1, e3 } from '../../envelopes.ts';
 import { type Dialect, mapIdFacts, readExecution } from '../dialect.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
 
-const ownCodes: Partial<Record<ErrorCode, string>> = {
+const ownCodes: Readonly<Record<string, string>> = {
   not_found: 'RESOURCE_NOT_FOUND',
   workflow_not_found: 'RESOURCE_NOT_FOUND',
   run_not_found: 'RESOURCE_NOT_FOUND',
@@ -16,7 +16,7 @@ const ownCodes: Partial<Record<ErrorCode, string>> = {
   workflow_inactive: 'workflow_disabled',
 };
 
-const inE3: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
+const inE3: readonly ErrorKind[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
 
 const summary = (workflow: AutomationSummary) => ({
   id: workflowIds.format(workflow.id),
@@ -91,7 +91,7 @@ export const variantB: Dialect = {
       const uuid = ids.parse(text);
       return uuid ? ids.format(uuid) : text;
     }),
-  envelope: ({ code }) => (inE3.includes(code) ? e3 : e1),
+  envelope: ({ kind }) => (inE3.includes(kind) ? e3 : e1),
 
   workflowSummary: summary,
   workflowDetail: (workflow, webhookUrl) => ({

@@ -32,7 +32,7 @@ const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
 
 /** How the service is, for load balancers and its operator. */
 export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
-  const { operations, draining } = services;
+  const { health: checks, draining } = services;
   const routes = surface();
 
   const version = createRoute({
@@ -77,7 +77,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
   routes.openapi(health, async (c) => {
     fresh(c);
     const { strict } = c.req.valid('query');
-    const findings = await operations.health.look();
+    const findings = await checks.look();
     const status = healthStatus(findings, { strict: strict === '1' || strict === 'true' });
     return c.json({ status, checks: outcomes(findings) }, status === 'unhealthy' ? 503 : 200);
   });
@@ -107,7 +107,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
   });
   routes.openapi(ready, async (c) => {
     fresh(c);
-    const findings = await operations.health.look();
+    const findings = await checks.look();
     const isOpen = isReady(findings) && !draining.signal.aborted;
     return c.json({ ready: isOpen, checks: outcomes(findings) }, isOpen ? 200 : 503);
   });

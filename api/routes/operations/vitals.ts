@@ -39,7 +39,7 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 
 /** What the product's own pages tell of their speed. */
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { vitals } = services.operations;
+  const { vitals } = services;
   const routes = surface();
   const content = jsonContent(beaconsSchema, beaconExamples);
 

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
+import { eventTypes } from '../../../src/services.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
-import { eventTypes } from '../../../src/webhooks/core/events.ts';
 import { unforeseen } from '../../../src/webhooks/core/retry-schedule.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { pageQuery, paginationSchema } from '../pagination.ts';

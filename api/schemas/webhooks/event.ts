@@ -1,6 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
-import { type EventType, eventTypes } from '../../../src/webhooks/core/events.ts';
-import { type EventFacts, payloadOf, type RunFacts } from '../../../src/webhooks/payload.ts';
+import type { RunFacts } from '../../../src/automation/core/events.ts';
+import { catalog, eventTypes } from '../../../src/services.ts';
+import { payloadOf } from '../../../src/webhooks/payload.ts';
 import { webhookId } from './webhook.ts';
 
 const uuid = (description: string) => z.uuid().openapi({ description });
@@ -16,7 +17,7 @@ const runData = (status: string) =>
     tokensUsed: z.int(),
   });
 
-const dataOf: Record<EventType, z.ZodType> = {
+const dataOf: Record<string, z.ZodType> = {
   'workflow.run.started': runData('RUNNING'),
   'workflow.run.completed': runData('COMPLETED'),
   'workflow.run.failed': runData('FAILED'),
@@ -38,7 +39,7 @@ const run = (status: string, done: Pick<RunFacts, 'durationMs' | 'tokensUsed'>):
   ...done,
 });
 const done = { durationMs: 1_840, tokensUsed: 41 };
-const factsOf: EventFacts = {
+const factsOf: Record<string, object> = {
   'workflow.run.started': run('running', { durationMs: 0, tokensUsed: 0 }),
   'workflow.run.completed': run('completed', done),
   'workflow.run.failed': run('failed', done),
@@ -50,7 +51,7 @@ const factsOf: EventFacts = {
   'test.webhook': { webhookId: webhookId.slice('whk_'.length), message: 'This is a test.' },
 };
 
-const happened: Record<EventType, string> = {
+const happened: Record<string, string> = {
   'workflow.run.started': 'A run has begun',
   'workflow.run.completed': 'A run is over and has its output',
   'workflow.run.failed': 'A run is over and has failed',
@@ -94,15 +95,20 @@ function headersOf(brand: string) {
   ];
 }
 
-function eventRequest(type: EventType, brand: string): RouteConfig {
+function eventRequest(type: string, brand: string): RouteConfig {
   const schema = z.object({
     id: z.string().openapi({ description: '`evt_…`, the same on every attempt and replay.' }),
     type: z.literal(type),
     createdAt: z.iso.datetime().openapi({ description: 'When it happened.' }),
-    data: dataOf[type],
+    data: dataOf[type]!,
   });
   const id = '0199eeee-ffff-7000-8111-22223333bbbb';
-  const example = payloadOf({ id, type, facts: factsOf[type], createdAt: new Date('2026-11-21T09:30:00.000Z') });
+  const example = payloadOf(catalog.events, {
+    id,
+    type,
+    facts: factsOf[type],
+    createdAt: new Date('2026-11-21T09:30:00.000Z'),
+  });
   return {
     method: 'post',
     path: type,
@@ -110,7 +116,7 @@ function eventRequest(type: EventType, brand: string): RouteConfig {
     // Nobody's key comes with it: its signatures say whose it is.
     security: [],
     operationId: `on ${type}`.replaceAll(/[ ._](\w)/g, (_, letter: string) => letter.toUpperCase()),
-    summary: happened[type],
+    summary: happened[type]!,
     description,
     parameters: headersOf(brand),
     request: { body: { required: true, content: { 'application/json': { schema, example: JSON.parse(example) } } } },

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import { eventTypes } from '../../../src/services.ts';
 import { longestHeaderValue, mostHeaders } from '../../../src/webhooks/check-subscription.ts';
-import { eventTypes, everyEvent } from '../../../src/webhooks/core/events.ts';
+import { everyEvent } from '../../../src/webhooks/core/events.ts';
 import { defaultMaxAttempts, mostAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
 import {
   type DisabledReason,

@@ -1,13 +1,14 @@
-/** What a subscription can be told of. */
-export const eventTypes = [
-  'workflow.run.started',
-  'workflow.run.completed',
-  'workflow.run.failed',
-  'workflow.run.cancelled',
-  'api_key.expiring',
-  'test.webhook',
-] as const;
-export type EventType = (typeof eventTypes)[number];
+import { defineEvent } from '../../platform/core/event-type.ts';
+import { webhookIds } from './ids.ts';
 
-/** Stands for every event type, those to come included. */
+/** In a subscription's `events`: all types, future ones included. */
 export const everyEvent = '*';
+
+/** Sent by the test operation of a webhook, to that webhook alone. */
+export const testWebhook = defineEvent(
+  'test.webhook',
+  ({ webhookId, message }: { webhookId: string; message: string }) => ({
+    webhookId: webhookIds.format(webhookId),
+    message,
+  }),
+);

@@ -1,8 +1,9 @@
 import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
 import { createRun } from '../../../../src/automation/create-run.ts';
+import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
 import { databaseFailure } from '../../../../src/platform/database-errors.ts';
-import { AppError, type ErrorCode, runNotFound, workflowNotFound } from '../../../../src/platform/errors.ts';
+import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -19,8 +20,8 @@ const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content
 
 /** A run that failed, as the caller that waited for it is told. */
 function failureOf({ id, error }: RunDetail): AppError {
-  const code: ErrorCode = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
-  return new AppError(code, error?.message ?? 'The run failed.', { runId: id });
+  const kind: ErrorKind = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
+  return new AppError(kind, error?.message ?? 'The run failed.', { runId: id });
 }
 
 /**
@@ -32,7 +33,7 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
     const run = await getRun(scope, runId);
     return isTerminal(run.status) ? run : undefined;
   } catch (error) {
-    if (error instanceof AppError && error.code === runNotFound(runId).code) return 'deleted';
+    if (isRunNotFound(error)) return 'deleted';
     if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
     throw error;
   }

@@ -1,0 +1,41 @@
+import { memoize } from '../platform/memoize.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
+import type { Probe } from '../platform/probe.ts';
+import { statement } from '../platform/sql.ts';
+import { openRun } from './core/run-status.ts';
+
+interface OpenRuns {
+  status: string;
+  count: number;
+  oldestSeconds: number;
+}
+
+// Reads the index of open runs: the cost does not grow with the runs that have ended.
+const openRuns = statement<OpenRuns>(
+  'gauges.open_runs',
+  `select wanted.status, count(run.status)::int as count,
+          coalesce(extract(epoch from clock_timestamp() - min(run.created_at)), 0)::float8 as "oldestSeconds"
+     from unnest(array[${openRun}]) as wanted (status)
+     left join run on run.status = wanted.status and run.status in (${openRun})
+    group by wanted.status`,
+);
+
+/** Runs that have not ended. */
+export function runGauges(observer: Probe): GaugeOptions[] {
+  const read = memoize(5_000, () => observer.rows(openRuns, gaugeTimeoutMs));
+  return [
+    {
+      name: 'atelier_runs_open',
+      help: 'Runs that have not ended.',
+      labelNames: ['status'],
+      read: async () => (await read()).map(({ status, count }) => ({ labels: { status }, value: count })),
+    },
+    {
+      name: 'atelier_runs_open_oldest_seconds',
+      help: 'Age of the oldest run that has not ended; 0 when there is none.',
+      labelNames: ['status'],
+      read: async () =>
+        (await read()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+    },
+  ];
+}

@@ -1,0 +1,56 @@
+import type { Foundation } from '../foundation.ts';
+import { memoize } from '../platform/memoize.ts';
+import type { Part } from '../platform/part.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { checkLedger } from './audit.ts';
+import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './entities.ts';
+import { expireReservations } from './expiry.ts';
+import { ledgerCheckState } from './gauges.ts';
+
+const batch = 500;
+
+/** The ledger of credits. */
+export const credits: Part<Foundation, object> = {
+  name: 'credits',
+  entities: [CreditAccount, CreditEntry, CreditHold, LedgerCheck],
+  auditActions: { 'credits.grant': organizationIds, 'credits.monthly': organizationIds },
+  open: () => ({}),
+  sweeps: ({ database, log }) => [
+    {
+      name: 'expire credit reservations',
+      everyMs: 60_000,
+      async run() {
+        let total = 0;
+        for (;;) {
+          const expired = await expireReservations(database, batch);
+          total += expired;
+          if (expired < batch) return total;
+        }
+      },
+    },
+    {
+      name: 'check the credit ledger',
+      everyMs: 60_000,
+      async run() {
+        const faults = (await checkLedger(database)) ?? [];
+        if (faults.length > 0) log.error({ faults: faults.slice(0, 20) }, 'the credit ledger does not add up');
+        return faults.length;
+      },
+    },
+  ],
+  gauges({ observer }) {
+    const read = memoize(5_000, () => ledgerCheckState(observer));
+    return [
+      {
+        name: 'atelier_credit_ledger_faults',
+        help: 'Faults that the last hourly check of the credit ledger found.',
+        read: async () => (await read()).map(({ faults }) => ({ value: faults })),
+      },
+      {
+        name: 'atelier_credit_ledger_check_age_seconds',
+        help: 'Time since the last check of the credit ledger.',
+        read: async () => (await read()).map(({ ageSeconds }) => ({ value: ageSeconds })),
+      },
+    ];
+  },
+};

@@ -1,0 +1,35 @@
+import type { Background } from './platform/background.ts';
+import type { EventType } from './platform/core/event-type.ts';
+import type { Sealer } from './platform/crypto.ts';
+import type { Database } from './platform/database.ts';
+import type { Egress } from './platform/egress.ts';
+import type { PlatformEnv } from './platform/env.ts';
+import type { Log } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
+import type { Notifications } from './platform/notifications.ts';
+import type { Probe } from './platform/probe.ts';
+import type { Tracing } from './platform/telemetry.ts';
+import type { TemporalClient } from './temporal/client.ts';
+
+/** What every part may use. */
+export interface Foundation {
+  env: PlatformEnv;
+  log: Log;
+  database: Database;
+  temporal: TemporalClient;
+  /** Seals and opens secrets at rest. */
+  sealer: Sealer;
+  /** Sends requests to addresses that callers choose. */
+  egress: Egress;
+  background: Background;
+  /** Aborted when the process begins to drain: waiting requests are then answered with what is known. */
+  draining: AbortController;
+  /** Undefined where the environment names no collector. */
+  tracing: Tracing | undefined;
+  notifications: Notifications;
+  metrics: Metrics;
+  /** Reads figures from the database on a connection of its own. */
+  observer: Probe;
+  /** The event types of all parts, by name. */
+  events: ReadonlyMap<string, EventType>;
+}

@@ -1,0 +1,80 @@
+import type { Foundation } from '../foundation.ts';
+import { mailSettings } from '../platform/env.ts';
+import { forgetOldClaims } from '../platform/idempotency.ts';
+import { type Mailer, openMailer } from '../platform/mail.ts';
+import type { Part } from '../platform/part.ts';
+import { Probe } from '../platform/probe.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
+import { keyExpiring } from './core/events.ts';
+import { dependencyChecks } from './dependency-checks.ts';
+import { DeprecatedUses } from './deprecations.ts';
+import { DeprecatedUse, Notice, Vital } from './entities.ts';
+import { platformGauges } from './gauges.ts';
+import { Health } from './health.ts';
+import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
+import { reportNotices } from './notices.ts';
+import { forgetOldVitals, Vitals } from './vitals.ts';
+import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
+
+const batch = 500;
+const hourMs = 3_600_000;
+
+export interface OperationsServices {
+  health: Health;
+  /** Asks the database about itself, apart from the connections of requests. */
+  probe: Probe;
+  vitals: Vitals;
+  deprecatedUses: DeprecatedUses;
+  mailer: Mailer;
+}
+
+/** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
+export const operations: Part<Foundation & TenancyServices, OperationsServices> = {
+  name: 'operations',
+  entities: [Vital, Notice, DeprecatedUse],
+  events: [keyExpiring],
+  open({ env, log, database, temporal, redisLimiter }) {
+    const probe = new Probe(env.DATABASE_URL);
+    // Without Redis the processes share no cache, and there is nothing to be down.
+    const isCacheUp = async () => redisLimiter === undefined || redisLimiter.isUp();
+    return {
+      probe,
+      health: new Health(dependencyChecks({ env, probe, temporal, isCacheUp })),
+      vitals: new Vitals(database, log),
+      deprecatedUses: new DeprecatedUses(database),
+      mailer: openMailer(mailSettings(env)),
+    };
+  },
+  async close({ vitals, mailer, probe }) {
+    await vitals.write();
+    mailer.close();
+    probe.close();
+  },
+  sweeps: ({ database, log, mailer }) => [
+    {
+      name: 'remove old idempotency keys',
+      everyMs: 60_000,
+      async run() {
+        let total = 0;
+        for (;;) {
+          const removed = await forgetOldClaims(database, batch);
+          total += removed;
+          if (removed < batch) return total;
+        }
+      },
+    },
+    { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, new Date()) },
+    {
+      name: 'mail notices of expiring keys',
+      everyMs: hourMs,
+      run: async () => reportNotices(log, await noticeExpiringKeys(database, mailer, new Date())),
+    },
+    {
+      name: 'mail notices of webhooks that were turned off',
+      everyMs: hourMs,
+      run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, new Date())),
+    },
+    { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
+  ],
+  gauges: ({ database, observer }) => platformGauges(database, observer),
+};

@@ -1,0 +1,10 @@
+/** A type of event that webhooks can subscribe to. `Facts` is what is stored when the event is published. */
+export interface EventType<Facts = never> {
+  /** As published: `workflow.run.completed`. */
+  readonly type: string;
+  /** The member `data` of the payload. Ids and statuses in dialect A's form. */
+  data(facts: Facts): object;
+}
+
+/** Declares an event type. The feature's part lists it. */
+export const defineEvent = <Facts>(type: string, data: (facts: Facts) => object): EventType<Facts> => ({ type, data });

@@ -1,0 +1,64 @@
+import type { EntitySchema } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import type { EventType } from './core/event-type.ts';
+import type { ResourceId } from './core/ids.ts';
+import type { Settings, SettingsOf } from './env.ts';
+import type { ErrorCodes } from './errors.ts';
+import type { GaugeOptions } from './metrics.ts';
+import type { OutboxHandlers } from './outbox.ts';
+
+/** Work that a feature repeats: what nobody came back for is expired, removed or reported. */
+export interface Sweep {
+  /** As operators see it: `expire credit reservations`. */
+  name: string;
+  everyMs: number;
+  /**
+   * Does all that is due now, across all tenants. Harmless to repeat and to run twice at once.
+   * @returns how many items it changed
+   */
+  run(): Promise<number>;
+}
+
+/** What a feature declares without being opened. */
+export interface Declarations {
+  /** The feature's folder below `src`. */
+  name: string;
+  entities?: readonly EntitySchema[];
+  /** Environment variables. */
+  settings?: Settings;
+  ids?: readonly ResourceId[];
+  /** Published error codes beside the platform's kinds. */
+  errors?: ErrorCodes;
+  /** In the order in which the documentation lists them. */
+  events?: readonly EventType[];
+  /** What the audit log records, and what each entry's `subjectId` identifies. */
+  auditActions?: Readonly<Record<string, ResourceId>>;
+  failPoints?: readonly string[];
+}
+
+/** The shape of a part without environment variables. */
+export type NoSettings = Record<never, z.ZodType>;
+
+/**
+ * A feature of the product: what it declares, and what it opens and closes in a process.
+ * @typeParam Needs the services it uses: the foundation's and those of parts listed before it
+ * @typeParam Gives the services it adds; no two parts give one name
+ * @typeParam Shape of its settings
+ */
+export interface Part<Needs, Gives extends object, Shape extends z.ZodRawShape = NoSettings>
+  extends Omit<Declarations, 'settings'> {
+  settings?: Settings<Shape>;
+  /** Connects to nothing: that is `start`'s to do. */
+  open(base: Needs & { env: SettingsOf<Shape> }): Gives | Promise<Gives>;
+  /** Connects and starts timers. Called in the order of the parts. */
+  start?(services: Needs & Gives): Promise<void> | void;
+  /** Called in reverse order. */
+  close?(services: Needs & Gives): Promise<void> | void;
+  /** By kind of outbox entry. */
+  outbox?(services: Needs & Gives): OutboxHandlers;
+  sweeps?(services: Needs & Gives): Sweep[];
+  gauges?(services: Needs & Gives): GaugeOptions[];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: parts of different types in one list; `with` checks each
+export type AnyPart = Part<any, any, any>;

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { foreignKey, url } from '../platform/env-types.ts';
+
+/** Credentials and addresses of the model providers. */
+export const providerSettings = {
+  shape: {
+    ANTHROPIC_API_KEY: foreignKey.optional(),
+    ANTHROPIC_BASE_URL: url.optional(),
+    OPENAI_API_KEY: foreignKey.optional(),
+    OPENAI_BASE_URL: url.optional(),
+    GOOGLE_API_KEY: foreignKey.optional(),
+    GOOGLE_BASE_URL: url.optional(),
+    MODEL_ALIASES: z.string().optional(),
+    MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),
+  },
+};

@@ -1,0 +1,3 @@
+import { url } from '../platform/env-types.ts';
+
+export const tenancySettings = { shape: { REDIS_URL: url.optional() } };

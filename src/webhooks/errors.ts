@@ -1,0 +1,9 @@
+import { AppError } from '../platform/errors.ts';
+
+/** @param webhookId as the caller wrote it */
+export const webhookNotFound = (webhookId: string) =>
+  new AppError('not_found', 'No webhook has this id.', { webhookId });
+
+/** @param deliveryId as the caller wrote it */
+export const deliveryNotFound = (deliveryId: string) =>
+  new AppError('not_found', 'No delivery has this id.', { deliveryId });

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { defaultBrand, isBrand } from './core/signing.ts';
+
+export const webhookSettings = {
+  shape: {
+    WEBHOOK_HEADER_BRAND: z
+      .string()
+      .refine(isBrand, 'expected a word of letters and digits other than Webhook')
+      .default(defaultBrand),
+    DELIVERY_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
+  },
+  refusedInProduction: ['DELIVERY_TIME_SCALE'] as const,
+};
