@@ -1,17 +1,51 @@
+import { availableParallelism } from 'node:os';
+
 if (!process.features.typescript) {
   throw new Error(
     `Node ${process.version} cannot run the tests: start them with "npm test", which uses the project's own Node 24.`,
   );
 }
 
-export default {
+const ofEveryProject = {
+  rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  testMatch: ['<rootDir>/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/machine/'],
   modulePathIgnorePatterns: ['<rootDir>/.atelier/'],
   transform: { '\\.ts$': '<rootDir>/jest.strip.mjs' },
+};
+
+export const withServers = {
+  ...ofEveryProject,
   globalSetup: '<rootDir>/test/global-setup.ts',
   globalTeardown: '<rootDir>/test/global-teardown.ts',
+};
+
+const crashing = ['test/crash/', 'test/local-stack/'];
+
+export default {
   testTimeout: 60_000,
+  // A file waits most of its time for processes, of which it starts some: more workers than processors.
+  maxWorkers: availableParallelism() + 2,
+  testSequencer: '<rootDir>/test/sequencer.ts',
+  reporters: ['<rootDir>/test/file-times.ts', 'default'],
+  projects: [
+    {
+      // Beside the code: these start no process and no server.
+      ...ofEveryProject,
+      displayName: 'fast',
+      testMatch: ['<rootDir>/{src,api,bench,security}/**/*.test.ts'],
+    },
+    {
+      ...withServers,
+      displayName: 'product',
+      testMatch: ['<rootDir>/{test,local,workers,workflows}/**/*.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...crashing, '<rootDir>/test/machine/'],
+    },
+    {
+      // Kill processes and servers and wait for others to notice.
+      ...withServers,
+      displayName: 'crash',
+      testMatch: crashing.map((folder) => `<rootDir>/${folder}**/*.test.ts`),
+    },
+  ],
 };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
-import { runningServers } from './servers.ts';
+import { compileCache, runningServers, type Servers } from './servers.ts';
 
 const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
 
@@ -35,20 +35,28 @@ export interface ProcessOptions {
   entryPoint?: string;
 }
 
+/** The whole environment of a process; nothing of the tests' own reaches it. */
+export function processEnvironment(
+  { databaseUrl, taskQueuePrefix, env }: ProcessOptions,
+  { temporalAddress, bundles }: Pick<Servers, 'temporalAddress' | 'bundles'>,
+): Record<string, string> {
+  return {
+    NODE_ENV: 'test',
+    NODE_COMPILE_CACHE: compileCache,
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_TASK_QUEUE_PREFIX: taskQueuePrefix,
+    WORKFLOW_BUNDLE_DIR: bundles,
+    PORT: '0',
+    METRICS_PORT: '0',
+    ...env,
+  };
+}
+
 export async function startProcess(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
-  const { temporalAddress, bundles } = runningServers();
   const child: ChildProcess = spawn(process.execPath, [options.entryPoint ?? ownEntryPoint, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      NODE_ENV: 'test',
-      DATABASE_URL: options.databaseUrl,
-      TEMPORAL_ADDRESS: temporalAddress,
-      TEMPORAL_TASK_QUEUE_PREFIX: options.taskQueuePrefix,
-      WORKFLOW_BUNDLE_DIR: bundles,
-      PORT: '0',
-      METRICS_PORT: '0',
-      ...options.env,
-    },
+    env: processEnvironment(options, runningServers()),
   });
   const log: LogLine[] = [];
   const errors: string[] = [];
@@ -77,7 +85,7 @@ export async function startProcess(roles: RoleName[], options: ProcessOptions): 
   };
 }
 
-function readLine(line: string): LogLine {
+export function readLine(line: string): LogLine {
   try {
     return JSON.parse(line);
   } catch {

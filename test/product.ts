@@ -68,7 +68,7 @@ export async function openProduct({ testDatabase, env: ofAll }: ProductOptions =
   };
 }
 
-/** The usual case: one process with every role, and a client with a tenant's test key. */
+/** One process with the API and the runs, and a client with a tenant's test key. */
 export async function startProduct(
   env?: Record<string, string>,
 ): Promise<Product & { process: ProductProcess; tenant: Tenant; api: ApiClient }> {

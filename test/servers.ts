@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readLocalSettings } from '../src/platform/env.ts';
 
 /** The servers that every test file of one run shares. */
 export interface Servers {
+  /** Holds every file of the run; removed when the run ends, with whatever process still belongs to it. */
   folder: string;
   /** Of the database `postgres`, where others are made. */
   adminUrl: string;
@@ -11,24 +13,27 @@ export interface Servers {
   template: string;
   temporalAddress: string;
   bundles: string;
+  /** Where a test file asks for a product that it shares with others. */
+  sharedProductsUrl: string;
 }
 
-/** Where the run's first process says what it started. Test files run in its children, or in itself. */
-export const serversFile = (pid: number) => join(tmpdir(), `atelier-test-${pid}.json`);
+/** Names the folder of the run, to the workers of Jest and to everything that they start. */
+export const folderVariable = 'ATELIER_TEST_RUN';
+
+/** Compiled code of every process that the tests start, kept from run to run. */
+export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
+
+export const serversFile = (folder: string) => join(folder, 'servers.json');
+
+let known: Servers | undefined;
 
 export function runningServers(): Servers {
-  const file = [process.pid, process.ppid].map(serversFile).find(existsSync);
-  if (!file) throw new Error('The test servers are not running: start tests with "npm test".');
-  return JSON.parse(readFileSync(file, 'utf8'));
+  known ??= readServers();
+  return known;
 }
 
-let stopper: (() => Promise<void>) | undefined;
-
-/** Hands what set-up started to tear-down, which runs in the same process. */
-export function keepStopper(stop: () => Promise<void>): void {
-  stopper = stop;
-}
-
-export async function stopServers(): Promise<void> {
-  await stopper?.();
+function readServers(): Servers {
+  const folder = readLocalSettings().parentEnvironment[folderVariable];
+  if (!folder) throw new Error('The test servers are not running: start tests with "npm test".');
+  return JSON.parse(readFileSync(serversFile(folder), 'utf8'));
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Database } from '../src/platform/database.ts';
 import { openProductDatabase } from '../src/services.ts';
-import { runningServers } from './servers.ts';
+import { runningServers, type Servers } from './servers.ts';
 
 export interface TestDatabase {
   url: string;
@@ -10,8 +10,8 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-async function asAdmin(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: runningServers().adminUrl });
+async function execute(adminUrl: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
   try {
     await client.query(sql);
@@ -21,13 +21,14 @@ async function asAdmin(sql: string): Promise<void> {
 }
 
 /** A fresh, migrated database of a test file's own. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const { adminUrl, template } = runningServers();
+export async function createTestDatabase(
+  { adminUrl, template }: Pick<Servers, 'adminUrl' | 'template'> = runningServers(),
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(`create database ${name} template ${template}`);
+  await execute(adminUrl, `create database ${name} template ${template}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => asAdmin(`drop database if exists ${name} with (force)`) };
+  return { url: url.href, drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`) };
 }
 
 /** Opens it as the product does. */

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '../servers.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const program = join(project, 'src/cli/main.ts');
@@ -22,4 +23,4 @@ export function runProgram(file: string, args: string[], env: NodeJS.ProcessEnv,
 
 /** Runs an operator's command as a process of its own. */
 export const runCli = (args: string[], env: Record<string, string>, cwd?: string): Promise<Outcome> =>
-  runProgram(process.execPath, [program, ...args], env, cwd);
+  runProgram(process.execPath, [program, ...args], { NODE_COMPILE_CACHE: compileCache, ...env }, cwd);

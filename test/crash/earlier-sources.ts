@@ -1,10 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import type { ProductOptions } from '../product.ts';
+import { runningServers } from '../servers.ts';
 import { openScene, type Scene } from './oracle.ts';
 import { ownTemporal } from './own-servers.ts';
 
@@ -46,7 +46,7 @@ export async function openVersionsOf<Opened extends Scene>(
   open: (options: ProductOptions) => Promise<Opened>,
 ): Promise<VersionScene<Opened>> {
   const temporal = await ownTemporal();
-  const folder = mkdtempSync(join(tmpdir(), 'atelier-versions-'));
+  const folder = mkdtempSync(join(runningServers().folder, 'versions-'));
   const directory = join(folder, 'bundles');
   const scene = await open({ env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory } });
   return {

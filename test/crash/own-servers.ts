@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres.ts';
@@ -7,6 +6,7 @@ import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { startTemporal } from '../../local/temporal-server.ts';
 import { migrate } from '../../src/platform/database.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
+import { runningServers } from '../servers.ts';
 import { openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 /** A server that one test file has for itself, so that it may kill it. */
@@ -46,7 +46,7 @@ async function own<Server extends Running>(folder: string, startServer: () => Pr
 }
 
 export async function ownTemporal(): Promise<OwnServer & { address: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'atelier-temporal-'));
+  const folder = mkdtempSync(join(runningServers().folder, 'temporal-'));
   const program = await findTemporalProgram({ settings: readLocalSettings(), log: () => {} });
   const port = await findFreePort();
   const options = { program, port, databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') };
@@ -55,7 +55,7 @@ export async function ownTemporal(): Promise<OwnServer & { address: string }> {
 }
 
 export async function ownPostgres(): Promise<OwnServer & { testDatabase: TestDatabase }> {
-  const folder = mkdtempSync(join(tmpdir(), 'atelier-postgres-'));
+  const folder = mkdtempSync(join(runningServers().folder, 'postgres-'));
   const options = { dataDirectory: join(folder, 'data'), port: await findFreePort(), password: 'test' };
   const { lifecycle, server } = await own(folder, () => startPostgres(options));
   const url = server.url('atelier');

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Holding, PARTS, type Part } from '../../local/holding.ts';
@@ -106,7 +105,7 @@ export class Start {
 export class StackFolder {
   /** Below a folder that only its owner may enter, as a home may be. */
   readonly data: string;
-  readonly #parent = mkdtempSync(join(tmpdir(), 'atelier-stack-'));
+  readonly #parent = mkdtempSync(join(runningServers().folder, 'stack-'));
   readonly #seen: ProcessRecord[] = [];
 
   constructor() {

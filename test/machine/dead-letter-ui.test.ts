@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { findFreePort } from '../../local/ports.ts';
@@ -7,6 +6,7 @@ import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { deliveryMessages, webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
+import { runningServers } from '../servers.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
@@ -19,7 +19,7 @@ let temporal: RunningTemporal;
 let scene: WebhookScene;
 let ui: TemporalUi;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'atelier-ui-'));
+  folder = mkdtempSync(join(runningServers().folder, 'ui-'));
   // The server that the tests share has no web UI.
   temporal = await startTemporal({
     program: await findTemporalProgram({ settings: readLocalSettings(), log: () => {} }),

@@ -25,5 +25,6 @@ if (missing.length > 0) {
 }
 const jest = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url));
 const options = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-const args = [...options, jest, '--testPathIgnorePatterns', '/node_modules/', '--testPathPatterns', 'test/machine/'];
+const config = fileURLToPath(new URL('./jest.config.mjs', import.meta.url));
+const args = [...options, jest, '--config', config, '--runInBand'];
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1);

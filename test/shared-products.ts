@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { startApp } from '../local/app-process.ts';
+import type { RoleName } from '../workers/roles.ts';
+import { secrets } from './operator.ts';
+import { processEnvironment } from './product-process.ts';
+import type { Servers } from './servers.ts';
+import { createTestDatabase } from './test-database.ts';
+
+/** The products that test files share which only need a tenant of their own. */
+const kinds = {
+  plain: { roles: ['api', 'runs'], env: { SEALING_KEYS: secrets.SEALING_KEYS } },
+} satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;
+
+export type SharedProductName = keyof typeof kinds;
+
+export const isSharedProductName = (name: string): name is SharedProductName => name in kinds;
+
+/** Where a shared product is found. */
+export interface RunningProduct {
+  api: string;
+  pid: number;
+  databaseUrl: string;
+  taskQueuePrefix: string;
+  logFile: string;
+}
+
+/** Each is started when the first file asks for it and runs until all tests are over. */
+export class SharedProducts {
+  readonly #servers: ProductServers;
+  readonly #started = new Map<SharedProductName, Promise<RunningProduct>>();
+
+  constructor(servers: ProductServers) {
+    this.#servers = servers;
+  }
+
+  find(name: SharedProductName): Promise<RunningProduct> {
+    const product = this.#started.get(name) ?? this.#start(name);
+    this.#started.set(name, product);
+    return product;
+  }
+
+  async #start(name: SharedProductName): Promise<RunningProduct> {
+    const { url: databaseUrl } = await createTestDatabase(this.#servers);
+    const taskQueuePrefix = `shared-${name}-${randomBytes(4).toString('hex')}-`;
+    const logFile = join(this.#servers.folder, `${name}.log`);
+    const { roles, env } = kinds[name];
+    const options = { databaseUrl, taskQueuePrefix, env };
+    const { api, pid } = await startApp({ roles, logFile, env: processEnvironment(options, this.#servers) });
+    return { api, pid, databaseUrl, taskQueuePrefix, logFile };
+  }
+}
+
+type ProductServers = Omit<Servers, 'sharedProductsUrl'>;
