@@ -3,6 +3,7 @@ import type { RunProgress, RunRef, RunServices } from '../src/automation/advance
 import { type CallRef, callStep, failRun } from '../src/automation/call-step.ts';
 import { cancelRunRow } from '../src/automation/cancel-run.ts';
 import { walkSteps } from '../src/automation/walk-steps.ts';
+import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { Scope } from '../src/platform/scope.ts';
@@ -38,7 +39,7 @@ export const createRunActivities = (database: Database, services: RunServices, p
       return await walkSteps(services, scope, ref);
     } catch (error) {
       const { isLocal, attempt } = Context.current().info;
-      const mayPass = databaseFailure(error)?.code === 'service_unavailable';
+      const mayPass = error instanceof WorkQueueFull || databaseFailure(error)?.code === 'service_unavailable';
       if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
       services.log.error({ err: error, runId: ref.runId }, 'a run is ended because it cannot go on');
       return failRun(services, scope, ref);

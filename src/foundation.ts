@@ -1,4 +1,5 @@
 import type { Background } from './platform/background.ts';
+import type { BoundedWork } from './platform/bounded-work/bounded-work.ts';
 import type { EventType } from './platform/core/event-type.ts';
 import type { Sealer } from './platform/crypto.ts';
 import type { Database } from './platform/database.ts';
@@ -22,6 +23,8 @@ export interface Foundation {
   /** Sends requests to addresses that callers choose. */
   egress: Egress;
   background: Background;
+  /** Performs work whose cost tenants decide, in processes of its own. */
+  boundedWork: BoundedWork;
   /** Aborted when the process begins to drain: waiting requests are then answered with what is known. */
   draining: AbortController;
   /** Undefined where the environment names no collector. */

@@ -5,6 +5,7 @@ import type { Foundation } from './foundation.ts';
 import { operations } from './operations/part.ts';
 import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
+import { BoundedWork } from './platform/bounded-work/bounded-work.ts';
 import { Composition } from './platform/composition.ts';
 import { Sealer } from './platform/crypto.ts';
 import { type Database, openDatabase } from './platform/database.ts';
@@ -94,6 +95,7 @@ async function openFoundation(env: Env, log: Log, { connection, tracing }: Servi
     sealer: new Sealer(env.SEALING_KEYS),
     egress: new Egress(egressRules(env)),
     background: new Background(log),
+    boundedWork: new BoundedWork({ log, tasks: catalog.boundedTasks }),
     draining: new AbortController(),
     notifications: new Notifications(env.DATABASE_URL, log),
     metrics: new Metrics(log),
@@ -106,7 +108,7 @@ async function openFoundation(env: Env, log: Log, { connection, tracing }: Servi
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
   const foundation = await openFoundation(env, log, options);
   const { services, outbox, sweeps, start, close } = await parts.open(foundation);
-  const { database, egress, background, notifications, observer } = foundation;
+  const { database, egress, background, boundedWork, notifications, observer } = foundation;
   return {
     ...services,
     env,
@@ -132,6 +134,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     async close() {
       await background.settled();
       await close();
+      boundedWork.close();
       await egress.close();
       observer.close();
       await notifications.stop();

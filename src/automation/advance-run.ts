@@ -1,3 +1,4 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
@@ -11,6 +12,8 @@ import type { Storable } from './storable.ts';
 
 export interface RunServices {
   providers: ProviderRegistry;
+  /** Evaluates expressions and checks answers. */
+  boundedWork: BoundedWork;
   waiters: RunWaiters;
   log: Log;
   /** Told of every run that ends here. */
@@ -45,6 +48,15 @@ export type StepEnd =
 /** Records are written together, but not so many that much is lost or held in memory when they are not written. */
 const together = { bytes: 1024 * 1024, ms: 250 };
 
+/** Bytes of all outputs of a run. */
+const maxRunOutputBytes = 32 * 1024 * 1024;
+
+const tooLarge = {
+  status: 'failed',
+  code: 'output_too_large',
+  message: `The outputs of this run are larger than ${maxRunOutputBytes} bytes together.`,
+} as const;
+
 /** A run on its way through its steps, in memory between two records. */
 export class AdvancingRun {
   readonly work: RunWork;
@@ -55,6 +67,8 @@ export class AdvancingRun {
   readonly #ref: RunRef;
   #records: StepRecord[] = [];
   #bytes = 0;
+  /** Of all outputs that the run has. */
+  #outputBytes: number;
   #recordedAt = performance.now();
 
   private constructor(services: RunServices, scope: Scope, ref: RunRef, work: RunWork) {
@@ -64,6 +78,7 @@ export class AdvancingRun {
     this.work = work;
     this.outputs = new StepOutputs(scope, ref.runId, work.recorded);
     this.position = positionOf(work);
+    this.#outputBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
   }
 
   /** @returns undefined when the run is over or gone */
@@ -81,24 +96,36 @@ export class AdvancingRun {
     return this.#bytes > together.bytes || performance.now() - this.#recordedAt > together.ms;
   }
 
-  /** Notes how the present step ended, and moves on to the one after it; those passed over are noted too. */
-  finishStep(facts: StepFacts, { warnings = [], ...end }: StepEnd): void {
+  /**
+   * Notes how the present step ended, and moves on to the one after it; those passed over are noted too.
+   * @returns how it ended: a step whose output is too much for the run has failed
+   */
+  finishStep(facts: StepFacts, given: StepEnd): StepEnd['status'] {
     const { step, position } = facts;
+    const { warnings = [], ...end } = this.#withinRun(given);
     const finishedAt = new Date();
     const ended = { ...facts, warnings, finishedAt };
     if (end.status === 'failed') {
       const { code, message, ...rest } = end;
       this.#records.push({ ...ended, ...rest, error: { stepId: step.id, message, code } });
-      return;
+      return 'failed';
     }
     this.#records.push({ ...ended, ...end });
     this.#bytes += end.output.bytes;
+    this.#outputBytes += end.output.bytes;
     this.outputs.add(step.id, end.output.value);
     this.position = nextStep(this.work.steps, position, end.output.value);
     for (let passed = position + 1; passed < this.position; passed++) {
       const skipped = { position: passed, step: this.work.steps[passed]!, startedAt: finishedAt, finishedAt };
       this.#records.push({ ...skipped, status: 'skipped', warnings: [] });
     }
+    return 'completed';
+  }
+
+  #withinRun(end: StepEnd): StepEnd {
+    if (end.status === 'failed' || this.#outputBytes + end.output.bytes <= maxRunOutputBytes) return end;
+    const { output: _, status: __, ...spent } = end;
+    return { ...spent, ...tooLarge };
   }
 
   /**

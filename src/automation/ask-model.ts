@@ -1,5 +1,6 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Environment } from '../platform/tenant.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
 import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { RunErrorCode } from './core/run-status.ts';
@@ -78,23 +79,37 @@ const addWarnings = ({ truncated, ignored = [] }: TextAnswer): Warning[] => [
 
 const tokensOf = ({ inputTokens, outputTokens }: TextAnswer) => inputTokens + outputTokens;
 
+const mismatch = (problem: string, tokensUsed: number, more = '') =>
+  new StepFailure(
+    'output_schema_mismatch',
+    `The model's answer does not match outputSchema: ${problem}.${more}`,
+    tokensUsed,
+  );
+
 /** One attempt with one model; an answer that its schema refuses is sent back once, with what is wrong with it. */
-async function askOne(model: TextModel, asked: ModelChoice, request: TextRequest, call: Call): Promise<Answer> {
+async function askOne(
+  work: BoundedWork,
+  model: TextModel,
+  asked: ModelChoice,
+  request: TextRequest,
+  call: Call,
+): Promise<Answer> {
   const answer = await model.generate(request, call);
   const schema = request.outputSchema;
   const plain = { tokensUsed: tokensOf(answer), asked };
   if (!schema) return { ...plain, output: answer.text, warnings: addWarnings(answer) };
-  const checked = checkAnswer(schema, answer.text);
+  const check = ({ text }: TextAnswer) => checkAnswer(work, call.organizationId, schema, text);
+  const checked = await check(answer);
   if ('value' in checked) return { ...plain, output: checked.value, warnings: addWarnings(answer) };
+  if (checked.isFinal) throw mismatch(checked.problem, plain.tokensUsed);
 
   const correction = `${request.prompt}\n\nYour answer was:\n${answer.text}\n\nIt is not valid: ${checked.problem}. Return a corrected answer.`;
   const repaired = await model.generate({ ...request, prompt: correction }, call);
   const tokensUsed = plain.tokensUsed + tokensOf(repaired);
-  const again = checkAnswer(schema, repaired.text);
+  const again = await check(repaired);
   if ('value' in again) return { output: again.value, warnings: addWarnings(repaired), tokensUsed, asked };
   const cut = repaired.truncated ? ' It ends where the limit of tokens was reached.' : '';
-  const message = `The model's answer does not match outputSchema: ${again.problem}.${cut}`;
-  throw new StepFailure('output_schema_mismatch', message, tokensUsed);
+  throw mismatch(again.problem, tokensUsed, cut);
 }
 
 const codes: Partial<Record<ProviderFailure['kind'], RunErrorCode>> = {
@@ -112,10 +127,10 @@ export const lastFailure = (failure: ProviderFailure): StepFailure =>
  *   signal's reason once it is aborted
  */
 export async function askModels(
-  providers: ProviderRegistry,
-  environment: Environment,
+  { providers, boundedWork }: { providers: ProviderRegistry; boundedWork: BoundedWork },
+  { organizationId, environment }: Tenant,
   { request, candidates, warnings }: Question,
-  call: Call,
+  call: Omit<Call, 'organizationId'>,
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
 ): Promise<Answer> {
   let retryable: ProviderFailure | undefined;
@@ -123,7 +138,7 @@ export async function askModels(
   for (const asked of candidates) {
     try {
       const model = providers.textModel(environment, asked.provider, asked.model);
-      const answer = await askOne(model, asked, { ...request, ...asked }, call);
+      const answer = await askOne(boundedWork, model, asked, { ...request, ...asked }, { ...call, organizationId });
       return { ...answer, warnings: [...warnings, ...answer.warnings] };
     } catch (error) {
       if (error instanceof AppError && error.code === 'provider_not_configured') {

@@ -1,5 +1,6 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { byScope, recordAudit } from '../platform/audit.ts';
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { OutboxEntry } from '../platform/entities.ts';
 import { invalid } from '../platform/errors.ts';
 import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
@@ -61,9 +62,19 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   inputs: definition.inputs,
 });
 
-function check({ steps = [], inputs = [] }: AutomationChange): void {
+/** Checks workflows when they are saved. */
+export interface CheckServices {
+  boundedWork: BoundedWork;
+}
+
+async function check(
+  { boundedWork }: CheckServices,
+  { tenant }: Scope,
+  { steps = [], inputs = [] }: AutomationChange,
+): Promise<void> {
+  const contentProblems = await findContentProblems(boundedWork, tenant.organizationId, steps);
   const problems = [
-    ...[...findStepProblems(steps), ...findContentProblems(steps)].map(({ path, message }) => ({
+    ...[...findStepProblems(steps), ...contentProblems].map(({ path, message }) => ({
       path: `steps.${path}`,
       message,
     })),
@@ -94,11 +105,12 @@ function addDefinition(em: EntityManager, scope: Scope, automationId: string, fi
  * @throws AppError validation_error, idempotency_key_reused
  */
 export async function createAutomation(
+  services: CheckServices,
   scope: Scope,
   input: NewAutomation,
   claim?: IdempotencyClaim,
 ): Promise<Once<AutomationDetail>> {
-  check(input);
+  await check(services, scope, input);
   const { outcome, replayed } = await once(scope, claim, async (em) => {
     const id = newId();
     const now = new Date();
@@ -179,8 +191,13 @@ export async function lockAutomation(em: EntityManager, id: string): Promise<Aut
  * Changes only what is given. What a run pins is never changed in place: runs in flight keep what they started with.
  * @throws AppError workflow_not_found, validation_error
  */
-export async function updateAutomation(scope: Scope, id: string, change: AutomationChange): Promise<AutomationDetail> {
-  check(change);
+export async function updateAutomation(
+  services: CheckServices,
+  scope: Scope,
+  id: string,
+  change: AutomationChange,
+): Promise<AutomationDetail> {
+  await check(services, scope, change);
   return scope.em.transactional(async (em) => {
     const automation = await lockAutomation(em, id);
     let definition = await em.findOneOrFail(Definition, { id: automation.definitionId });

@@ -3,10 +3,11 @@ import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { candidatesOf, type PromptStep } from './core/steps.ts';
+import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { beginStep } from './record-run.ts';
 import { storable } from './storable.ts';
-import { isExpressionFault, valuesFor } from './walk-steps.ts';
+import { valuesFor } from './walk-steps.ts';
 
 export interface CallRef extends RunRef {
   position: number;
@@ -21,7 +22,7 @@ interface Attempt {
 }
 
 async function ask(
-  { providers, log }: RunServices,
+  services: RunServices,
   { tenant, correlationId }: Scope,
   runId: string,
   run: AdvancingRun,
@@ -31,14 +32,14 @@ async function ask(
   const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
   try {
     const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
-    log.info(facts, 'model called');
+    services.log.info(facts, 'model called');
     const answer = await askModels(
-      providers,
-      tenant.environment,
+      services,
+      tenant,
       question,
       { attempt: number, signal },
       (asked, { kind, status, requestId }) =>
-        log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed'),
+        services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed'),
     );
     failPoint('step.called');
     const { tokensUsed, warnings, asked } = answer;

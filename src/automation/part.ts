@@ -3,6 +3,7 @@ import type { Part } from '../platform/part.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
+import { automationTasks } from './bounded-tasks.ts';
 import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
@@ -38,6 +39,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
     'workflow.rotate_secret': workflowIds,
   },
   failPoints: failPoint.names,
+  boundedTasks: automationTasks,
   open({ notifications, metrics }) {
     const waiters = new RunWaiters();
     notifications.on(waiters.channel, (runId) => waiters.tell(runId));

@@ -2,30 +2,10 @@ import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
-import { compileExpression, ExpressionError } from './core/expression.ts';
-import { type ConditionStep, candidatesOf, expressionOf, type PromptStep, type TransformStep } from './core/steps.ts';
-import { TemplateTooLong } from './core/template.ts';
+import { candidatesOf, type PromptStep } from './core/steps.ts';
+import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
-import { OutputsTooLarge } from './run-work.ts';
 import { storable } from './storable.ts';
-
-/** What a tenant's own words can go wrong with, once they meet their values. */
-export const isExpressionFault = (error: unknown): error is Error =>
-  error instanceof ExpressionError || error instanceof TemplateTooLong || error instanceof OutputsTooLarge;
-
-async function evaluate(run: AdvancingRun, step: ConditionStep | TransformStep): Promise<StepEnd> {
-  try {
-    const expression = compileExpression(expressionOf(step) ?? '', step.type);
-    const { input, variables } = run.work;
-    const steps = await run.outputs.of(expression.steps);
-    const output = storable(expression.evaluate({ input, variables, steps }));
-    if (!output) throw new ExpressionError('The result is too large.');
-    return { status: 'completed', output };
-  } catch (error) {
-    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
-    throw error;
-  }
-}
 
 /** What a prompt step's templates are filled from. */
 export async function valuesFor(run: AdvancingRun, step: PromptStep) {
@@ -35,18 +15,19 @@ export async function valuesFor(run: AdvancingRun, step: PromptStep) {
 
 /** @returns undefined when the model takes time, or did not answer */
 async function askAtOnce(
-  { providers, log }: RunServices,
+  services: RunServices,
   { tenant, correlationId }: Scope,
   runId: string,
   run: AdvancingRun,
   step: PromptStep,
 ): Promise<StepEnd | undefined> {
+  const { providers, log } = services;
   try {
     const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
     if (!isInstant(providers, tenant.environment, question)) return undefined;
     log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
     const call = { attempt: 1, signal: new AbortController().signal };
-    const { output, tokensUsed, warnings } = await askModels(providers, tenant.environment, question, call, () => {});
+    const { output, tokensUsed, warnings } = await askModels(services, tenant, question, call, () => {});
     failPoint('step.called');
     const stored = storable(output);
     if (!stored) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
@@ -78,12 +59,10 @@ export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef
         await run.record();
         return { kind: 'call', position: facts.position, stepId: step.id };
       }
-      run.finishStep({ ...facts, ...candidatesOf(step, run.work.byDefault)[0] }, end);
-      if (end.status === 'failed') break;
+      if (run.finishStep({ ...facts, ...candidatesOf(step, run.work.byDefault)[0] }, end) === 'failed') break;
     } else {
-      const end = await evaluate(run, step);
-      run.finishStep(facts, end);
-      if (end.status === 'failed') break;
+      const end = await evaluateStep(services.boundedWork, scope.tenant.organizationId, run, step);
+      if (run.finishStep(facts, end) === 'failed') break;
     }
     if (run.step && run.isTimeToRecord) await run.record();
   }

@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
 import type { Settings, SettingsOf } from './env.ts';
@@ -19,6 +20,7 @@ export interface Catalog {
   /** What the entries of each action identify. */
   auditActions: ReadonlyMap<string, ResourceId>;
   failPoints: string[];
+  boundedTasks: AnyBoundedTask[];
 }
 
 /** Everything that the parts of one process opened. */
@@ -96,6 +98,7 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     events: new Map(parts.flatMap(({ events = [] }) => events.map((event: EventType) => [event.type, event]))),
     auditActions: new Map(parts.flatMap(({ auditActions = {} }) => Object.entries<ResourceId>(auditActions))),
     failPoints: parts.flatMap(({ failPoints = [] }) => failPoints),
+    boundedTasks: parts.flatMap(({ boundedTasks = [] }) => boundedTasks),
   };
 }
 

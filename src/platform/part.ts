@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
 import type { Settings, SettingsOf } from './env.ts';
@@ -34,6 +35,8 @@ export interface Declarations {
   /** What the audit log records, and what each entry's `subjectId` identifies. */
   auditActions?: Readonly<Record<string, ResourceId>>;
   failPoints?: readonly string[];
+  /** Tasks that it gives to `boundedWork`. */
+  boundedTasks?: readonly AnyBoundedTask[];
 }
 
 /** The shape of a part without environment variables. */

@@ -140,7 +140,7 @@ async function failureOf(
   { request, options }: { request?: Partial<TextRequest>; options?: Partial<LiveOptions> } = {},
 ): Promise<ProviderFailure> {
   const asked = { provider: adapter.provider, model: adapter.model, prompt: 'Hello', ...request };
-  const call = { attempt: 1, signal: new AbortController().signal };
+  const call = { organizationId: 'org', attempt: 1, signal: new AbortController().signal };
   const failure = await connect(adapter, fake, options)
     .generate(asked, call)
     .catch((error) => error);

@@ -7,7 +7,7 @@ import { listedModels, withAliases } from './models.ts';
 import type { TextModel, TextRequest } from './ports.ts';
 
 const adapter = (provider: string): LiveAdapter => liveAdapters.find((one) => one.provider === provider)!;
-const call = () => ({ attempt: 1, signal: new AbortController().signal });
+const call = () => ({ organizationId: 'org', attempt: 1, signal: new AbortController().signal });
 
 const schema = { type: 'object', properties: { answer: { type: 'string', maxLength: 9 } }, required: ['answer'] };
 const closed = {
@@ -174,7 +174,10 @@ describe.each(liveAdapters)('a call of $provider', (one) => {
   afterAll(() => fake.close());
 
   const generate = (model: TextModel, signal = new AbortController().signal) =>
-    model.generate({ provider: one.provider, model: one.model, prompt: 'Hello' }, { attempt: 1, signal });
+    model.generate(
+      { provider: one.provider, model: one.model, prompt: 'Hello' },
+      { organizationId: 'org', attempt: 1, signal },
+    );
 
   test.each(['silence', 'stall'] as const)('ends its HTTP request when it is cancelled: %s', async (behaviour) => {
     fake.next(behaviour);

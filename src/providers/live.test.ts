@@ -1,23 +1,26 @@
 import { expect, jest, test } from '@jest/globals';
 import { startFakeOpenai } from '../../test/fakes/openai.ts';
+import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
 import { readEnv } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { openProviders } from './live.ts';
-import { sandboxTextModel } from './sandbox/text-model.ts';
 import { providerSettings } from './settings.ts';
 
 const warn = jest.fn();
 const log = { warn } as unknown as Log;
 const base = { DATABASE_URL: 'postgres://x@127.0.0.1/x', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
+/** None of these tests gives it anything to do. */
+const boundedWork = openBoundedWork();
 const open = (variables: Record<string, string>) =>
-  openProviders(readEnv([providerSettings], { ...base, ...variables }), log);
+  openProviders(readEnv([providerSettings], { ...base, ...variables }), log, boundedWork);
 const notConfigured = (provider: string) =>
   expect.objectContaining({ code: 'provider_not_configured', facts: { provider } });
 
 test('test keys have the sandbox, whatever is configured', () => {
   const providers = open({ OPENAI_API_KEY: 'sk-1' });
-  expect(providers.textModel('test', 'ANTHROPIC', 'claude-sonnet-4-20250514')).toBe(sandboxTextModel);
-  expect(providers.textModel('test', 'NOBODY')).toBe(sandboxTextModel);
+  const sandbox = providers.textModel('test', 'ANTHROPIC', 'claude-sonnet-4-20250514');
+  expect(sandbox.isInstant({ provider: 'ANTHROPIC', model: 'x', prompt: '' })).toBe(true);
+  expect(providers.textModel('test', 'NOBODY')).toBe(sandbox);
 });
 
 test('a provider is there when its key is', () => {
@@ -48,7 +51,7 @@ test('key, base URL, aliases and time limit come from the environment', async ()
   const ask = () =>
     model.generate(
       { provider: 'OPENAI', model: 'house-model', prompt: 'Hello' },
-      { attempt: 1, signal: new AbortController().signal },
+      { organizationId: 'org', attempt: 1, signal: new AbortController().signal },
     );
   expect(await ask()).toMatchObject({ served: { provider: 'OPENAI', model: 'gpt-6-luna' } });
   expect(fake.journal[0]).toMatchObject({ path: '/v1/chat/completions', key: fake.apiKey });

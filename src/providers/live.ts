@@ -1,3 +1,4 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { SettingsOf } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { anthropicTextModel } from './anthropic.ts';
@@ -7,6 +8,7 @@ import { type ModelList, type TextProvider, textProviders, withAliases } from '.
 import { openaiTextModel } from './openai.ts';
 import type { TextModel } from './ports.ts';
 import { type ProviderRegistry, providerRegistry } from './registry.ts';
+import { sandboxTextModel } from './sandbox/text-model.ts';
 import type { providerSettings } from './settings.ts';
 
 export type ProviderEnv = SettingsOf<typeof providerSettings.shape>;
@@ -34,7 +36,7 @@ function warnOfSunsets(models: ModelList, configured: ReadonlyMap<string, TextMo
  * The registry with an adapter for each provider that the environment has a key for.
  * @throws EnvError when MODEL_ALIASES cannot be used
  */
-export function openProviders(env: ProviderEnv, log: Log): ProviderRegistry {
+export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): ProviderRegistry {
   const models = withAliases(env.MODEL_ALIASES);
   const live = new Map<string, TextModel>();
   for (const provider of Object.keys(textProviders) as TextProvider[]) {
@@ -44,5 +46,5 @@ export function openProviders(env: ProviderEnv, log: Log): ProviderRegistry {
     live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
   }
   warnOfSunsets(models, live, log);
-  return providerRegistry(live, models);
+  return providerRegistry(sandboxTextModel(work), live, models);
 }

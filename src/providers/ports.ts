@@ -35,6 +35,8 @@ export interface TextAnswer {
 
 /** How a call is made. */
 export interface Call {
+  /** Whose work it is. */
+  organizationId: string;
   /** 1 for the first attempt of this piece of work. */
   attempt: number;
   /** Ends the call, down to its HTTP request. */

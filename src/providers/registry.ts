@@ -2,7 +2,6 @@ import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { listedModels, type ModelList } from './models.ts';
 import type { TextModel } from './ports.ts';
-import { sandboxTextModel } from './sandbox/text-model.ts';
 
 /** Chooses implementations by the environment of the work, here and nowhere else. */
 export interface ProviderRegistry {
@@ -17,13 +16,14 @@ export interface ProviderRegistry {
 
 /** `live` has an entry for each provider that the operator gave credentials for. */
 export function providerRegistry(
+  sandbox: TextModel,
   live: ReadonlyMap<string, TextModel> = new Map(),
   models: ModelList = listedModels,
 ): ProviderRegistry {
   return {
     mayBeInstant: (environment) => environment === 'test',
     textModel(environment, asked, model) {
-      if (environment === 'test') return sandboxTextModel;
+      if (environment === 'test') return sandbox;
       const provider = models.get(model ?? '')?.provider ?? asked;
       const found = live.get(provider);
       if (found) return found;

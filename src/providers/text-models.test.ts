@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { anthropicError } from '../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider } from '../../test/fakes/wire-server.ts';
+import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
 import { type FailureKind, failureKinds, ProviderFailure, type TextModel, type TextRequest } from './ports.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 
@@ -13,11 +14,14 @@ interface Subject {
   open(): Promise<{ model: TextModel; fake?: FakeProvider }>;
 }
 
+const boundedWork = openBoundedWork();
+afterAll(() => boundedWork.close());
+
 const subjects: Subject[] = [
   {
     name: 'sandbox',
     asked: { provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514' },
-    open: async () => ({ model: sandboxTextModel }),
+    open: async () => ({ model: sandboxTextModel(boundedWork) }),
   },
   ...liveAdapters.map((adapter) => ({
     name: adapter.provider.toLowerCase(),
@@ -29,7 +33,7 @@ const subjects: Subject[] = [
   })),
 ];
 
-const call = (signal = new AbortController().signal, attempt = 1) => ({ attempt, signal });
+const call = (signal = new AbortController().signal, attempt = 1) => ({ organizationId: 'org', attempt, signal });
 
 const invoice = {
   type: 'object',

@@ -9,12 +9,14 @@ import { statement } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+import { openBoundedWork } from './open-bounded-work.ts';
 
 let files: TestDatabase;
 let database: Database;
 let ada: Scope;
 let bob: Scope;
 
+const boundedWork = openBoundedWork();
 beforeAll(async () => {
   files = await createTestDatabase();
   database = await openTestDatabase(files.url);
@@ -34,9 +36,10 @@ beforeAll(async () => {
     aiProvider: 'ANTHROPIC',
     aiModel: 'm',
   } as const;
-  await createAutomation(ada, { ...workflow, steps: [], inputs: [] });
+  await createAutomation({ boundedWork }, ada, { ...workflow, steps: [], inputs: [] });
 });
 afterAll(async () => {
+  boundedWork.close();
   await database.close();
   await files.drop();
 });

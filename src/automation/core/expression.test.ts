@@ -67,7 +67,7 @@ describe('an expression', () => {
 
   test('does not build what no memory holds', () => {
     const big = { ...values, input: 'x'.repeat(100_000), variables: { list: Array.from({ length: 1_000 }, () => 1) } };
-    expect(() => evaluate('variables.list.map(x, input + input)', 'transform', big)).toThrow('too large');
+    expect(() => evaluate('variables.list.map(x, input + input)', 'transform', big)).toThrow('too much memory');
   });
 
   test('whatever it is, gives JSON or a reason, and soon', () => {

@@ -1,20 +1,17 @@
 // Pure library: an interpreter without clock, chance or input and output.
-import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { Environment } from '@marcbachmann/cel-js';
+import { ExpressionMeter } from './expression-meter.ts';
+import { ExpressionError, loopNesting, namesIn, type Simplicity, simplicityOf, stepsIn } from './expression-nodes.ts';
 import type { TemplateValues } from './template.ts';
 
-export const maxSourceLength = 2_000;
-/** Bounds on one expression; with them and the bounds on values an evaluation takes milliseconds. */
-const limits = { maxAstNodes: 200, maxDepth: 24, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 8 };
-const maxLoopNesting = 2;
-/** Elements that one loop, and a loop within a loop, may go over. */
-const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
-/** Characters of a result. Loops over long texts could build one that no memory holds. */
-const maxResultLength = 4 * 1024 * 1024;
+export { ExpressionError } from './expression-nodes.ts';
 
-/** What is wrong with an expression or its evaluation, in words for whoever wrote it. */
-export class ExpressionError extends Error {
-  override name = 'ExpressionError';
-}
+export const maxSourceLength = 2_000;
+const limits = { maxAstNodes: 200, maxDepth: 24, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 8 };
+/** Elements of a list that a loop, and a loop within a loop, may be given. */
+const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
+/** Characters of a result. */
+const maxResultLength = 4 * 1024 * 1024;
 
 /** Numbers that came as JSON are doubles; people write `x + 1` and mean it. */
 const environment = new Environment({
@@ -35,21 +32,6 @@ const environment = new Environment({
   .registerOperator('double / int', (a: number, b: bigint) => a / Number(b))
   .registerOperator('int / double', (a: bigint, b: number) => Number(a) / b);
 
-const loops: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
-
-/** Deepest nesting of loops below a node. @throws ExpressionError for what may not be used */
-function loopNesting(node: unknown, depth = 0): number {
-  if (Array.isArray(node)) return Math.max(depth, ...node.map((one) => loopNesting(one, depth)));
-  if (typeof node !== 'object' || node === null || !('op' in node)) return depth;
-  const { op, args } = node as ASTNode;
-  const called = op === 'call' || op === 'rcall' ? args[0] : undefined;
-  // Its regular expressions are JavaScript's own, and some of those never end.
-  if (called === 'matches') throw new ExpressionError('matches() is not available.');
-  const inner = op === 'rcall' && loops.has(called as string) ? depth + 1 : depth;
-  if (inner > maxLoopNesting) throw new ExpressionError(`Loops may be nested ${maxLoopNesting} deep at most.`);
-  return Math.max(inner, ...[args].flat().map((one) => loopNesting(one, inner)));
-}
-
 const firstLine = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n')[0] ?? '').slice(0, 200) : 'It cannot be evaluated.';
 
@@ -57,32 +39,71 @@ const firstLine = (error: unknown): string =>
 const hint = (source: string): string =>
   /steps\.[A-Za-z0-9_]+-/.test(source) ? ' A step whose id has a hyphen is written steps["my-step"].' : '';
 
-export interface Expression {
+export type ExpressionKind = 'condition' | 'transform';
+
+/** An expression whose syntax is right. Its types are not checked yet. */
+export interface ParsedExpression {
+  readonly source: string;
+  readonly kind: ExpressionKind;
   /** Ids of the steps whose outputs it looks at; `all` when that shows only as it runs. */
   readonly steps: ReadonlySet<string> | 'all';
-  /** @throws ExpressionError */
+  /** Every name that it mentions. */
+  readonly names: ReadonlySet<string>;
+  /** Absent for expressions whose cost does not follow from their values' size. */
+  readonly simplicity: Simplicity | undefined;
+}
+
+function parse(source: string) {
+  if (source.length > maxSourceLength) {
+    throw new ExpressionError(`An expression may have ${maxSourceLength} characters at most.`);
+  }
+  try {
+    return environment.parse(source);
+  } catch (error) {
+    throw new ExpressionError(firstLine(error) + hint(source));
+  }
+}
+
+/** Takes time linear in the length of `source`. @throws ExpressionError */
+export function parseExpression(source: string, kind: ExpressionKind): ParsedExpression {
+  const { ast } = parse(source);
+  loopNesting(ast);
+  return { source, kind, steps: stepsIn(ast), names: namesIn(ast), simplicity: simplicityOf(ast) };
+}
+
+/** Steps of the interpreter, or characters looked at, that take about a millisecond. */
+const cheapWork = 2_000_000;
+/** The library keeps each type of nested values that it has seen. */
+const cheapDepth = 4;
+
+/** Characters and members of a value; Infinity for one that is larger than `limit`, or nested deeper than a cheap one. */
+function sizeOf(value: unknown, limit: number, depth = 0): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  if (depth > cheapDepth) return Number.POSITIVE_INFINITY;
+  let size = 1;
+  for (const name in value) {
+    size += name.length + sizeOf((value as Record<string, unknown>)[name], limit - size, depth + 1);
+    if (size > limit) return Number.POSITIVE_INFINITY;
+  }
+  return size;
+}
+
+/**
+ * Whether evaluating takes a millisecond at most, whatever the values hold. Every node looks at most at what all nodes
+ * together were given; one that searches looks at each character of one text for each of another.
+ */
+export function isProvedCheap({ source, simplicity }: ParsedExpression, values: object): boolean {
+  if (!simplicity) return false;
+  const { nodes, searches } = simplicity;
+  const limit = searches ? Math.sqrt(cheapWork / nodes ** 2) : cheapWork / nodes ** 2;
+  return source.length + sizeOf(values, limit) <= limit;
+}
+
+export interface Expression {
+  readonly steps: ParsedExpression['steps'];
+  /** May be costly: unless it `isProvedCheap`, it belongs into a process of its own. @throws ExpressionError */
   evaluate(values: TemplateValues): unknown;
-}
-
-const memberAccess: ReadonlySet<string> = new Set(['.', '.?', '[]', '[?]']);
-
-/** Collects the ids of the steps that a node names. @returns false when `steps` is used in any other way */
-function collectSteps(node: unknown, found: Set<string>): boolean {
-  if (Array.isArray(node)) return node.every((one) => collectSteps(one, found));
-  if (typeof node !== 'object' || node === null || !('op' in node)) return true;
-  const { op, args } = node as ASTNode;
-  if (op === 'id') return args !== 'steps';
-  if (!memberAccess.has(op)) return collectSteps([args].flat(), found);
-  const [from, member] = args as [ASTNode, string | ASTNode];
-  if (from.op !== 'id' || from.args !== 'steps') return collectSteps([from, member], found);
-  const id = typeof member === 'string' ? member : member.op === 'value' && member.args;
-  if (typeof id === 'string') found.add(id);
-  return typeof id === 'string';
-}
-
-function stepsIn(ast: ASTNode): Expression['steps'] {
-  const found = new Set<string>();
-  return collectSteps(ast, found) ? found : 'all';
 }
 
 /**
@@ -90,22 +111,15 @@ function stepsIn(ast: ASTNode): Expression['steps'] {
  * @param kind a condition must be a truth value, as far as that can be told before it runs
  * @throws ExpressionError
  */
-export function compileExpression(source: string, kind: 'condition' | 'transform'): Expression {
-  if (source.length > maxSourceLength) {
-    throw new ExpressionError(`An expression may have ${maxSourceLength} characters at most.`);
-  }
-  let program: ReturnType<typeof environment.parse>;
-  try {
-    program = environment.parse(source);
-  } catch (error) {
-    throw new ExpressionError(firstLine(error) + hint(source));
-  }
+export function compileExpression(source: string, kind: ExpressionKind): Expression {
+  const program = parse(source);
   const nesting = loopNesting(program.ast) as keyof typeof maxElements;
-  const checked = environment.check(source);
+  const checked = program.check();
   if (!checked.valid) throw new ExpressionError(firstLine(checked.error) + hint(source));
   if (kind === 'condition' && checked.type !== 'bool' && checked.type !== 'dyn') {
     throw new ExpressionError(`A condition must be true or false; this one is of type ${checked.type}.`);
   }
+  const meter = new ExpressionMeter(program.ast);
   return {
     steps: stepsIn(program.ast),
     evaluate({ input, variables, steps }) {
@@ -113,12 +127,15 @@ export function compileExpression(source: string, kind: 'condition' | 'transform
       if (longestCollection(values) > maxElements[nesting]) {
         throw new ExpressionError('A list is too long for this expression.');
       }
+      meter.reset();
       let result: unknown;
       try {
         result = program(values);
       } catch (error) {
+        meter.check();
         throw new ExpressionError(firstLine(error) + hint(source));
       }
+      meter.check();
       if (kind === 'condition' && typeof result !== 'boolean') {
         throw new ExpressionError(`A condition must be true or false; this one gave ${typeof result}.`);
       }

@@ -58,6 +58,7 @@ export const runErrorCodes = [
   'service_unavailable',
   'expression_error',
   'output_schema_mismatch',
+  'output_too_large',
   'content_refused',
   'timeout',
   'internal_error',

@@ -1,11 +1,11 @@
+import { RE2JS } from 're2js';
 import type { JsonSchema } from '../ports.ts';
 
 /** Deeper than this, only what a schema demands is made: recursive ones end. */
 const generousDepth = 4;
 const deepest = 32;
-/** What a hostile schema can make of the sandbox: this many values, texts this long. */
-const mostValues = 10_000;
-const longestText = 100_000;
+/** What one instance consists of at most, whatever its schema demands. */
+const most = { values: 10_000, characters: 256 * 1024 };
 
 const formats: Record<string, string> = {
   'date-time': '2026-01-01T00:00:00Z',
@@ -26,7 +26,7 @@ const formats: Record<string, string> = {
   regex: '.*',
 };
 
-/** Tried against a `pattern`; short, because a hostile one takes long with long texts. */
+/** Tried against a `pattern`. */
 const simple = [
   'a',
   'A',
@@ -58,8 +58,10 @@ interface Making {
   depth: number;
   /** Which of several equal items this is, so that they differ. */
   index: number;
-  /** Of all of it, how many values may still be made. */
-  budget: { left: number };
+  /** How many values and characters may still be made, for all of the instance together. */
+  budget: { values: number; characters: number };
+  /** Compiled already; undefined for those that are none. */
+  patterns: Map<string, RE2JS | undefined>;
 }
 
 function follow(ref: unknown, root: JsonSchema): unknown {
@@ -115,24 +117,36 @@ function typeOf(schema: JsonSchema): string {
   return has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf') ? 'number' : 'string';
 }
 
-function compile(pattern: string): RegExp | undefined {
+/** Patterns come from tenants: this engine takes time linear in pattern and text. */
+function compile(pattern: string): RE2JS | undefined {
   try {
-    return new RegExp(pattern, 'u');
+    return RE2JS.compile(pattern);
   } catch {
     return undefined;
   }
 }
 
-function makeString(schema: JsonSchema, { text, index }: Making): string {
+function fitting(pattern: string, { patterns }: Making, hasLength: (text: string) => boolean): string | undefined {
+  if (!patterns.has(pattern)) patterns.set(pattern, compile(pattern));
+  const fits = patterns.get(pattern);
+  return fits && (simple.find((one) => hasLength(one) && fits.matcher(one).find()) ?? 'sandbox');
+}
+
+function makeString(schema: JsonSchema, making: Making): string {
+  const { text, index, budget } = making;
   const { pattern, format } = schema;
   const [shortest, longest] = [numberOf(schema.minLength) ?? 0, numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY];
-  const fits = typeof pattern === 'string' ? compile(pattern) : undefined;
-  if (fits) {
-    return simple.find((one) => one.length >= shortest && one.length <= longest && fits.test(one)) ?? 'sandbox';
-  }
+  const hasLength = (one: string) => one.length >= shortest && one.length <= longest;
+  const known = typeof pattern === 'string' ? fitting(pattern, making, hasLength) : undefined;
+  if (known !== undefined) return known;
   if (typeof format === 'string' && formats[format] !== undefined) return formats[format];
-  const characters = [...(index > 0 ? `${index + 1} ${text}` : text)].slice(0, Math.max(0, longest));
-  return characters.join('').padEnd(characters.length >= shortest ? 0 : Math.min(shortest, longestText), '.');
+  const left = Math.max(0, budget.characters);
+  // Cut where characters end: a half of one would not be kept anywhere.
+  const said = `${index > 0 ? `${index + 1} ` : ''}${text}`.slice(0, left);
+  const characters = [...said].slice(0, Math.max(0, longest));
+  const made = characters.join('').padEnd(characters.length >= shortest ? 0 : Math.min(shortest, left), '.');
+  budget.characters -= made.length;
+  return made;
 }
 
 function makeNumber(schema: JsonSchema, { index }: Making, whole: boolean): number {
@@ -159,7 +173,7 @@ function makeObject(schema: JsonSchema, making: Making): JsonSchema {
   const required = listOf(schema.required).filter((name) => typeof name === 'string');
   const generous = making.depth < generousDepth;
   const names = new Set([...(generous ? Object.keys(properties) : []), ...required]);
-  const wanted = Math.min(numberOf(schema.minProperties) ?? 0, making.budget.left);
+  const wanted = Math.min(numberOf(schema.minProperties) ?? 0, making.budget.values);
   for (let number = 1; names.size < wanted; number++) names.add(`property${number}`);
   const result: JsonSchema = {};
   for (const name of names) {
@@ -176,14 +190,14 @@ function makeObject(schema: JsonSchema, making: Making): JsonSchema {
 function makeArray(schema: JsonSchema, making: Making): unknown[] {
   const first = listOf(schema.prefixItems);
   const wanted = Math.max(numberOf(schema.minItems) ?? 0, making.depth < generousDepth ? Math.max(1, first.length) : 0);
-  const count = Math.min(wanted, numberOf(schema.maxItems) ?? wanted, Math.max(0, making.budget.left));
+  const count = Math.min(wanted, numberOf(schema.maxItems) ?? wanted, Math.max(0, making.budget.values));
   return Array.from({ length: schema.items === false ? Math.min(count, first.length) : count }, (_, index) =>
     make(first[index] ?? schema.items, { ...making, depth: making.depth + 1, index }),
   );
 }
 
 function make(given: unknown, making: Making): unknown {
-  if (making.budget.left-- <= 0 || making.depth > deepest) return null;
+  if (making.budget.values-- <= 0 || making.depth > deepest) return null;
   const schema = flattened(given, making);
   if (schema.const !== undefined) return schema.const;
   const values = listOf(schema.enum);
@@ -203,4 +217,4 @@ function make(given: unknown, making: Making): unknown {
  * text that a `pattern` accepts, and it does not know `not`, `if` and `dependent…`: give such schemas `examples`.
  */
 export const instanceOf = (schema: JsonSchema, text: string): unknown =>
-  make(schema, { root: schema, text, depth: 0, index: 0, budget: { left: mostValues } });
+  make(schema, { root: schema, text, depth: 0, index: 0, budget: { ...most }, patterns: new Map() });

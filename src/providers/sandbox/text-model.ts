@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
-import { instanceOf } from './instance.ts';
+import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { type JsonSchema, ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
+import type { perform } from './make-instance.ts';
 
 /** Words in a prompt that make the sandbox behave badly, so that integrators can test their own handling. */
 const magic = {
@@ -15,14 +17,32 @@ const overloadedUntilAttempt = 3;
 
 const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
 
-/** Depends on the whole request and on nothing else: the same question has the same answer for ever. */
-function answer(request: TextRequest): string {
+/** Makes a value that a schema accepts. */
+export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = {
+  module: new URL('./make-instance.ts', import.meta.url).href,
+  limitMs: 1_000,
+};
+
+/** Of the prompt, characters that each string of an instance repeats. */
+const repeatedInInstance = 16 * 1024;
+
+async function instance(work: BoundedWork, organizationId: string, schema: JsonSchema, text: string): Promise<string> {
+  try {
+    return await work.run(makeInstance, organizationId, { schema, text: text.slice(0, repeatedInInstance) });
+  } catch (error) {
+    if (!(error instanceof WorkTooCostly)) throw error;
+    const message = `The sandbox cannot make an answer for this outputSchema. ${error.message}`;
+    throw new ProviderFailure('timeout', message, { retryable: false });
+  }
+}
+
+/** Depends on the whole request and on nothing else: the same question always has the same answer. */
+function answerInWords(request: TextRequest): string {
   const { provider, model, system, prompt, temperature, maxTokens, outputSchema } = request;
   const asked = [provider, model, system ?? null, prompt, temperature ?? null, maxTokens ?? null];
   const canonical = JSON.stringify(outputSchema ? [...asked, outputSchema] : asked);
   const digest = createHash('sha256').update(canonical).digest('hex').slice(0, 12);
-  const text = `[sandbox ${model} ${digest}] ${prompt}`;
-  return outputSchema ? JSON.stringify(instanceOf(outputSchema, text)) : text;
+  return `[sandbox ${model} ${digest}] ${prompt}`;
 }
 
 async function pause(seconds: number, signal: AbortSignal): Promise<void> {
@@ -34,10 +54,10 @@ async function pause(seconds: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Answers without any provider. The text contains the rendered prompt, so that a caller sees what a model would see. */
-export const sandboxTextModel: TextModel = {
+export const sandboxTextModel = (work: BoundedWork): TextModel => ({
   isInstant: ({ prompt }) => !magic.slow.test(prompt) && !magic.overloaded.test(prompt),
 
-  async generate(request, { attempt, signal }) {
+  async generate(request, { attempt, signal, organizationId }) {
     signal.throwIfAborted();
     const slow = magic.slow.exec(request.prompt);
     if (slow) await pause(Number(slow[1]), signal);
@@ -48,7 +68,9 @@ export const sandboxTextModel: TextModel = {
     if (magic.overloaded.test(request.prompt) && attempt < overloadedUntilAttempt) {
       throw new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
     }
-    const text = answer(request);
+    const { outputSchema } = request;
+    const words = answerInWords(request);
+    const text = outputSchema ? await instance(work, organizationId, outputSchema, words) : words;
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
-};
+});

@@ -177,7 +177,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
-    const { outcome, replayed } = await createAutomation(c.get('scope'), input, readIdempotency(c));
+    const { outcome, replayed } = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
     if (replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(c.get('dialect').workflowSummary(outcome)), 201);
   });
@@ -187,7 +187,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(patch, async (c) => {
     const change = readWorkflowChange(c.req.valid('json'));
-    const workflow = await updateAutomation(c.get('scope'), c.req.valid('param').id, change);
+    const workflow = await updateAutomation(services, c.get('scope'), c.req.valid('param').id, change);
     return c.json(success(c.get('dialect').workflowChange(workflow)), 200);
   });
   routes.openapi(remove, async (c) => {

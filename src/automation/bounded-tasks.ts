@@ -1,0 +1,29 @@
+import type { BoundedTask } from '../platform/bounded-work/task.ts';
+import type { perform as checkAnswerTask } from './bounded/check-answer.ts';
+import type { perform as checkExpressionTask } from './bounded/check-expression.ts';
+import type { perform as checkSchemaTask } from './bounded/check-schema.ts';
+import type { perform as evaluateTask } from './bounded/evaluate-expression.ts';
+
+type TaskOf<Perform extends (args: never) => unknown> = BoundedTask<Parameters<Perform>[0], ReturnType<Perform>>;
+
+const module = (name: string) => new URL(`./bounded/${name}.ts`, import.meta.url).href;
+
+/** Milliseconds of processor time. */
+const limits = { expression: 250, schema: 1_000, answer: 2_000 };
+
+export const checkExpression: TaskOf<typeof checkExpressionTask> = {
+  module: module('check-expression'),
+  limitMs: limits.expression,
+};
+
+export const evaluateExpression: TaskOf<typeof evaluateTask> = {
+  module: module('evaluate-expression'),
+  limitMs: limits.expression,
+};
+
+export const checkSchema: TaskOf<typeof checkSchemaTask> = { module: module('check-schema'), limitMs: limits.schema };
+
+/** Compiles the schema too, in a process that does not know it yet. */
+export const checkAnswer: TaskOf<typeof checkAnswerTask> = { module: module('check-answer'), limitMs: limits.answer };
+
+export const automationTasks = [checkExpression, evaluateExpression, checkSchema, checkAnswer];

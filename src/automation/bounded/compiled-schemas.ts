@@ -1,0 +1,72 @@
+// Runs in processes of the pool: what compiling and checking cost is decided by tenants' schemas.
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { RE2JS } from 're2js';
+
+/** Patterns come from tenants and run over what models wrote: this engine takes time linear in both. */
+const linearRegExp = Object.assign(
+  (pattern: string) => {
+    const compiled = RE2JS.compile(pattern);
+    return { test: (text: string) => compiled.matcher(text).find() };
+  },
+  { code: 'linearRegExp' },
+);
+
+/** References are followed as calls and code is written as it comes: both would take time beyond all proportion. */
+const options = { strict: false, inlineRefs: false, code: { regExp: linearRegExp, optimize: false } } as const;
+
+/** Knows what a schema is, and no schema of any tenant. */
+let metaSchemas: Ajv2020 | undefined;
+
+const describe = (errors: ErrorObject[] | null | undefined): string =>
+  (errors ?? [])
+    .slice(0, 5)
+    .map(({ instancePath, message }) => `${instancePath || 'the value'} ${message}`.slice(0, 300))
+    .join('; ');
+
+type Schema = Record<string, unknown>;
+
+function compile(schema: Schema): ValidateFunction {
+  // One for each schema: what one tenant calls by `$id` must not be found by another.
+  const validator = new Ajv2020({ ...options, validateSchema: false });
+  (formats as unknown as typeof formats.default)(validator);
+  return validator.compile(schema);
+}
+
+/** Schemas by their text, the one used last at the end. */
+const compiled = new Map<string, ValidateFunction>();
+/** Compiled code is many times as long as its schema: characters of the schemas whose code is kept. */
+const keptCharacters = 64 * 1024;
+
+function remember(text: string, validate: ValidateFunction): void {
+  compiled.set(text, validate);
+  let characters = [...compiled.keys()].reduce((sum, key) => sum + key.length, 0);
+  for (const key of compiled.keys()) {
+    if (characters <= keptCharacters || key === text) break;
+    compiled.delete(key);
+    characters -= key.length;
+  }
+}
+
+/** @returns what is wrong with a schema, in words for its author; null when nothing is. Nothing is ever fetched for it */
+export function schemaProblem(schema: Schema): string | null {
+  try {
+    metaSchemas ??= new Ajv2020(options);
+    // Whatever draft it names: its words are read as the latest one has them.
+    const { $schema: _, ...words } = schema;
+    if (!metaSchemas.validateSchema(words)) return `This is not a JSON Schema: ${describe(metaSchemas.errors)}.`;
+    remember(JSON.stringify(schema), compile(schema));
+    return null;
+  } catch (error) {
+    return `This is not a JSON Schema: ${error instanceof Error ? error.message : 'it cannot be read'}`.slice(0, 300);
+  }
+}
+
+/** @returns how a value does not match; null when it does */
+export function mismatch(schema: Schema, value: unknown): string | null {
+  const text = JSON.stringify(schema);
+  const validate = compiled.get(text) ?? compile(schema);
+  compiled.delete(text);
+  remember(text, validate);
+  return validate(value) ? null : describe(validate.errors);
+}

@@ -1,0 +1,58 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import type { AdvancingRun, StepEnd } from './advance-run.ts';
+import { perform } from './bounded/evaluate-expression.ts';
+import { evaluateExpression } from './bounded-tasks.ts';
+import { ExpressionError, isProvedCheap, parseExpression } from './core/expression.ts';
+import { type ConditionStep, expressionOf, type TransformStep } from './core/steps.ts';
+import { TemplateTooLong } from './core/template.ts';
+import { OutputsTooLarge } from './run-work.ts';
+import { storable } from './storable.ts';
+
+/** Failures that the tenant's own expressions and templates cause once they meet their values. */
+export const isExpressionFault = (error: unknown): error is Error =>
+  error instanceof ExpressionError || error instanceof TemplateTooLong || error instanceof OutputsTooLarge;
+
+async function evaluate(
+  work: BoundedWork,
+  organizationId: string,
+  run: AdvancingRun,
+  step: ConditionStep | TransformStep,
+): Promise<unknown> {
+  const expression = parseExpression(expressionOf(step) ?? '', step.type);
+  const { source, kind, names } = expression;
+  const { input, variables } = run.work;
+  const values = {
+    input: names.has('input') ? input : null,
+    variables: names.has('variables') ? variables : {},
+    steps: names.has('steps') ? await run.outputs.of(expression.steps) : {},
+  };
+  const evaluation = { source, kind, values };
+  const evaluated = isProvedCheap(expression, values)
+    ? perform(evaluation)
+    : await work.run(evaluateExpression, organizationId, evaluation);
+  if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
+  return evaluated.output;
+}
+
+/**
+ * Evaluates a step's expression: here when it is proved cheap, else in a process of the pool. An expression that goes over
+ * a limit fails its step for good.
+ * @throws WorkQueueFull while too much of the organization's is being evaluated
+ */
+export async function evaluateStep(
+  work: BoundedWork,
+  organizationId: string,
+  run: AdvancingRun,
+  step: ConditionStep | TransformStep,
+): Promise<StepEnd> {
+  const failed = (message: string): StepEnd => ({ status: 'failed', code: 'expression_error', message });
+  try {
+    const output = storable(await evaluate(work, organizationId, run, step));
+    return output ? { status: 'completed', output } : failed('The result is too large.');
+  } catch (error) {
+    if (error instanceof WorkTooCostly) return failed(`The expression is too costly: ${error.message}`);
+    if (isExpressionFault(error)) return failed(error.message);
+    throw error;
+  }
+}

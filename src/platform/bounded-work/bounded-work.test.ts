@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Behaviour } from '../../../test/platform/bounded-task.ts';
+import { openLog } from '../log.ts';
+import { BoundedWork } from './bounded-work.ts';
+import { type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
+
+type Args = { behaviour: Behaviour; value?: unknown };
+const limitMs = 200;
+const task: BoundedTask<Args, unknown> = {
+  module: new URL('../../../test/platform/bounded-task.ts', import.meta.url).href,
+  limitMs,
+};
+const open = () => new BoundedWork({ log: openLog('error', 'test'), tasks: [task], processes: 2 });
+
+/** The longest time that the event loop of this process was held while `work` went on. */
+async function longestPause(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return longest;
+}
+
+describe('bounded work', () => {
+  let work: BoundedWork;
+  beforeAll(() => {
+    work = open();
+  });
+  afterAll(() => work.close());
+  const run = (behaviour: Behaviour, organizationId = 'one') => work.run(task, organizationId, { behaviour, value: 1 });
+
+  test('gives what the task gives', async () => {
+    for (const value of ['text', 1.5, null, true, { list: [1, { deep: 'ü' }] }]) {
+      expect(await work.run(task, 'one', { behaviour: 'answer', value })).toEqual(value);
+    }
+  });
+
+  test.each<[Behaviour, RegExp]>([
+    ['spin', /too long/],
+    ['grow', /too (long|much memory)/],
+    ['allocate', /too (long|much memory)/],
+  ])('a task that would %s is given up, and the next one is performed', async (behaviour, reason) => {
+    const failure = await run(behaviour).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    expect(failure).toBeInstanceOf(WorkTooCostly);
+    expect(failure?.message).toMatch(reason);
+    expect(await run('answer')).toBe(1);
+  });
+
+  test('does not hold the event loop', async () => {
+    await run('answer');
+    const pause = await longestPause(() => Promise.allSettled([run('spin'), run('grow'), run('allocate')]));
+    expect(pause).toBeLessThan(1_000);
+  });
+
+  test('a mistake in a task is its own', async () => {
+    await expect(run('throw')).rejects.toThrow('a mistake in a task');
+    expect(await run('answer')).toBe(1);
+  });
+
+  test('a task whose process ends is performed once more, and then given back', async () => {
+    await expect(run('exit')).rejects.toThrow('ended in the midst');
+    expect(await run('answer')).toBe(1);
+  });
+
+  test('one organization does not keep another waiting', async () => {
+    const greedy = Promise.allSettled(Array.from({ length: 10 }, () => run('spin', 'greedy')));
+    await sleep(limitMs / 2);
+    for (let times = 0; times < 5; times++) {
+      const startedAt = performance.now();
+      expect(await run('answer', 'modest')).toBe(1);
+      // A process is left for the others: they wait for no task of the greedy one's.
+      expect(performance.now() - startedAt).toBeLessThan(limitMs * 5);
+    }
+    const isOver = await Promise.race([greedy.then(() => true), sleep(0).then(() => false)]);
+    expect(isOver).toBe(false);
+    for (const { status } of await greedy) expect(status).toBe('rejected');
+  });
+
+  test('the queue of an organization has an end, and waiting too', async () => {
+    const busy = run('spin', 'crowd').catch((error) => error);
+    const waiting = Array.from({ length: 600 }, () => work.run(task, 'crowd', { behaviour: 'answer' }, { waitMs: 50 }));
+    const settled = await Promise.allSettled(waiting);
+    const refused = settled.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+    expect(refused.length).toBeGreaterThanOrEqual(100);
+    for (const { reason } of refused) expect(reason).toBeInstanceOf(WorkQueueFull);
+    expect(await busy).toBeInstanceOf(WorkTooCostly);
+  });
+
+  test('closing gives back what waits and what runs', async () => {
+    const closed = open();
+    const given = Array.from({ length: 5 }, () =>
+      closed.run(task, 'one', { behaviour: 'spin' }).catch((error) => error),
+    );
+    await sleep(20);
+    closed.close();
+    for (const failure of await Promise.all(given)) expect(failure).toBeInstanceOf(WorkQueueFull);
+    await expect(closed.run(task, 'one', { behaviour: 'answer' })).rejects.toBeInstanceOf(WorkQueueFull);
+  });
+});

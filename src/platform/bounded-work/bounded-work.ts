@@ -1,0 +1,194 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+import { type ChildEnd, WorkProcess } from './child-process.ts';
+import { FairQueue } from './fair-queue.ts';
+import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
+
+/** Of one organization: tasks that may wait, and bytes of their arguments. */
+const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
+
+/** How long a task waits for its turn before it is given back. */
+const defaultWaitMs = 5_000;
+
+/** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
+const tasksPerProcess = 5_000;
+
+/** Before another process is tried, when one could not even start. */
+const restartAfterMs = 1_000;
+
+/** At least two, so that one is left when an organization keeps its share busy. */
+const defaultProcesses = Math.max(2, Math.min(4, availableParallelism()));
+
+interface Waiting {
+  organizationId: string;
+  module: string;
+  limitMs: number;
+  args: string;
+  /** Times that a process ended under this task for no reason of the task's. */
+  interrupted: number;
+  /** Ends the wait for a turn. */
+  timer: NodeJS.Timeout | undefined;
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+interface Member {
+  process: WorkProcess;
+  state: 'starting' | 'idle' | 'busy' | 'ended';
+  tasks: number;
+}
+
+const ending = () => new WorkQueueFull('The process is ending.');
+
+export interface BoundedWorkOptions {
+  log: Log;
+  /** Tasks whose modules are loaded when a process starts, so that loading them counts against nobody's limit. */
+  tasks: readonly AnyBoundedTask[];
+  processes?: number;
+}
+
+/**
+ * Performs work whose cost tenants decide, in processes of its own: with a limit of time and of memory each, a bounded
+ * queue for each organization, and never all processes for one of them.
+ *
+ * Libraries for this use threads, where a single large allocation ends the whole process, or leave a tenant as many
+ * places as there are.
+ */
+export class BoundedWork {
+  readonly #log: Log;
+  readonly #modules: readonly string[];
+  readonly #processes: number;
+  readonly #queue = new FairQueue<Waiting>();
+  readonly #members = new Set<Member>();
+  readonly #running = new Map<string, number>();
+  readonly #closing = new AbortController();
+
+  constructor({ log, tasks, processes = defaultProcesses }: BoundedWorkOptions) {
+    this.#log = log;
+    this.#modules = tasks.map(({ module }) => module);
+    this.#processes = Math.max(2, processes);
+  }
+
+  /** Starts the processes ahead of their first task. */
+  start(): void {
+    while (this.#members.size < this.#processes && !this.#closing.signal.aborted) this.#add();
+  }
+
+  /**
+   * @throws WorkTooCostly when the task reaches a limit; WorkQueueFull when the organization has too much waiting, or its
+   *   turn does not come within `waitMs`
+   */
+  run<Args, Result>(
+    task: BoundedTask<Args, Result>,
+    organizationId: string,
+    args: Args,
+    { waitMs = defaultWaitMs } = {},
+  ): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const waiting: Waiting = {
+      ...{ organizationId, module: task.module, limitMs: task.limitMs, args: JSON.stringify(args), interrupted: 0 },
+      timer: undefined,
+      resolve: resolve as (result: unknown) => void,
+      reject,
+    };
+    const mine = this.#queue.of(organizationId);
+    const bytes = mine.reduce((sum, one) => sum + one.args.length, waiting.args.length);
+    if (mine.length >= waitingLimits.tasks || (mine.length > 0 && bytes > waitingLimits.bytes)) {
+      return Promise.reject(new WorkQueueFull('Too much work of this organization is waiting.'));
+    }
+    if (this.#closing.signal.aborted) return Promise.reject(ending());
+    waiting.timer = setTimeout(() => {
+      this.#queue.remove(organizationId, waiting);
+      reject(new WorkQueueFull('The work did not get its turn in time.'));
+    }, waitMs);
+    this.#queue.push(organizationId, waiting);
+    this.start();
+    this.#assign();
+    return promise;
+  }
+
+  /** Ends the processes, whatever they are doing. */
+  close(): void {
+    this.#closing.abort();
+    for (const { timer, reject } of this.#queue.clear()) {
+      clearTimeout(timer);
+      reject(ending());
+    }
+    for (const { process } of this.#members) process.kill();
+    this.#members.clear();
+  }
+
+  #add(): void {
+    const member: Member = {
+      state: 'starting',
+      tasks: 0,
+      process: new WorkProcess(this.#modules, {
+        ready: () => {
+          member.state = 'idle';
+          this.#assign();
+        },
+        end: (end) => this.#remove(member, end),
+      }),
+    };
+    this.#members.add(member);
+  }
+
+  async #remove(member: Member, { wasReady, stderr }: ChildEnd): Promise<void> {
+    member.state = 'ended';
+    if (!wasReady && !this.#closing.signal.aborted) {
+      this.#log.error({ stderr }, 'a process for bounded work could not start');
+      await sleep(restartAfterMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+    }
+    if (this.#members.delete(member)) this.start();
+  }
+
+  /** Hands what waits to processes that are idle. */
+  #assign(): void {
+    for (const member of this.#members) {
+      if (member.state !== 'idle') continue;
+      const isAllowed = (organizationId: string) => (this.#running.get(organizationId) ?? 0) < this.#processes - 1;
+      const waiting = this.#queue.take(isAllowed);
+      if (!waiting) return;
+      void this.#perform(member, waiting);
+    }
+  }
+
+  async #perform(member: Member, waiting: Waiting): Promise<void> {
+    const { organizationId, module, limitMs, args } = waiting;
+    clearTimeout(waiting.timer);
+    member.state = 'busy';
+    this.#running.set(organizationId, (this.#running.get(organizationId) ?? 0) + 1);
+    try {
+      const answer = await member.process.perform({ module, limitMs, args });
+      member.tasks++;
+      const isSpent = answer.spent || member.tasks >= tasksPerProcess;
+      if (isSpent) this.#replace(member);
+      else if (member.state === 'busy') member.state = 'idle';
+      settle(waiting, answer);
+    } catch (error) {
+      this.#replace(member);
+      if (this.#closing.signal.aborted) waiting.reject(ending());
+      else if (error instanceof WorkTooCostly || waiting.interrupted++ > 0) waiting.reject(error as Error);
+      else this.#queue.push(organizationId, waiting);
+    } finally {
+      const running = this.#running.get(organizationId)! - 1;
+      if (running > 0) this.#running.set(organizationId, running);
+      else this.#running.delete(organizationId);
+      this.#assign();
+    }
+  }
+
+  #replace(member: Member): void {
+    member.state = 'ended';
+    if (!this.#members.delete(member)) return;
+    member.process.kill();
+    this.start();
+  }
+}
+
+function settle(waiting: Waiting, answer: Answer): void {
+  if (answer.kind === 'done') waiting.resolve(JSON.parse(answer.result));
+  else if (answer.kind === 'too_costly') waiting.reject(new WorkTooCostly('time'));
+  else waiting.reject(new Error(answer.message));
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type Answer, type Assignment, ready, WorkTooCostly } from './task.ts';
+
+/**
+ * Of V8's heap: 64 MiB for a task, and what the program and the modules of tasks take themselves. A heap that reaches its
+ * limit ends the whole process that it is in, which is why these are processes and not threads.
+ */
+const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
+
+/** A process cuts its task short by itself; it is killed when it does not, this many times the limit and a little later. */
+const killAfter = { times: 4, moreMs: 500 };
+
+const keptOfStderr = 2_000;
+
+/** How V8 ends a process whose heap is full, and how a kernel ends one that takes too much. */
+const memorySignals: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
+
+export interface ChildEnd {
+  /** Whether it could ever take an assignment. */
+  wasReady: boolean;
+  /** What it wrote last. */
+  stderr: string;
+}
+
+/** One process of the pool, which performs one task at a time. */
+export class WorkProcess {
+  readonly #child: ChildProcess;
+  #answered: ((answer: Answer | Error) => void) | undefined;
+  #stderr = '';
+  #isReady = false;
+
+  constructor(modules: readonly string[], on: { ready(): void; end(end: ChildEnd): void }) {
+    this.#child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [...modules], {
+      // Nothing of the environment: no secret is where tenants' words are worked on.
+      env: {},
+      execArgv: [`--max-old-space-size=${heap.oldSpaceMb}`, `--max-semi-space-size=${heap.semiSpaceMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child.stderr?.on('data', (data) => {
+      this.#stderr = `${this.#stderr}${data}`.slice(-keptOfStderr);
+    });
+    this.#child.on('message', (message) => {
+      if (message !== ready) return this.#answered?.(message as Answer);
+      this.#isReady = true;
+      on.ready();
+    });
+    let ended = false;
+    const end = (failure: Error) => {
+      if (ended) return;
+      ended = true;
+      this.#answered?.(failure);
+      on.end({ wasReady: this.#isReady, stderr: this.#stderr });
+    };
+    this.#child.on('error', end);
+    this.#child.on('exit', (code, signal) => {
+      const outOfMemory = memorySignals.includes(signal) || (code ?? 0) > 128;
+      end(outOfMemory ? new WorkTooCostly('memory') : new Error('A process of the pool ended in the midst of a task.'));
+    });
+    this.#keepParent(false);
+  }
+
+  /** An idle process does not keep its parent from ending. */
+  #keepParent(isNeeded: boolean): void {
+    const handles = [this.#child, this.#child.channel, this.#child.stderr as unknown as NodeJS.RefCounted | null];
+    for (const handle of handles)
+      if (isNeeded) handle?.ref();
+      else handle?.unref();
+  }
+
+  /** @throws WorkTooCostly, or an Error when the process ended for another reason */
+  async perform(assignment: Assignment): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#answered = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer));
+    const timer = setTimeout(
+      () => {
+        reject(new WorkTooCostly('time'));
+        this.kill();
+      },
+      assignment.limitMs * killAfter.times + killAfter.moreMs,
+    );
+    this.#keepParent(true);
+    this.#child.send(assignment);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#answered = undefined;
+      this.#keepParent(false);
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}

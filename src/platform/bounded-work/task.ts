@@ -1,0 +1,54 @@
+/**
+ * A pure, synchronous function that may turn out to be costly. It stands in a module of its own, as the export `perform`,
+ * which the processes of the pool load; arguments and result travel as JSON.
+ */
+export interface BoundedTask<Args, Result> {
+  /** URL of the module. */
+  module: string;
+  /** Processor time that it may take. */
+  limitMs: number;
+  /** Only for the compiler: what `perform` takes and gives. */
+  perform?: (args: Args) => Result;
+}
+
+/** Any task, where only its module matters. */
+export type AnyBoundedTask = Pick<BoundedTask<never, unknown>, 'module'>;
+
+/** The module that a task runs in exports this. */
+export interface TaskModule {
+  perform(args: unknown): unknown;
+}
+
+/** What a process of the pool is asked. */
+export interface Assignment {
+  module: string;
+  limitMs: number;
+  /** JSON. */
+  args: string;
+}
+
+/** What it answers. A process that is `spent` ends after its answer: code that was cut short may leave anything behind. */
+export type Answer = { spent: boolean } & (
+  | { kind: 'done'; result: string }
+  | { kind: 'failed'; message: string }
+  | { kind: 'too_costly' }
+);
+
+/** The first message of a process, when it can take assignments. */
+export const ready = 'ready';
+
+/** A task reached a limit: trying again makes no sense. */
+export class WorkTooCostly extends Error {
+  override name = 'WorkTooCostly';
+  readonly limit: 'time' | 'memory';
+
+  constructor(limit: 'time' | 'memory') {
+    super(limit === 'time' ? 'It takes too long.' : 'It needs too much memory.');
+    this.limit = limit;
+  }
+}
+
+/** The organization's own share of the pool is used up at the moment: the task was not begun. */
+export class WorkQueueFull extends Error {
+  override name = 'WorkQueueFull';
+}
