@@ -4,9 +4,7 @@ import type { Database } from '../platform/database.ts';
 import { catalog } from '../services.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
-
-/** Opens the database, does the work and prints what comes of it. */
-type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+import type { WithDatabase } from './with-database.ts';
 
 /** Thrown when a log is not what was written; the message says whose and from which entry on. */
 export class BrokenAudit extends Error {

@@ -1,12 +1,9 @@
 import type { Command } from 'commander';
 import { creditBalance } from '../credits/balance.ts';
 import { grantCredits, operatorScope } from '../credits/grants.ts';
-import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
-
-/** Opens the database, does the work and prints what comes of it. */
-type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+import type { WithDatabase } from './with-database.ts';
 
 const view = async (scope: Scope) => ({
   organizationId: organizationIds.format(scope.tenant.organizationId),

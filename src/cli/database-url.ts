@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { EnvError, readCliSettings } from '../platform/env.ts';
+import { EnvError, readCliSettings, type Variables } from '../platform/env.ts';
 
 /** DATABASE_URL, or the database of the local stack that runs here. @throws EnvError when there is neither */
-export async function findDatabaseUrl(): Promise<string> {
-  const { databaseUrl, connectionFile } = readCliSettings();
+export async function findDatabaseUrl(variables: Variables): Promise<string> {
+  const { databaseUrl, connectionFile } = readCliSettings(variables);
   if (databaseUrl) return databaseUrl;
   try {
     return JSON.parse(await readFile(connectionFile, 'utf8')).environment.DATABASE_URL;

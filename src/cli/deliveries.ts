@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Database } from '../platform/database.ts';
 import { catalog } from '../services.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
@@ -9,9 +8,7 @@ import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
 import { redriveInDatabase } from '../webhooks/dead-letters.ts';
 import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
 import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
-
-/** Opens the database, does the work and prints what comes of it. */
-type WithDatabase = (work: (database: Database) => Promise<object>, output: { json?: boolean }) => Promise<void>;
+import type { WithDatabase } from './with-database.ts';
 
 interface Filter {
   org?: string;

@@ -1,25 +1,20 @@
 import type { Command } from 'commander';
 import { announceDeprecations } from '../operations/deprecations.ts';
-import type { Database } from '../platform/database.ts';
-import { readMailSettings } from '../platform/env.ts';
+import { readMailSettings, type Variables } from '../platform/env.ts';
 import { openMailer } from '../platform/mail.ts';
-
-interface Output {
-  json?: boolean;
-}
-type WithDatabase = (work: (database: Database) => Promise<object>, output: Output) => Promise<void>;
+import type { WithDatabase } from './with-database.ts';
 
 /** `deprecation announce`: fails when a mail could not be sent; the others are sent, and no mail twice. */
-export function addDeprecationCommands(program: Command, withDatabase: WithDatabase): void {
+export function addDeprecationCommands(program: Command, withDatabase: WithDatabase, variables: Variables): void {
   program
     .command('deprecation')
     .description('routes that will go')
     .command('announce')
     .description('mail every organization whose keys used such a route, once')
     .option('--json', 'print one JSON document')
-    .action((options: Output) =>
+    .action((options: { json?: boolean }) =>
       withDatabase(async (database) => {
-        const mailer = openMailer(readMailSettings());
+        const mailer = openMailer(readMailSettings(variables));
         try {
           const { sent, failed, withoutAddress } = await announceDeprecations(database, mailer);
           if (failed.length > 0) {

@@ -106,7 +106,7 @@ export class EnvError extends Error {
   override name = 'EnvError';
 }
 
-type Variables = Record<string, string | undefined>;
+export type Variables = Record<string, string | undefined>;
 
 /** An empty variable counts as unset: that is what `NAME=` in an env file means to the person who wrote it. */
 function parse<T extends z.ZodType>(schema: T, variables: Variables): z.infer<T> {

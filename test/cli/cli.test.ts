@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
-import { runCli, runProgram } from './run-cli.ts';
-
-// Each command is a process of its own: on a busy machine a dozen of them take their time.
-jest.setTimeout(180_000);
+import { runCli, runProgram, spawnCli } from './run-cli.ts';
 
 let product: Product;
 let api: ProductProcess;
@@ -21,8 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const cli = (args: string[], env: Record<string, string> = { DATABASE_URL: product.databaseUrl }, cwd?: string) =>
-  runCli(args, env, cwd);
+const cli = (args: string[], env: Record<string, string> = { DATABASE_URL: product.databaseUrl }) => runCli(args, env);
 
 /** Runs a command that must succeed, and reads its one document. */
 async function json(...args: string[]) {
@@ -34,15 +30,15 @@ async function json(...args: string[]) {
 const createOrganization = (plan = 'pro') => json('org', 'create', '--name', 'Acme', '--plan', plan);
 
 /** The failure of a command: exit code 1, nothing on standard output, one document on standard error. */
-async function failure(args: string[], env?: Record<string, string>, cwd?: string) {
-  const { exitCode, stdout, stderr } = await cli(args, env, cwd);
+async function failure(args: string[], env?: Record<string, string>) {
+  const { exitCode, stdout, stderr } = await cli(args, env);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   const document = JSON.parse(stderr);
   expect(document).toEqual({ error: { code: expect.any(String), message: expect.stringMatching(/\w/) } });
   return document.error as { code: string; message: string };
 }
 
-/** The codes of commands that must fail, which run side by side: most of a command's time is its start. */
+/** The codes of commands that must fail, which run at the same time. */
 const failuresOf = (...commands: string[][]) =>
   Promise.all(commands.map(async (args) => (await failure([...args, '--json'])).code));
 
@@ -213,7 +209,7 @@ test('migrate brings an empty database up to date, once', async () => {
   const url = new URL(runningServers().adminUrl);
   url.pathname = `/${name}`;
   try {
-    const migrate = async () => JSON.parse((await cli(['migrate', '--json'], { DATABASE_URL: url.href })).stdout);
+    const migrate = async () => JSON.parse((await spawnCli(['migrate', '--json'], { DATABASE_URL: url.href })).stdout);
     const [one, other] = await Promise.all([migrate(), migrate()]);
     const run: string[] = [...one.migrated, ...other.migrated];
     expect(run[0]).toMatch(/^Migration\d+_initial$/);
@@ -234,7 +230,7 @@ describe('in any case', () => {
 
   test('no command and an unknown one fail; --help does not', async () => {
     await Promise.all([[], ['org'], ['nonsense'], ['key', 'nonsense']].map((args) => failure(args)));
-    const { exitCode, stdout } = await cli(['--help']);
+    const { exitCode, stdout } = await spawnCli(['--help'], {});
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('migrate') });
   });
 
@@ -257,7 +253,7 @@ describe('in any case', () => {
         join(folder, 'connection.json'),
         JSON.stringify({ environment: { DATABASE_URL: product.databaseUrl } }),
       );
-      const { exitCode, stdout } = await cli(args, env, tmpdir());
+      const { exitCode, stdout } = await spawnCli(args, env, tmpdir());
       expect(exitCode).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ name: 'Local' });
     } finally {

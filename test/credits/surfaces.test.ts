@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nextGrantAt } from '../../src/credits/core/grants.ts';
 import { reserveCredits, settleCredits, voidCredits } from '../../src/credits/reservations.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
+import { runCli } from '../cli/run-cli.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 
@@ -69,16 +68,7 @@ describe('GET /credits', () => {
   });
 });
 
-const project = fileURLToPath(new URL('../..', import.meta.url));
-
-function run(args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const env = { DATABASE_URL: product.databaseUrl };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['src/cli/main.ts', ...args], { env, cwd: project }, (error, stdout, stderr) =>
-      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr }),
-    );
-  });
-}
+const run = (args: string[]) => runCli(args, { DATABASE_URL: product.databaseUrl });
 
 /** Runs a command that must succeed, and reads its one document. */
 async function cli(...args: string[]) {
@@ -137,7 +127,6 @@ describe('the operator’s command', () => {
       [['credits', 'grant', '--org', 'org_none', '--amount', '1'], 'not_found'],
       [['credits', 'show', '--org', 'org_none'], 'not_found'],
     ];
-    // Side by side: most of a command's time is its start.
     const seen = await Promise.all(
       wrong.map(async ([args]) => {
         const { exitCode, stdout, stderr } = await run(args);

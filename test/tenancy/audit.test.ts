@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { databaseRoles } from '../../src/platform/database.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -8,9 +8,6 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { openProduct, type Product } from '../product.ts';
-
-// Each command is a process of its own: on a busy machine a dozen of them take their time.
-jest.setTimeout(180_000);
 
 let product: Product;
 let base: string;

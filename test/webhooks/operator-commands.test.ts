@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { latestAudit } from '../../src/platform/audit.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
@@ -8,9 +8,6 @@ import { until } from '../until.ts';
 import { deadLetter } from './dead-letter.ts';
 import { addDelivery } from './rows.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
-
-// Each command is a process of its own: on a busy machine a dozen of them take their time.
-jest.setTimeout(180_000);
 
 let scene: WebhookScene;
 beforeAll(async () => {

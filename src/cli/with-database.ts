@@ -1,0 +1,37 @@
+import type { Database } from '../platform/database.ts';
+import type { Variables } from '../platform/env.ts';
+import { openProductDatabase } from '../services.ts';
+import { findDatabaseUrl } from './database-url.ts';
+
+/** Where a command is executed: the environment it reads and where it writes lines to. */
+export interface Terminal {
+  variables: Variables;
+  print(text: string): void;
+  printError(text: string): void;
+}
+
+interface Output {
+  json?: boolean;
+}
+
+/** Opens the database, does the work, prints the result and closes the database whatever happens. */
+export type WithDatabase = (work: (database: Database) => Promise<object>, output: Output) => Promise<void>;
+
+export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
+  return async (work, output) => {
+    const database = await openProductDatabase(await findDatabaseUrl(variables), 2);
+    try {
+      print(render(await work(database), output));
+    } finally {
+      await database.close();
+    }
+  };
+}
+
+/** With `--json` one JSON document and nothing else, else the same as lines for people. */
+function render(result: object, { json }: Output): string {
+  if (json) return JSON.stringify(result);
+  return Object.entries(result)
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value, null, 2) : value}`)
+    .join('\n');
+}
