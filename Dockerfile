@@ -1,4 +1,4 @@
-# One image, every role: the command says which. Debian, because Temporal's native bridge has no build for musl.
+# One image for all roles; the command selects them. Debian, because Temporal's native bridge has no build for musl.
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -8,11 +8,11 @@ FROM node:24-bookworm-slim AS bundle
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
-# The workflow code is bundled at build time, keyed by its content: webpack never runs inside a worker.
+# The workflow code is bundled at build time, so that webpack never runs inside a worker.
 RUN node workers/prepare-bundle.ts /app/bundles
 
 FROM node:24-bookworm-slim
-# What /api/version says: docker build --build-arg COMMIT_SHA=$(git rev-parse HEAD) .
+# Returned by /api/version: docker build --build-arg COMMIT_SHA=$(git rev-parse HEAD) .
 ARG COMMIT_SHA=
 ENV NODE_ENV=production \
     COMMIT_SHA=$COMMIT_SHA \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares the namespace; every step may be repeated.
+# Creates and configures the namespace. Safe to run again.
 set -eu
 until temporal operator cluster health >/dev/null 2>&1; do sleep 1; done
 temporal operator namespace describe -n default >/dev/null 2>&1 ||

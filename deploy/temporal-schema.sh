@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings the schemas of Temporal's two databases up to date. Setting up an existing schema would reset its version, so
-# an update is tried first and a set-up done only where there is nothing to update.
+# Creates or updates the schemas of Temporal's two databases. `setup-schema` would reset the version of an existing
+# schema, so it runs only after `update-schema` has failed.
 set -eu
 schema=/etc/temporal/schema/postgresql/v12
 
