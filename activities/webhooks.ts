@@ -78,7 +78,7 @@ export const createWebhookActivities = (services: Services) => ({
 
   async redrivePage(page: RedrivePage): Promise<RedrivenPage> {
     try {
-      return await redrivePage(services.database, services.events, services, page);
+      return await redrivePage(services.database, services.events, page);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       throw ApplicationFailure.nonRetryable(error.message, failureTypes.invalidArguments);

@@ -17,7 +17,7 @@ import { failPoint } from './platform/fail-points.ts';
 import type { Log } from './platform/log.ts';
 import { Metrics } from './platform/metrics.ts';
 import { Notifications } from './platform/notifications.ts';
-import { type DrainReport, drainOutbox } from './platform/outbox.ts';
+import { type DrainReport, Outbox } from './platform/outbox.ts';
 import type { Sweep } from './platform/part.ts';
 import { Probe } from './platform/probe.ts';
 import { watchStatements } from './platform/sql.ts';
@@ -107,16 +107,32 @@ async function openFoundation(env: Env, log: Log, { connection, tracing }: Servi
 /** Builds everything from the environment: the only place that does. Nothing connects before `start`. */
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
   const foundation = await openFoundation(env, log, options);
-  const { services, outbox, sweeps, start, close } = await parts.open(foundation);
+  const { services, outbox: handlers, sweeps, start, close } = await parts.open(foundation);
   const { database, egress, background, boundedWork, notifications, observer } = foundation;
+  const outbox = new Outbox({ database, background, log }, handlers);
+  database.outbox = outbox;
+  let isRescuing = false;
+  /** One at a time: where Temporal hangs, calls do not pile up. */
+  const rescue = async () => {
+    if (isRescuing) return { resumed: 0, failed: [] };
+    isRescuing = true;
+    try {
+      const rescued = await rescueStranded(database, services);
+      for (const { subjectId, error } of rescued.failed) {
+        log.warn({ err: error, deliveryId: subjectId }, 'a delivery that nobody works on could not be resumed');
+      }
+      return rescued;
+    } finally {
+      isRescuing = false;
+    }
+  };
   return {
     ...services,
     env,
     sweeps,
     async drain() {
       services.deliveries.wake();
-      const { drained, failed } = await drainOutbox(database, outbox);
-      const rescued = await rescueStranded(database, services);
+      const [{ drained, failed }, rescued] = await Promise.all([outbox.drain(), rescue()]);
       return {
         drained: drained + rescued.resumed,
         failed: [...failed, ...rescued.failed.map((one) => ({ kind: 'delivery.follow', ...one }))],

@@ -68,15 +68,14 @@ export async function startRunsWorker(services: Services, connection: NativeConn
     }
   };
 
+  // A drain is not waited for by the next: a kind that hangs delays itself alone.
   const drainRepeatedly = async () => {
+    const drainOnce = async () => {
+      const { drained } = await services.drain();
+      if (drained > 0) log.info({ drained }, 'outbox drained');
+    };
     while (!stopping.signal.aborted) {
-      await services.drain().then(
-        ({ drained, failed }) => {
-          if (drained > 0) log.info({ drained }, 'outbox drained');
-          for (const { error, ...entry } of failed) log.warn({ err: error, ...entry }, 'an outbox entry waits');
-        },
-        (error) => log.warn({ err: error }, 'the outbox could not be drained'),
-      );
+      services.background.run('drain of the outbox', drainOnce());
       await sleep(drainEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
     }
   };

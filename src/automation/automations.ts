@@ -1,13 +1,10 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import { byScope, recordAudit } from '../platform/audit.ts';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
-import { OutboxEntry } from '../platform/entities.ts';
 import { invalid } from '../platform/errors.ts';
-import { type IdempotencyClaim, type Once, once } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { outboxEntry } from '../platform/outbox.ts';
 import type { Page } from '../platform/page.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type AutomationState, automationStates } from './core/automation-state.ts';
 import { workflowIds } from './core/ids.ts';
@@ -83,11 +80,11 @@ async function check(
   if (problems.length > 0) throw invalid(problems);
 }
 
-function addDefinition(em: EntityManager, scope: Scope, automationId: string, fields: DefinitionFields): Definition {
+function addDefinition({ em, tenant }: Transaction, automationId: string, fields: DefinitionFields): Definition {
   const { aiProvider, aiModel, steps, config, inputs } = fields;
   const definition = em.create(Definition, {
     id: newId(),
-    ...scope.tenant,
+    ...tenant,
     automationId,
     aiProvider,
     aiModel,
@@ -111,11 +108,11 @@ export async function createAutomation(
   claim?: IdempotencyClaim,
 ): Promise<Once<AutomationDetail>> {
   await check(services, scope, input);
-  const { outcome, replayed } = await once(scope, claim, async (em) => {
+  const create = async (tx: Transaction) => {
     const id = newId();
     const now = new Date();
-    const definition = addDefinition(em, scope, id, input);
-    const automation = em.create(Automation, {
+    const definition = addDefinition(tx, id, input);
+    const automation = tx.em.create(Automation, {
       id,
       ...scope.tenant,
       name: input.name,
@@ -128,14 +125,12 @@ export async function createAutomation(
       deletedAt: null,
       triggerSecretHash: null,
     });
-    em.persist(automation);
+    tx.em.persist(automation);
     const facts = { state: automation.state, definitionId: definition.id };
-    await recordAudit(em, { ...byScope(scope), action: 'workflow.create', subjectId: id, facts });
+    await tx.audit({ action: 'workflow.create', subjectId: id, facts });
     return detail(automation, definition);
-  });
-  // A replayed outcome has been through JSON, where dates are texts.
-  const { createdAt, updatedAt } = outcome;
-  return { outcome: { ...outcome, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }, replayed };
+  };
+  return scope.transaction(create, { claim });
 }
 
 const findDetail = statement<AutomationDetail>(
@@ -198,35 +193,35 @@ export async function updateAutomation(
   change: AutomationChange,
 ): Promise<AutomationDetail> {
   await check(services, scope, change);
-  return scope.em.transactional(async (em) => {
-    const automation = await lockAutomation(em, id);
-    let definition = await em.findOneOrFail(Definition, { id: automation.definitionId });
+  return scope.transaction(async (tx) => {
+    const automation = await lockAutomation(tx.em, id);
+    let definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return detail(automation, definition);
     const fields = { ...detail(automation, definition), ...Object.fromEntries(given) } as NewAutomation;
-    if (given.some(([name]) => name in definition)) definition = addDefinition(em, scope, automation.id, fields);
+    if (given.some(([name]) => name in definition)) definition = addDefinition(tx, automation.id, fields);
     automation.name = fields.name;
     automation.description = fields.description;
     automation.state = fields.state;
     automation.definitionId = definition.id;
     automation.updatedAt = new Date();
     const facts = { given: given.map(([name]) => name), state: automation.state, definitionId: definition.id };
-    await recordAudit(em, { ...byScope(scope), action: 'workflow.update', subjectId: automation.id, facts });
+    await tx.audit({ action: 'workflow.update', subjectId: automation.id, facts });
     return detail(automation, definition);
   });
 }
 
 /**
  * Removes a workflow and its history from every read at once. Runs in flight are cancelled and rows purged behind it,
- * which the outbox entry owes.
+ * which an outbox entry begins.
  * @returns the canonical id. @throws AppError workflow_not_found
  */
 export async function deleteAutomation(scope: Scope, id: string): Promise<string> {
-  return scope.em.transactional(async (em) => {
-    const automation = await lockAutomation(em, id);
+  return scope.transaction(async (tx) => {
+    const automation = await lockAutomation(tx.em, id);
     automation.deletedAt = new Date();
-    em.persist(em.create(OutboxEntry, outboxEntry(scope, 'automation.purge', automation.id)));
-    await recordAudit(em, { ...byScope(scope), action: 'workflow.delete', subjectId: automation.id });
+    await tx.enqueue('automation.purge', automation.id);
+    await tx.audit({ action: 'workflow.delete', subjectId: automation.id });
     return automation.id;
   });
 }

@@ -10,7 +10,7 @@ import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { candidatesOf, type ModelChoice, type Step } from './core/steps.ts';
 import { workflowInactive, workflowNotFound } from './errors.ts';
 import { insertNewRun } from './insert-run.ts';
-import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
+import type { CreatedRun, StartRunServices } from './start-run-workflow.ts';
 
 export interface RunRequest {
   /** What `{{input}}` stands for; `whole` makes it the variables themselves, defaults included. */
@@ -64,8 +64,7 @@ export function checkProviders(
 }
 
 /**
- * Starts a run: its row, the claim of its Idempotency-Key and what the outbox owes commit together, and only then is
- * Temporal told, by `launch`. A caller that does not wait may answer before it launches.
+ * Creates a run: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
  * @throws AppError workflow_not_found, workflow_inactive, validation_error, provider_not_configured, idempotency_key_reused
  */
 export async function createRun(
@@ -73,14 +72,14 @@ export async function createRun(
   scope: Scope,
   id: string,
   request: RunRequest,
-): Promise<StartedRun> {
+): Promise<CreatedRun> {
   const uuid = workflowIds.parse(id);
   const startable = uuid && (await scope.one(findStartable, uuid));
   if (!startable) throw workflowNotFound(id);
   const { id: automationId, definitionId, steps, plan } = startable;
   const claim = request.idempotency;
   const earlier = claim && (await findClaim(scope, claim));
-  if (earlier) return replayOf(automationId, earlier.resourceId);
+  if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
   if (startable.state !== 'active') throw workflowInactive(id);
   const { variables, problems } = resolveInputs(startable.inputs, request.variables);
@@ -89,9 +88,6 @@ export async function createRun(
 
   const input = request.input === 'whole' ? variables : request.input.value;
   const run = { automationId, definitionId, namedAs: id, input, variables, totalSteps: steps.length };
-  const { runId, replayed } = await insertNewRun(scope, claim, run);
-  if (replayed) return replayOf(automationId, runId);
-  const { waiter } = request;
-  const launch = () => startRunWorkflow(services, scope, { runId, automationId, plan, steps, position: 0, waiter });
-  return { runId, automationId, replayed, launch };
+  const start = { plan, steps, position: 0, waiter: request.waiter };
+  return { automationId, ...(await insertNewRun(scope, claim, run, start)) };
 }

@@ -68,7 +68,6 @@ export async function fireSchedule(
       waiter: null,
     });
     await scope.rows(noteRun, automationId, run.runId);
-    await run.launch();
     return { started: run.runId };
   } catch (error) {
     if (!(error instanceof AppError) || !reasonsToSkip.includes(error.code)) throw error;

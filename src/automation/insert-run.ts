@@ -1,11 +1,12 @@
-import { findClaim, type IdempotencyClaim, takeClaim } from '../platform/idempotency.ts';
+import { enqueueSql } from '../platform/enqueue.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { enqueueSql } from '../platform/outbox.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countRuns } from '../tenancy/usage.ts';
 import { workflowInactive, workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import type { RunStart } from './start-run-workflow.ts';
 
 /** Everything that a run is before it begins. */
 export interface NewRun {
@@ -35,8 +36,10 @@ const insertRun = statement<{ id: string }>(
        from numbered
      returning id),
    counted as (${countRuns('inserted')})
-   ${enqueueSql('run.start', { subject: 'id', correlation: '$9', from: 'inserted', first: 'writer' })}
+   ${enqueueSql('run.start', { subject: 'id', correlation: '$9', from: 'inserted' })}
    returning subject_id as id`,
+  // Its entry is deleted by the record of the run's end.
+  { enqueues: { 'run.start': ({ id }) => ({ subjectId: id }) } },
 );
 
 const findState = statement<{ state: string }>(
@@ -47,8 +50,9 @@ const findState = statement<{ state: string }>(
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 /**
- * Writes a run: its row, the claim of its Idempotency-Key and what the outbox owes commit together.
- * @param also is done in the same transaction, which there is not without a claim or this
+ * Writes a run: its row, the claim of its Idempotency-Key and the outbox entry that starts it commit together.
+ * @param start what starting it takes, for the attempt right after the commit
+ * @param also is done in the same transaction
  * @returns the run's id, and whether an earlier request with the same key made it
  * @throws AppError workflow_inactive or workflow_not_found when the workflow was changed since it was looked at
  */
@@ -56,23 +60,30 @@ export async function insertNewRun(
   scope: Scope,
   claim: IdempotencyClaim | undefined,
   run: NewRun,
-  also?: (tx: Scope, runId: string) => Promise<void>,
+  start: Omit<RunStart, 'runId' | 'automationId'>,
+  also?: (tx: Transaction, runId: string) => Promise<void>,
 ): Promise<{ runId: string; replayed: boolean }> {
   const runId = newId();
-  const insert = async (tx: Scope): Promise<boolean> => {
-    if (claim && !(await takeClaim(tx, claim, runId))) return false;
+  const { automationId } = run;
+  const insert = async (on: Scope) => {
     const values = [runId, run.definitionId, toJson(run.input), toJson(run.variables), run.totalSteps];
     const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
-    if (!(await tx.one(insertRun, run.automationId, ...values, scope.correlationId, ...from))) {
-      throw (await tx.one(findState, run.automationId)) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
-    }
+    on.hint('run.start', runId, { ...start, runId, automationId } satisfies RunStart);
+    if (await on.one(insertRun, automationId, ...values, scope.correlationId, ...from)) return;
+    throw (await on.one(findState, automationId)) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
+  };
+  const made = { id: runId };
+  const insertWithRest = async (tx: Transaction) => {
+    await insert(tx);
     await also?.(tx, runId);
-    if (tx !== scope) failPoint('run.before-commit');
-    return true;
+    failPoint('run.before-commit');
+    return made;
   };
   // Without a key and anything else to write, the one statement is the transaction.
-  const inserted = claim || also ? await scope.transaction(insert) : await insert(scope);
-  if (!inserted) return { runId: (await findClaim(scope, claim!))!.resourceId, replayed: true };
-  failPoint('run.committed');
-  return { runId, replayed: false };
+  const { outcome, replayed } =
+    claim || also
+      ? await scope.transaction(insertWithRest, { claim, outcome: made })
+      : await insert(scope).then(() => ({ outcome: made, replayed: false }));
+  if (!replayed) failPoint('run.committed');
+  return { runId: outcome.id, replayed };
 }

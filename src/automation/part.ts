@@ -16,7 +16,7 @@ import { reconcileRuns } from './reconcile.ts';
 import { RunWaiters } from './run-waiters.ts';
 import { cancelRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
-import { startPendingRun } from './start-run-workflow.ts';
+import { type RunStart, startPendingRun } from './start-run-workflow.ts';
 
 export interface AutomationServices {
   waiters: RunWaiters;
@@ -51,7 +51,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
     return { waiters, runPolicy: defaultRunPolicy, countRunEnd: (status) => count({ status }) };
   },
   outbox: (services) => ({
-    'run.start': (scope, runId) => startPendingRun(services, scope, runId),
+    'run.start': (scope, runId, start?: RunStart) => startPendingRun(services, scope, runId, start),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(services.temporal, scope, automationId)),

@@ -11,7 +11,7 @@ import type { ModelChoice, Step } from './core/steps.ts';
 import { checkProviders } from './create-run.ts';
 import { runNotFound, workflowInactive } from './errors.ts';
 import { insertNewRun } from './insert-run.ts';
-import { replayOf, type StartedRun, type StartRunServices, startRunWorkflow } from './start-run-workflow.ts';
+import type { CreatedRun, StartRunServices } from './start-run-workflow.ts';
 
 interface Retryable {
   automationId: string;
@@ -87,13 +87,13 @@ export async function retryRun(
   scope: Scope,
   id: string,
   { fromStep, idempotency }: RetryRequest,
-): Promise<StartedRun> {
+): Promise<CreatedRun> {
   const retriedId = runIds.parse(id);
   const retried = retriedId && (await scope.one(findRetryable, retriedId));
   if (!retried) throw runNotFound(id);
   const { automationId, definitionId, steps, plan, input, variables } = retried;
   const earlier = idempotency && (await findClaim(scope, idempotency));
-  if (earlier) return replayOf(automationId, earlier.resourceId);
+  if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
   if (!isTerminal(retried.status)) throw new AppError('conflict', 'The run has not ended.', { runId: id });
   if (retried.state !== 'active') throw workflowInactive(automationId);
@@ -104,10 +104,9 @@ export async function retryRun(
     ...{ automationId, definitionId, namedAs: automationId, input, variables, totalSteps: steps.length },
     retry: { of: retriedId, firstPosition: position },
   };
-  const { runId, replayed } = await insertNewRun(scope, idempotency, run, async (tx, newRunId) => {
+  const start = { plan, steps, position, waiter: null };
+  const created = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
     if (position > 0) await tx.rows(takeOver, retriedId, newRunId, position);
   });
-  if (replayed) return replayOf(automationId, runId);
-  const launch = () => startRunWorkflow(services, scope, { runId, automationId, plan, steps, position, waiter: null });
-  return { runId, automationId, replayed, launch };
+  return { automationId, ...created };
 }

@@ -1,7 +1,7 @@
+import { enqueueSql, replacingEarlier } from '../platform/enqueue.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
-import { enqueueSql } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
@@ -29,12 +29,12 @@ export interface ScheduleDetail extends NewSchedule {
 
 const timesTold = 5;
 
-// Temporal is told after the commit, and by the drain where that fails. One entry serves all writes before it, so a
-// later one takes its place: a drain that holds the earlier then deletes nothing.
-const owe = (from: string) => `
-  ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from, first: 'writer' })}
-  on conflict (kind, subject_id) do update
-     set id = excluded.id, correlation_id = excluded.correlation_id, attempts = 0, available_at = excluded.available_at`;
+const enqueueSync = (from: string) => `
+  ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from })}
+  ${replacingEarlier}`;
+
+// The verb waits for Temporal itself, because its answer has the times that Temporal reckons.
+const syncedByVerb = { enqueues: 'drain' as const };
 
 const put = statement<Schedule>(
   'schedule.put',
@@ -51,8 +51,9 @@ const put = statement<Schedule>(
         set revision = excluded.revision, cron = excluded.cron, timezone = excluded.timezone, paused = excluded.paused,
             input = excluded.input, variables = excluded.variables, updated_at = excluded.updated_at
      returning ${scheduleColumns}),
-   owed as (${owe('written')})
+   enqueued as (${enqueueSync('written')})
    select * from written`,
+  syncedByVerb,
 );
 
 const remove = statement<{ id: string }>(
@@ -62,11 +63,12 @@ const remove = statement<{ id: string }>(
       where organization_id = $1 and environment = $2 and automation_id = $3
         and exists (select from automation where id = automation_id and deleted_at is null)
      returning automation_id as "automationId"),
-   owed as (${owe('removed')})
+   enqueued as (${enqueueSync('removed')})
    select "automationId" as id from removed`,
+  syncedByVerb,
 );
 
-/** Tells Temporal at once; what does not get there the outbox owes. */
+/** Brings Temporal in line at once; where that fails, the drain does it. */
 async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
   failPoint('schedule.committed');
   return syncSchedule(temporal, scope, automationId).catch((error) => {

@@ -16,24 +16,15 @@ export interface StartRunServices {
   runPolicy: RunPolicy;
 }
 
-export interface StartedRun {
+export interface CreatedRun {
   runId: string;
   automationId: string;
   /** True when an earlier request with the same Idempotency-Key made the run. */
   replayed: boolean;
-  /** Hands the run to Temporal. Never throws on purpose: what it does not reach, the outbox still owes. */
-  launch(): Promise<void>;
 }
 
-export const replayOf = (automationId: string, runId: string): StartedRun => ({
-  runId,
-  automationId,
-  replayed: true,
-  launch: async () => {},
-});
-
-/** What Temporal is told of a run. */
-export interface Launch {
+/** What starting a run's workflow takes. */
+export interface RunStart {
   runId: string;
   automationId: string;
   plan: PlanName;
@@ -45,7 +36,7 @@ export interface Launch {
 }
 
 /** Hands a run to Temporal; one that is there already is left as it is. */
-export async function startRunWorkflow(services: StartRunServices, scope: Scope, run: Launch): Promise<void> {
+export async function startRunWorkflow(services: StartRunServices, scope: Scope, run: RunStart): Promise<void> {
   const { tenant, correlationId } = scope;
   const { runId, automationId, plan, steps, position, waiter } = run;
   const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
@@ -55,8 +46,8 @@ export async function startRunWorkflow(services: StartRunServices, scope: Scope,
   failPoint('run.started');
 }
 
-const findOwed = statement<Omit<Launch, 'waiter'>>(
-  'run.owed_start',
+const findPending = statement<Omit<RunStart, 'waiter'>>(
+  'run.pending_start',
   `select r.id as "runId", r.automation_id as "automationId", r.first_position as position, d.steps, o.plan
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
@@ -65,8 +56,17 @@ const findOwed = statement<Omit<Launch, 'waiter'>>(
     where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})`,
 );
 
-/** Starts a run whose own process did not live to do it. A run that is over or deleted needs no start. */
-export async function startPendingRun(services: StartRunServices, scope: Scope, runId: string): Promise<void> {
-  const owed = await scope.one(findOwed, runId);
-  if (owed) await startRunWorkflow(services, scope, { ...owed, waiter: null });
+/**
+ * Starts the workflow of a run. One that is over or deleted needs no start.
+ * @param start at hand right after the commit; else it is read
+ */
+export async function startPendingRun(
+  services: StartRunServices,
+  scope: Scope,
+  runId: string,
+  start?: RunStart,
+): Promise<void> {
+  if (start) return startRunWorkflow(services, scope, start);
+  const pending = await scope.one(findPending, runId);
+  if (pending) await startRunWorkflow(services, scope, { ...pending, waiter: null });
 }

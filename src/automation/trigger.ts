@@ -1,10 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import { type IdempotencyClaim, onceSealed } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { limitsOf, type PlanName } from '../tenancy/core/plans.ts';
@@ -34,13 +33,14 @@ export async function rotateTriggerSecret(
   id: string,
   claim: IdempotencyClaim | undefined,
 ): Promise<{ secret: string; replayed: boolean }> {
-  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
+  const rotate = async (tx: Transaction) => {
     const secret = newSecret();
-    const automation = await lockAutomation(em, id);
+    const automation = await lockAutomation(tx.em, id);
     automation.triggerSecretHash = hashOf(secret);
-    await recordAudit(em, { ...byScope(scope), action: 'workflow.rotate_secret', subjectId: automation.id });
+    await tx.audit({ action: 'workflow.rotate_secret', subjectId: automation.id });
     return { id: automation.id, secret };
-  });
+  };
+  const { outcome, replayed } = await scope.transaction(rotate, { claim, sealer });
   return { secret: outcome.secret, replayed };
 }
 

@@ -1,9 +1,9 @@
-import { byScope, operator, recordAudit } from '../platform/audit.ts';
+import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
-import { sqlOfManager, statement } from '../platform/sql.ts';
+import { statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
@@ -160,13 +160,11 @@ export async function grantCredits(database: Database, grant: OperatorGrant, now
   check(grant);
   const scope = await operatorScope(database, grant.organizationId, grant.environment as Environment);
   await scope.rows(openAccount);
-  const { organizationId, environment } = scope.tenant;
+  const { organizationId } = scope.tenant;
   const { key = newId(), amount, reason = null } = grant;
-  await scope.em.transactional(async (em) => {
-    const sql = sqlOfManager(em);
-    if (!(await sql.one(addGrant, [organizationId, environment, key, amount, reason, now.toISOString()]))) return;
-    const facts = { amount, reason };
-    await recordAudit(em, { ...byScope(scope), action: 'credits.grant', subjectId: organizationId, facts });
+  await scope.transaction(async (tx) => {
+    if (!(await tx.one(addGrant, key, amount, reason, now))) return;
+    await tx.audit({ action: 'credits.grant', subjectId: organizationId, facts: { amount, reason } });
   });
   return scope;
 }
@@ -205,11 +203,10 @@ export async function setMonthlyGrant(
   }
   const scope = await operatorScope(database, organizationId, 'live');
   await scope.rows(openAccount);
-  const { organizationId: uuid, environment } = scope.tenant;
-  await scope.em.transactional(async (em) => {
-    await sqlOfManager(em).rows(setOwnGrant, [uuid, environment, monthlyCredits]);
-    const facts = { monthlyCredits };
-    await recordAudit(em, { ...byScope(scope), action: 'credits.monthly', subjectId: uuid, facts });
+  const { organizationId: subjectId } = scope.tenant;
+  await scope.transaction(async (tx) => {
+    await tx.rows(setOwnGrant, monthlyCredits);
+    await tx.audit({ action: 'credits.monthly', subjectId, facts: { monthlyCredits } });
   });
   await giveDueGrants(scope, now);
 }

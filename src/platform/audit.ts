@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import canonicalize from 'canonicalize';
 import type { Database } from './database.ts';
 import { failPoint } from './fail-points.ts';
-import { canonicalJson } from './idempotency.ts';
-import type { Scope } from './scope.ts';
-import { sqlOfManager, sqlOn, statement } from './sql.ts';
+import { sortedJson } from './idempotency.ts';
+import { type Sql, sqlOn, statement } from './sql.ts';
 import type { Environment } from './tenant.ts';
 
 /**
@@ -29,12 +28,17 @@ export const AuditEntry = defineEntity({
     recordedAt: p.datetime(),
     previousHash: p.blob(),
     hash: p.blob(),
+    /** Which rule the hash was made by: 1, or 2 with RFC 8785. */
+    hashVersion: p.smallint().default(1),
   },
 });
 export type AuditEntry = InferEntity<typeof AuditEntry>;
 
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';
+
+/** What a scope's actor did to a thing of its tenant. */
+export type TenantAuditRecord = Pick<AuditRecord, 'action' | 'subjectId' | 'facts'>;
 
 export interface AuditRecord {
   /** Canonical uuid. */
@@ -51,6 +55,8 @@ export interface AuditRecord {
   facts?: Record<string, unknown>;
 }
 
+const hashVersion = 2;
+
 // One writer at a time for each organization; the lock ends with the transaction. A statement of its own: the next one
 // must see what the one before in the line has committed.
 const takeTurn = statement('audit.turn', "select pg_advisory_xact_lock(hashtextextended('audit ' || $1::text, 0))");
@@ -61,9 +67,9 @@ const append = statement(
    link as (
      select coalesce(max(number), 0) + 1 as number, coalesce((select hash from last), $2::bytea) as previous from last)
    insert into audit_log (organization_id, number, environment, action, subject_id, actor, correlation_id, facts,
-                          recorded_at, previous_hash, hash)
+                          recorded_at, previous_hash, hash, hash_version)
    select $1::uuid, number, $3::varchar, $4::varchar, $5::uuid, $6::varchar, $7::varchar, $8::jsonb, $9::timestamptz,
-          previous, sha256(previous || int4send(number) || $10::bytea)
+          previous, sha256(previous || int4send(number) || $10::bytea), ${hashVersion}
      from link`,
 );
 
@@ -72,33 +78,35 @@ const firstHash = Buffer.alloc(32);
 const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** Of everything that an entry says, in one order. */
-const digestOf = (said: Omit<AuditEntry, 'number' | 'previousHash' | 'hash'>): Buffer =>
-  sha256(canonicalJson({ ...said, recordedAt: said.recordedAt.toISOString() }));
+type Content = Omit<AuditEntry, 'number' | 'previousHash' | 'hash' | 'hashVersion'>;
+
+/** Of everything that an entry says, in one form. */
+function digestOf(content: Content, version: number): Buffer {
+  const plain = { ...content, recordedAt: content.recordedAt.toISOString() };
+  // Entries of version 1 were written before RFC 8785 was used.
+  return sha256(version === 1 ? sortedJson(plain) : canonicalize({ ...plain, hashVersion: version })!);
+}
 
 /**
  * Writes an entry in the transaction that does what it records: both are there, or neither is. To be called last in it,
  * because other writers of the organization wait from here to its end.
  */
-export async function recordAudit(em: EntityManager, record: AuditRecord): Promise<void> {
+export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
   const { organizationId, action, subjectId, actor, facts = {} } = record;
   const { environment = null, correlationId = null } = record;
   const recordedAt = new Date();
-  const said = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
-  const sql = sqlOfManager(em);
+  const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
   await sql.rows(takeTurn, [organizationId]);
   await sql.rows(append, [
     ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
-    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(said)],
+    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(content, hashVersion)],
   ]);
   failPoint('audit.recorded');
 }
 
-/** Whose doing it is and where, as a scope knows it. */
-export const byScope = ({ tenant, actor, correlationId }: Scope) => ({ ...tenant, actor, correlationId });
-
 const columns = `organization_id as "organizationId", number, environment, action, subject_id as "subjectId", actor,
-  correlation_id as "correlationId", facts, recorded_at as "recordedAt", previous_hash as "previousHash", hash`;
+  correlation_id as "correlationId", facts, recorded_at as "recordedAt", previous_hash as "previousHash", hash,
+  hash_version as "hashVersion"`;
 
 const findLatest = statement<AuditEntry>(
   'audit.latest',
@@ -137,13 +145,13 @@ export async function verifyAudit(database: Database, organizationId: string): P
   const report = () => ({ entries, lastHash: entries === 0 ? null : previous.toString('hex') });
   for (let after = beforeAll; ; after = entries) {
     const page = await sql.rows(findNext, [organizationId, after, pageSize]);
-    for (const { number, previousHash, hash, ...said } of page) {
+    for (const { number, previousHash, hash, hashVersion, ...content } of page) {
       const position = Buffer.alloc(4);
       position.writeInt32BE(number);
       const sound =
         number === entries + 1 &&
         previous.equals(previousHash) &&
-        sha256(previous, position, digestOf(said)).equals(hash);
+        sha256(previous, position, digestOf(content, hashVersion)).equals(hash);
       if (!sound) return { ...report(), broken: entries + 1 };
       entries = number;
       previous = Buffer.from(hash);

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 /**
- * Work that goes on after its request was answered. Losing it loses nothing, because the outbox owes it too; it is
- * tracked so that a draining process can let it end.
+ * Work that goes on after its request was answered. A process that dies loses none of it, because the outbox has it too;
+ * it is tracked so that a process that stops can wait for it.
  */
 export class Background {
   readonly #log: Log;
@@ -17,18 +17,19 @@ export class Background {
     const tracked: Promise<void> = work
       .then(
         () => {},
-        (error) => this.#log.warn({ err: error, what }, 'background work failed; the outbox still owes it'),
+        (error) => this.#log.warn({ err: error, what }, 'background work failed; the drain will retry it'),
       )
       .finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
   }
 
-  /** Begins the work once what answers the request has had its turn: work takes time from the first line on. */
+  /** Begins the work once whoever answers the request had its turn: work takes time from the first line on. */
   runAfterAnswer(what: string, work: () => Promise<unknown>): void {
     this.run(what, nextTurn().then(work));
   }
 
+  /** Waits until nothing is left, including what running work begins. */
   async settled(): Promise<void> {
-    await Promise.all(this.#running);
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }

@@ -1,7 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import pg, { type Pool } from 'pg';
+import pg, { type ClientBase, type Pool } from 'pg';
+import { type OutboxOfProcess, releaseToDrain } from './enqueue.ts';
+import { entityConnection } from './entity-connection.ts';
+import { sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /**
@@ -16,12 +19,17 @@ export const tenantSettings = { organization: 'atelier.organization_id', environ
 
 export interface Database {
   orm: MikroORM;
-  /** In the role `system`. The entity manager uses it too. */
+  /** In the role `system`. The global entity manager uses it too. */
   pool: Pool;
   /** In the role `tenant`: only `Scope` takes connections from it. */
   tenantPool: Pool;
-  /** A fresh entity manager that sees one tenant's rows and no others. */
-  entityManager(tenant: Tenant): EntityManager;
+  /**
+   * A fresh entity manager that works on this connection, in the transaction that it is in: that of a tenant's rows, or
+   * of a transaction that belongs to no tenant.
+   */
+  entitiesOn(client: ClientBase, tenant: Tenant | undefined): EntityManager;
+  /** Replaced where the process can do enqueued work itself; until then everything is left to the drain. */
+  outbox: OutboxOfProcess;
   settings: DatabaseSettings;
   close(): Promise<void>;
 }
@@ -69,8 +77,6 @@ export function ormConfig({ url, poolSize, entities }: DatabaseSettings, role?: 
     pool: { min: 0, max: Math.max(2, Math.ceil(poolSize / 4)) },
     // Migrations, which no role is named for, take the time they need.
     driverOptions: role === undefined ? { application_name: 'atelier migrations' } : inRole(role),
-    // A tenant's entity manager works in transactions that begin with its role and its settings.
-    sessionContext: 'transaction',
     migrations: {
       path: fileURLToPath(new URL('../../migrations', import.meta.url)),
       glob: 'Migration*.ts',
@@ -103,15 +109,18 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     pool,
     tenantPool,
     settings,
-    entityManager(tenant) {
+    entitiesOn(client, tenant) {
       const em = orm.em.fork();
-      em.setFilterParams('tenant', { ...tenant });
-      const variables = {
-        [tenantSettings.organization]: tenant.organizationId,
-        [tenantSettings.environment]: tenant.environment,
-      };
-      em.setSessionContext({ variables, role: databaseRoles.tenant });
+      if (tenant) em.setFilterParams('tenant', { ...tenant });
+      em.setTransactionContext(entityConnection(client, pool.options.types!));
       return em;
+    },
+    outbox: {
+      afterCommit({ tenant: { organizationId, environment }, entries }) {
+        const [kinds, subjects] = [entries.map(({ kind }) => kind), entries.map(({ subjectId }) => subjectId)];
+        return sqlOn(pool).rows(releaseToDrain, [organizationId, environment, kinds, subjects]);
+      },
+      requireKind() {},
     },
     async close() {
       await Promise.all([tenantPool.end(), orm.close(true)]);

@@ -2,8 +2,8 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from './database.ts';
 
 /**
- * Work that a committed transaction owes: written with the fact it follows from, done after the commit, deleted when
- * done. What a crash left behind is found and done by the drain.
+ * Work that follows from a committed transaction: enqueued in it, attempted right after the commit, retried by the drain,
+ * deleted when done.
  */
 export const OutboxEntry = defineEntity({
   name: 'OutboxEntry',
@@ -16,13 +16,17 @@ export const OutboxEntry = defineEntity({
     kind: p.string().length(40),
     subjectId: p.uuid(),
     correlationId: p.string().length(128),
+    /** By the drain: the attempt right after the commit is not counted. */
     attempts: p.integer(),
     createdAt: p.datetime(),
-    /** The drain leaves an entry alone until then: its writer, or whoever leased it, is at it. */
+    /** The drain leaves an entry alone until then: it is being attempted, or waits for its next attempt. */
     availableAt: p.datetime(),
+    lastAttemptAt: p.datetime().nullable(),
+    /** Class of the error that the last attempt ended with; no text of a tenant's. */
+    lastError: p.string().length(80).nullable(),
   },
   uniques: [{ properties: ['kind', 'subjectId'] }],
-  indexes: [{ properties: ['availableAt'] }],
+  indexes: [{ properties: ['availableAt'] }, { properties: ['kind', 'availableAt'] }],
 });
 export type OutboxEntry = InferEntity<typeof OutboxEntry>;
 
@@ -38,9 +42,9 @@ export const IdempotencyRecord = defineEntity({
     path: p.string().length(300).primary(),
     key: p.string().length(255).primary(),
     fingerprint: p.blob(),
-    /** What the first request made; its answer is told from this. */
+    /** What the first request made; of no meaning where its outcome has no `id`. */
     resourceId: p.uuid(),
-    /** What the verb returned, where the resource may change and the answer must not. */
+    /** What the first request returned. */
     outcome: p.json<object>().nullable(),
     createdAt: p.datetime(),
   },

@@ -1,59 +1,109 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ClientBase, PoolClient, QueryResultRow } from 'pg';
-import { type Database, tenantSettings } from './database.ts';
-import { type Sql, type Statement, sqlOfManager, sqlOn, transactionOn } from './sql.ts';
+import type { ClientBase, QueryResultRow } from 'pg';
+import type { TenantAuditRecord } from './audit.ts';
+import type { Database } from './database.ts';
+import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
+import { type ClaimOptions, type Once, once } from './idempotency.ts';
+import { assignTenant, isConnectionSound } from './pooled-connection.ts';
+import { type Statement, sqlOn, type TenantSql } from './sql.ts';
 import type { Tenant } from './tenant.ts';
+import { UnitOfWork } from './unit-of-work.ts';
 
 /**
  * The only way to tenant-scoped rows, with two walls. Statements get the tenant bound as $1 (organization) and $2
  * (environment), and PostgreSQL refuses one that never names them, because it cannot tell their types; entities are
  * read through a filter that is always on. Behind both, row-level security shows the connection this tenant's rows only.
  */
-export class Scope {
+export class Scope implements TenantSql {
   readonly tenant: Tenant;
   /** Follows the work into runs, Temporal, events and logs. */
   readonly correlationId: string;
   /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for work that nobody waits for. */
   readonly actor: string;
   readonly #database: Database;
-  readonly #transaction: Sql | undefined;
-  #em: EntityManager | undefined;
+  #hints: Map<string, unknown> | undefined;
 
-  constructor(database: Database, tenant: Tenant, correlationId: string, actor = 'system', transaction?: Sql) {
+  constructor(database: Database, tenant: Tenant, correlationId: string, actor = 'system') {
     this.#database = database;
     this.tenant = tenant;
     this.correlationId = correlationId;
     this.actor = actor;
-    this.#transaction = transaction;
   }
 
-  /** An entity manager of this scope's own. */
-  get em(): EntityManager {
-    this.#em ??= this.#database.entityManager(this.tenant);
-    return this.#em;
-  }
-
+  /** Runs one statement, which is a transaction of its own. */
   async rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
-    const bound = [this.tenant.organizationId, this.tenant.environment, ...values];
-    if (this.#transaction) return this.#transaction.rows(of, bound);
-    return this.#withConnection((client) => sqlOn(client).rows(of, bound));
+    const rows = await this.#withConnection((client) => sqlOn(client).rows(of, this.bind(values)));
+    if (of.enqueues) await this.#nudge(this.#withHints(enqueuedBy(of, rows)));
+    return rows;
   }
 
   async one<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
     return (await this.rows(of, ...values))[0];
   }
 
-  /** One transaction over named statements; `work` gets a scope bound to its connection. */
-  transaction<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    if (this.#transaction) return work(this);
-    return this.#withConnection((client) =>
-      transactionOn(client, (sql) => work(new Scope(this.#database, this.tenant, this.correlationId, this.actor, sql))),
-    );
+  /** Reads entities, in a transaction that PostgreSQL lets nothing write in. */
+  read<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return this.#withConnection(async (client) => {
+      // Travels with the first query; the connection keeps their order.
+      const began = client.query('begin read only');
+      const [result] = await Promise.allSettled([work(this.#database.entitiesOn(client, this.tenant)), began]);
+      await client.query('rollback');
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
   }
 
-  /** A scope whose statements run in the transaction that an entity manager of this one is in. */
-  inTransactionOf(em: EntityManager): Scope {
-    return new Scope(this.#database, this.tenant, this.correlationId, this.actor, sqlOfManager(em));
+  /**
+   * One transaction of statements, entities, audit entries, events and outbox entries: all of them or none. After the
+   * commit the platform attempts what it enqueued.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * The same, once per Idempotency-Key: effect and outcome commit together, so that a crash leaves both or neither. A
+   * request with the same key at the same time waits for the first one's commit and gets its outcome.
+   * @param work must return an outcome that survives JSON; dates in it are kept
+   * @throws AppError idempotency_key_reused; SealError; and whatever `work` throws
+   */
+  transaction<Outcome extends object>(
+    work: (tx: Transaction) => Promise<Outcome>,
+    options: ClaimOptions<Outcome>,
+  ): Promise<Once<Outcome>>;
+  transaction(work: (tx: Transaction) => Promise<object>, options?: ClaimOptions<object>): Promise<unknown> {
+    return this.inTransaction<unknown>((tx) => (options ? once(tx, options, work) : work(tx)));
+  }
+
+  /**
+   * Hands the attempt right after the commit what it needs in memory, when the work is enqueued by a statement of this
+   * scope or transaction. Forgotten with the scope; the drain works without it.
+   */
+  hint(kind: string, subjectId: string, hint: unknown): void {
+    this.#hints ??= new Map();
+    this.#hints.set(`${kind}/${subjectId}`, hint);
+  }
+
+  protected async inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const [result, enqueued] = await this.#withConnection(async (client) => {
+      const unit = new UnitOfWork(this.#database, client, this.tenant);
+      return [await unit.run(() => work(new Transaction(this.#database, this, unit))), unit.enqueued] as const;
+    });
+    if (enqueued.length > 0) await this.#nudge(this.#withHints(enqueued));
+    return result;
+  }
+
+  protected bind(values: unknown[]): unknown[] {
+    return [this.tenant.organizationId, this.tenant.environment, ...values];
+  }
+
+  #withHints(entries: Enqueued[]): Enqueued[] {
+    const hints = this.#hints;
+    if (!hints) return entries;
+    return entries.map((entry) => ({ hint: hints.get(`${entry.kind}/${entry.subjectId}`), ...entry }));
+  }
+
+  #nudge(entries: Enqueued[]): Promise<unknown> | undefined {
+    if (entries.length === 0) return undefined;
+    const { tenant, correlationId, actor } = this;
+    return this.#database.outbox.afterCommit({ tenant, correlationId, actor, entries });
   }
 
   /** Lends a connection that is this tenant's. One that failed in a way nobody understands is thrown away. */
@@ -70,21 +120,60 @@ export class Scope {
   }
 }
 
-const settings = `select set_config('${tenantSettings.organization}', $1, false),
-                         set_config('${tenantSettings.environment}', $2, false)`;
+/** A scope whose statements and entities are one transaction. */
+export class Transaction extends Scope {
+  readonly #database: Database;
+  readonly #outer: Scope;
+  readonly #unit: UnitOfWork;
 
-/** Whose a pooled connection was last: most often the next one is the same tenant's, and nothing is sent. */
-const owners = new WeakMap<PoolClient, string>();
+  constructor(database: Database, outer: Scope, unit: UnitOfWork) {
+    super(database, outer.tenant, outer.correlationId, outer.actor);
+    this.#database = database;
+    this.#outer = outer;
+    this.#unit = unit;
+  }
 
-/** Sent ahead of the statement and not waited for: the connection keeps their order. */
-async function assignTenant(client: PoolClient, { organizationId, environment }: Tenant): Promise<void> {
-  const owner = `${organizationId}/${environment}`;
-  if (owners.get(client) === owner) return;
-  owners.delete(client);
-  await client.query({ name: 'tenant.assign', text: settings, values: [organizationId, environment] });
-  owners.set(client, owner);
+  /**
+   * The tenant's entities on the connection of this transaction. What is persisted or changed is written before the next
+   * statement and before the commit. An entity that a statement changed has to be refreshed.
+   */
+  get em(): EntityManager {
+    return this.#unit.em;
+  }
+
+  override rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
+    return this.#unit.rows(of, this.bind(values));
+  }
+
+  override hint(kind: string, subjectId: string, hint: unknown): void {
+    this.#outer.hint(kind, subjectId, hint);
+  }
+
+  override read<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return work(this.em);
+  }
+
+  /**
+   * Writes down what this scope's actor did. To be called last: other transactions of the organization that write to its
+   * audit log wait from here to the end of this one.
+   */
+  audit(record: TenantAuditRecord): Promise<void> {
+    const { tenant, actor, correlationId } = this;
+    return this.#unit.audit({ ...tenant, actor, correlationId, ...record });
+  }
+
+  /**
+   * Enqueues work that follows from this transaction: attempted right after its commit, and by the drain until it is done.
+   * An entry of the same kind and subject that waits is replaced.
+   * @param hint arguments in memory for the attempt after the commit
+   */
+  async enqueue(kind: string, subjectId: string, hint?: unknown): Promise<void> {
+    this.#database.outbox.requireKind(kind);
+    const entry = (await this.one(enqueue, kind, subjectId, this.correlationId))!;
+    this.#unit.enqueued.push({ kind, subjectId, entryId: entry.id, hint });
+  }
+
+  protected override inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#unit.nested((unit) => work(new Transaction(this.#database, this, unit)));
+  }
 }
-
-/** An error that PostgreSQL itself reported, outside a transaction, leaves a connection as good as it was. */
-const isConnectionSound = (client: PoolClient, error: unknown): boolean =>
-  error instanceof Error && 'severity' in error && client.getTransactionStatus() === 'I';

@@ -1,13 +1,29 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import pg, { type ClientBase, type Pool, type QueryResultRow } from 'pg';
+import type { Tenant } from './tenant.ts';
+
+/** Work that a statement wrote to the outbox. */
+export interface EnqueuedBy {
+  subjectId: string;
+  /** Id of the outbox entry, where the statement returns it: it is deleted once the work is done. */
+  entryId?: string;
+}
 
 /**
- * A named statement: PostgreSQL parses and plans it once per connection. Used where a request must be fast (key
- * look-up, run status, the run path); everything else goes through the entity manager.
+ * The outbox kinds that a statement writes, each with the subject of a returned row (undefined: none for this row).
+ * `drain` leaves the entries to the drain: for statements that write many, and for entries whose work the caller does itself.
+ */
+export type Enqueues<Row> = Record<string, (row: Row) => EnqueuedBy | undefined> | 'drain';
+
+/**
+ * A named statement: PostgreSQL parses and plans it once per connection. For paths where every round trip counts (key
+ * look-up, runs and their steps, deliveries, credits) and for what entities cannot say: one statement that decides and
+ * writes at once, locks, aggregates, sweeps across tenants. Everything else, above all creating, reading and changing
+ * single records, goes through MikroORM entities: `tx.em` and `scope.read`. Both run in the same transaction.
  */
 export interface Statement<Row extends QueryResultRow> {
   name: string;
   text: string;
+  enqueues: Enqueues<Row> | undefined;
   /** Only carries the row's type. */
   row?: Row;
 }
@@ -17,11 +33,21 @@ const texts = new Map<string, string>();
 /** The texts of all statements of the modules that are loaded, by name: tests check them. */
 export const statementTexts: ReadonlyMap<string, string> = texts;
 
-/** @throws Error when another statement has this name: a connection would run the wrong one */
-export function statement<Row extends QueryResultRow>(name: string, text: string): Statement<Row> {
+/**
+ * @throws Error when another statement has this name, because a connection would run the wrong one, and when it writes to
+ * the outbox and does not declare it
+ */
+export function statement<Row extends QueryResultRow>(
+  name: string,
+  text: string,
+  { enqueues }: { enqueues?: Enqueues<Row> } = {},
+): Statement<Row> {
   if (texts.has(name) && texts.get(name) !== text) throw new Error(`Two statements are called ${name}.`);
+  if (text.includes('insert into outbox (') && !enqueues) {
+    throw new Error(`The statement ${name} writes to the outbox and does not declare what it enqueues.`);
+  }
   texts.set(name, text);
-  return { name, text };
+  return { name, text, enqueues };
 }
 
 /** Runs named statements, on any connection of the pool or on the one connection of a transaction. */
@@ -30,10 +56,17 @@ export interface Sql {
   one<Row extends QueryResultRow>(of: Statement<Row>, values?: unknown[]): Promise<Row | undefined>;
 }
 
-// The entity manager sets its pool up to hand it times as texts; a statement's row has dates.
+/** Runs a tenant's named statements: the organization is bound as $1 and the environment as $2. */
+export interface TenantSql {
+  readonly tenant: Tenant;
+  rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]>;
+  one<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row | undefined>;
+}
+
+// The entity manager configures its pool to return times as strings; rows of statements have dates.
 const { types } = pg;
 
-/** Sees each named statement from when it is asked until it is answered. */
+/** Wraps each named statement from when it is sent until it is answered. */
 export type StatementWatch = <T>(name: string, ask: () => Promise<T>) => Promise<T>;
 
 let watch: StatementWatch | undefined;
@@ -54,39 +87,4 @@ export function sqlOn(executor: Pool | ClientBase): Sql {
       return (await rows(of, values))[0];
     },
   };
-}
-
-/** Runs statements in the transaction that an entity manager is in, with what it has yet to write written first. */
-export function sqlOfManager(em: EntityManager): Sql {
-  const rows = async <Row extends QueryResultRow>({ text }: Statement<Row>, values: unknown[] = []) => {
-    await em.flush();
-    const bound: unknown[] = [];
-    const numberless = text.replaceAll(/\$(\d+)/g, (_, number) => {
-      bound.push(values[number - 1]);
-      return '?';
-    });
-    return em.execute<Row[]>(numberless, bound);
-  };
-  return {
-    rows,
-    async one(of, values) {
-      return (await rows(of, values))[0];
-    },
-  };
-}
-
-/**
- * Runs `work` in one transaction on this connection: committed when it resolves, rolled back when it rejects. A rollback
- * that fails leaves the connection in a transaction, which its owner must not use again.
- */
-export async function transactionOn<T>(client: ClientBase, work: (sql: Sql) => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work(sqlOn(client));
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
 }

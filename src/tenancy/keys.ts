@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { operator, recordAudit } from '../platform/audit.ts';
+import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Environment } from '../platform/tenant.ts';
+import { systemTransaction } from '../platform/unit-of-work.ts';
 import { keyIds } from './core/ids.ts';
 import { type KeyScope, keyScopes } from './core/scopes.ts';
 import { ApiKey } from './entities.ts';
@@ -96,12 +97,12 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
     expiresAt,
     revokedAt: null,
   };
-  await database.orm.em.fork().transactional(async (em) => {
-    em.persist(em.create(ApiKey, row));
+  await systemTransaction(database, async (tx) => {
+    tx.em.persist(tx.em.create(ApiKey, row));
     const { organizationId, name, scopes, variant } = row;
     const facts = { name, scopes, variant, expiresAt: expiresAt?.toISOString() ?? null };
     const whose = { organizationId, environment, subjectId: id, actor: operator };
-    await recordAudit(em, { ...whose, action: 'api_key.create', facts });
+    await tx.audit({ ...whose, action: 'api_key.create', facts });
   });
   return {
     id: keyIds.format(id),
@@ -146,12 +147,12 @@ export async function revokeKey(database: Database, id: string): Promise<{ id: s
   const uuid = keyIds.parse(id);
   const key = uuid && (await database.orm.em.fork().findOne(ApiKey, { id: uuid }));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
-  await database.orm.em.fork().transactional(async (em) => {
-    const revoked = await em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
+  await systemTransaction(database, async (tx) => {
+    const revoked = await tx.em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
     if (revoked === 0) return;
     const { id: subjectId, organizationId } = key;
     const whose = { organizationId, environment: key.environment as Environment, subjectId, actor: operator };
-    await recordAudit(em, { ...whose, action: 'api_key.revoke' });
+    await tx.audit({ ...whose, action: 'api_key.revoke' });
   });
   await announceKeyChange(database);
   return { id: keyIds.format(key.id), status: 'revoked' };

@@ -1,7 +1,8 @@
-import { operator, recordAudit } from '../platform/audit.ts';
+import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { systemTransaction } from '../platform/unit-of-work.ts';
 import { organizationIds } from './core/ids.ts';
 import { isPlanName, type PlanName, planNames } from './core/plans.ts';
 import { Organization } from './entities.ts';
@@ -61,8 +62,8 @@ const auditFacts = ({ name, plan, rateMinute, rateDay }: Organization) => ({ nam
 export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
   check(input);
   const now = new Date();
-  return database.orm.em.fork().transactional(async (em) => {
-    const organization = em.create(Organization, {
+  return systemTransaction(database, async (tx) => {
+    const organization = tx.em.create(Organization, {
       id: newId(),
       name: input.name,
       plan: input.plan,
@@ -72,8 +73,8 @@ export async function createOrganization(database: Database, input: NewOrganizat
       createdAt: now,
       updatedAt: now,
     });
-    em.persist(organization);
-    await recordAudit(em, {
+    tx.em.persist(organization);
+    await tx.audit({
       ...{ organizationId: organization.id, subjectId: organization.id, actor: operator },
       action: 'organization.create',
       facts: auditFacts(organization),
@@ -112,12 +113,12 @@ export async function updateOrganization(
 ): Promise<OrganizationView> {
   check(change);
   const { id: uuid } = await findOrganization(database, id);
-  const changed = await database.orm.em.fork().transactional(async (em) => {
-    const organization = await em.findOneOrFail(Organization, { id: uuid });
+  const changed = await systemTransaction(database, async (tx) => {
+    const organization = await tx.em.findOneOrFail(Organization, { id: uuid });
     const given = Object.entries(change).filter(([name, value]) => changeable.includes(name) && value !== undefined);
     if (given.length === 0) return view(organization);
     Object.assign(organization, Object.fromEntries(given), { updatedAt: new Date() });
-    await recordAudit(em, {
+    await tx.audit({
       ...{ organizationId: uuid, subjectId: uuid, actor: operator },
       action: 'organization.update',
       facts: { given: given.map(([name]) => name), ...auditFacts(organization) },

@@ -1,6 +1,5 @@
-import { byScope, recordAudit } from '../platform/audit.ts';
-import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { failPoint } from './fail-points.ts';
 import { newSecret } from './sign.ts';
@@ -29,8 +28,8 @@ export async function updateSubscription(
 ): Promise<Subscription> {
   checkSubscription(services.egress, services.webhookBrand, change);
   const { tenant } = scope;
-  const updated = await scope.em.transactional(async (em) => {
-    const subscription = await lockSubscription(em, id);
+  const updated = await scope.transaction(async (tx) => {
+    const subscription = await lockSubscription(tx.em, id);
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return viewOf(services, scope, subscription);
     const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
@@ -42,11 +41,11 @@ export async function updateSubscription(
     if (isElsewhere || isActive) Object.assign(subscription, untried);
     if (isActive) Object.assign(subscription, { isActive, disabledReason: null, disabledAt: null });
     if (isActive === false) {
-      await turnOff(scope.inTransactionOf(em), subscription.id, null);
-      await em.refresh(subscription);
+      await turnOff(tx, subscription.id, null);
+      await tx.em.refresh(subscription);
     }
     const facts = { given: given.map(([name]) => name), isActive: subscription.isActive };
-    await recordAudit(em, { ...byScope(scope), action: 'webhook.update', subjectId: subscription.id, facts });
+    await tx.audit({ action: 'webhook.update', subjectId: subscription.id, facts });
     return viewOf(services, scope, subscription);
   });
   failPoint('subscription.changed');
@@ -55,16 +54,16 @@ export async function updateSubscription(
 
 /**
  * Removes a subscription from every read at once; what has not reached it fails for ever. Deliveries that wait for a
- * replay are ended behind it, which the outbox entry owes.
+ * replay are ended behind it, which an outbox entry begins.
  * @param id in either form
  * @throws AppError not_found
  */
 export async function deleteSubscription(scope: Scope, id: string): Promise<void> {
-  await scope.em.transactional(async (em) => {
-    const subscription = await lockSubscription(em, id);
+  await scope.transaction(async (tx) => {
+    const subscription = await lockSubscription(tx.em, id);
     subscription.deletedAt = new Date();
-    await endDeliveries(scope.inTransactionOf(em), subscription.id);
-    await recordAudit(em, { ...byScope(scope), action: 'webhook.delete', subjectId: subscription.id });
+    await endDeliveries(tx, subscription.id);
+    await tx.audit({ action: 'webhook.delete', subjectId: subscription.id });
   });
   failPoint('subscription.deleted');
 }
@@ -92,8 +91,8 @@ export async function rotateSecret(
   claim?: IdempotencyClaim,
 ): Promise<Once<RotatedSecret>> {
   const { tenant } = scope;
-  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
-    const subscription = await lockSubscription(em, id);
+  const rotate = async (tx: Transaction): Promise<RotatedSecret> => {
+    const subscription = await lockSubscription(tx.em, id);
     const place = (column: 'sealed_secret' | 'sealed_previous_secret') => sealedColumn(column, subscription.id, tenant);
     const secret = newSecret();
     const previous = sealer.open(subscription.sealedSecret, place('sealed_secret'));
@@ -103,9 +102,8 @@ export async function rotateSecret(
       sealedPreviousSecret: sealer.seal(previous, place('sealed_previous_secret')),
       previousSecretExpiresAt,
     });
-    await recordAudit(em, { ...byScope(scope), action: 'webhook.rotate_secret', subjectId: subscription.id });
+    await tx.audit({ action: 'webhook.rotate_secret', subjectId: subscription.id });
     return { id: subscription.id, secret, previousSecretExpiresAt };
-  });
-  // A replayed outcome has been through JSON, where dates are texts.
-  return { outcome: { ...outcome, previousSecretExpiresAt: new Date(outcome.previousSecretExpiresAt) }, replayed };
+  };
+  return scope.transaction(rotate, { claim, sealer });
 }

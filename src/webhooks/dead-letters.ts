@@ -3,7 +3,6 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RedriveArgs } from '../temporal/contracts/webhooks.ts';
-import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { failPoint } from './fail-points.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
 import type { EventCatalog } from './payload.ts';
@@ -83,25 +82,21 @@ export interface RedrivenPage {
 
 /**
  * Replays a page of dead letters. Who was replayed by somebody else meanwhile is passed over.
- * @param services tell their workflows; where there are none, the outbox owes it at once
  * @throws AppError validation_error
  */
 export async function redrivePage(
   database: Database,
   events: EventCatalog,
-  services: DeliveryWorkflowServices | undefined,
   { filter, after, until, limit }: RedrivePage,
 ): Promise<RedrivenPage> {
   const page = { filter: readRedriveArguments(events, filter), after, until: new Date(until), limit };
   const letters = await listDeadLetters(database, { ...page, replayable: true });
   let replayed = 0;
-  for (const { id, organizationId, environment, correlationId, attempts } of letters) {
+  for (const { id, organizationId, environment, correlationId } of letters) {
     const scope = operatorScopeOf(database, { organizationId, environment }, correlationId);
-    if (!(await renewAsOperator(scope, id, services ? 'writer' : 'drain'))) continue;
+    if (!(await renewAsOperator(scope, id))) continue;
     failPoint('delivery.replayed');
     replayed++;
-    // What is not reached here the outbox owes.
-    if (services && attempts > 0) await ensureDeliveryWorkflow(services, scope, id);
   }
   const last = letters.at(-1);
   const next = letters.length === limit && last ? { finishedAt: last.position, id: last.id } : undefined;
@@ -127,7 +122,7 @@ export async function redriveInDatabase(
   let total = 0;
   for (;;) {
     const page = { filter, after, until: now.toISOString(), limit: perPage };
-    const { replayed, next } = await redrivePage(database, events, undefined, page);
+    const { replayed, next } = await redrivePage(database, events, page);
     total += replayed;
     if (!next) return { replayed: total };
     after = next;

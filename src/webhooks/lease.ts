@@ -1,8 +1,8 @@
-import type { ClientBase } from 'pg';
 import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
-import { type Sql, statement, transactionOn } from '../platform/sql.ts';
+import { type Sql, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import { systemTransaction } from '../platform/unit-of-work.ts';
 import { type Admitted, admitAttempts, holdMs, type SubscriptionLoad } from './core/admission.ts';
 import { type DeliveryStatus, isOpen, openDelivery } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
@@ -144,21 +144,8 @@ async function leaseOn(sql: Sql, room: Room, { breaker, leaseMs }: DeliveryPolic
  * Leases first attempts that are due, of all tenants, as far as there is room: no more of a subscription than its
  * concurrency, its rate and its breaker allow. Any number of processes may do this at the same time.
  */
-export async function leaseFirstAttempts(
-  database: Database,
-  room: Room,
-  policy: DeliveryPolicy,
-): Promise<FirstAttempts> {
-  const client = await database.pool.connect();
-  try {
-    const result = await transactionOn(client as ClientBase, (sql) => leaseOn(sql, room, policy));
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
-}
+export const leaseFirstAttempts = (database: Database, room: Room, policy: DeliveryPolicy): Promise<FirstAttempts> =>
+  systemTransaction(database, (tx) => leaseOn(tx, room, policy));
 
 const giveBack = statement(
   'delivery.give_back',

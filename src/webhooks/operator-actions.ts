@@ -1,8 +1,7 @@
-import { byScope, operator, recordAudit } from '../platform/audit.ts';
+import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { FirstAtIt } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -22,19 +21,19 @@ function audited<Changed extends { id: string; subscriptionId: string }>(
   action: 'delivery.replay' | 'delivery.discard',
   change: (tx: Scope) => Promise<Changed | undefined>,
 ): Promise<Changed | undefined> {
-  return scope.em.transactional(async (em) => {
-    const changed = await change(scope.inTransactionOf(em));
+  return scope.transaction(async (tx) => {
+    const changed = await change(tx);
     if (changed) {
       const facts = { webhookId: webhookIds.format(changed.subscriptionId) };
-      await recordAudit(em, { ...byScope(scope), action, subjectId: changed.id, facts });
+      await tx.audit({ action, subjectId: changed.id, facts });
     }
     return changed;
   });
 }
 
 /** `renewDeadLetter`, written down. */
-export const renewAsOperator = (scope: Scope, deliveryId: string, first?: FirstAtIt) =>
-  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId, first));
+export const renewAsOperator = (scope: Scope, deliveryId: string) =>
+  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId));
 
 /** `discardDeadLetter`, written down. */
 export const discardAsOperator = (scope: Scope, deliveryId: string) =>
@@ -61,7 +60,7 @@ export async function replayAnyDelivery(database: Database, id: string): Promise
   const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
   if (!found) throw deliveryNotFound(id);
   const { status, isActive, ...tenant } = found;
-  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, 'drain')) {
+  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid)) {
     return { deliveryId: deliveryIds.format(uuid), status: 'pending' };
   }
   if (status === 'dead_lettered' && !isActive) throw turnedOff();

@@ -1,4 +1,4 @@
-import { enqueueSql } from '../platform/outbox.ts';
+import { enqueueSql } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -48,8 +48,10 @@ const recordStatement = statement<Recorded>(
 // A failure needs a workflow of its own, which is owed until it is there.
 const oweWorkflows = statement(
   'delivery.owe_workflows',
-  `${enqueueSql('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id', first: 'writer' })}
+  `${enqueueSql('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id' })}
    on conflict (kind, subject_id) do update set created_at = excluded.created_at`,
+  // The dispatcher ensures the workflow itself; a further attempt is made by the workflow.
+  { enqueues: 'drain' },
 );
 
 interface StateRow {

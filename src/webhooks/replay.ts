@@ -1,19 +1,16 @@
-import type { Background } from '../platform/background.ts';
+import { enqueueSql } from '../platform/enqueue.ts';
 import { AppError } from '../platform/errors.ts';
-import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
-import { enqueueSql, type FirstAtIt } from '../platform/outbox.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
-import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 
-export interface ReplayServices extends DeliveryWorkflowServices {
-  background: Background;
+export interface ReplayServices {
   deliveries: { wake(): void };
 }
 
@@ -32,16 +29,15 @@ export interface ReplayedDelivery {
 const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
         leased_until = null`;
 
-const oweFollowing = (correlation: string, first: FirstAtIt) => `
-     ${enqueueSql('delivery.follow', { subject: 'id', correlation, from: 'renewed', first })} where attempts > 0
+const enqueueFollowing = (source: { correlation: string; due?: 'now' }) => `
+     ${enqueueSql('delivery.follow', { subject: 'id', from: 'renewed', ...source })} where attempts > 0
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
 // Locks the subscription before the delivery: whoever turns it off meanwhile either finds this delivery or is found.
-const replayBy = (first: FirstAtIt) =>
-  statement<RenewedDelivery>(
-    `delivery.replay_${first}`,
-    `with listening as (
+const replayStatement = statement<RenewedDelivery>(
+  'delivery.replay',
+  `with listening as (
      select s.id from webhook_subscription s
       where s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
         and s.id = (select subscription_id from delivery where organization_id = $1 and environment = $2 and id = $3)
@@ -51,10 +47,10 @@ const replayBy = (first: FirstAtIt) =>
       where d.organization_id = $1 and d.environment = $2 and d.id = $3 and d.status = 'dead_lettered'
         and d.subscription_id = listening.id
      returning d.id, d.attempts, d.subscription_id),
-   owed as (${oweFollowing('$4', first)})
+   enqueued as (${enqueueFollowing({ correlation: '$4' })})
    select id, attempts, subscription_id as "subscriptionId", pg_notify('${deliveriesChannel}', '') from renewed`,
-  );
-const replayStatements = { writer: replayBy('writer'), drain: replayBy('drain') };
+  { enqueues: { 'delivery.follow': ({ id, attempts }) => (attempts > 0 ? { subjectId: id } : undefined) } },
+);
 
 const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
   'delivery.replayable',
@@ -64,12 +60,11 @@ const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
 );
 
 /**
- * Gives a dead letter a whole new schedule, in the database alone.
- * @param first whether the caller tells its workflow, or leaves that to the outbox
+ * Gives a dead letter a whole new schedule.
  * @returns undefined when it is no dead letter, or its subscription is turned off
  */
-export const renewDeadLetter = (scope: Scope, deliveryId: string, first: FirstAtIt = 'writer') =>
-  scope.one(replayStatements[first], deliveryId, scope.correlationId);
+export const renewDeadLetter = (scope: Scope, deliveryId: string) =>
+  scope.one(replayStatement, deliveryId, scope.correlationId);
 
 /** Why a delivery was not renewed. */
 async function refusal(scope: Scope, subscriptionId: string, deliveryId: string): Promise<AppError> {
@@ -92,18 +87,14 @@ export async function replayDelivery(
   deliveryId: string,
   claim?: IdempotencyClaim,
 ): Promise<Once<ReplayedDelivery>> {
-  let attempts = 0;
-  const once = await onceInScope(scope, claim, deliveryId, async (tx): Promise<ReplayedDelivery> => {
-    const renewed = await renewDeadLetter(tx, deliveryId);
-    if (!renewed) throw await refusal(tx, subscriptionId, deliveryId);
-    ({ attempts } = renewed);
+  const replay = async (tx: Transaction): Promise<ReplayedDelivery> => {
+    if (!(await renewDeadLetter(tx, deliveryId))) throw await refusal(tx, subscriptionId, deliveryId);
     return { deliveryId, status: 'pending' };
-  });
+  };
+  const once = await scope.transaction(replay, { claim });
   if (once.replayed) return once;
   failPoint('delivery.replayed');
   services.deliveries.wake();
-  // Not waited for: where Temporal is away, the answer need not be late.
-  if (attempts > 0) services.background.run('begin of a replay', ensureDeliveryWorkflow(services, scope, deliveryId));
   return once;
 }
 
@@ -117,7 +108,7 @@ const recoverStatement = statement<{ queued: number }>(
       where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.status = 'dead_lettered'
         and d.created_at >= $4
      returning d.id, d.attempts),
-   owed as (${oweFollowing('$5', 'drain')}),
+   enqueued as (${enqueueFollowing({ correlation: '$5', due: 'now' })}),
    missed as (
      insert into delivery (${deliveryColumns})
      ${newDelivery('e', 's')} from webhook_subscription s
@@ -128,6 +119,7 @@ const recoverStatement = statement<{ queued: number }>(
      returning id)
    select ((select count(*) from renewed) + (select count(*) from missed))::int as queued,
           pg_notify('${deliveriesChannel}', '')`,
+  { enqueues: 'drain' },
 );
 
 const findSubscription = statement<{ isActive: boolean }>(
@@ -161,11 +153,12 @@ export async function recoverDeliveries(
   since: Date,
   claim?: IdempotencyClaim,
 ): Promise<Once<Recovery>> {
-  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<Recovery> => {
+  const recover = async (tx: Transaction): Promise<Recovery> => {
     await requireActive(tx, subscriptionId);
     const { queued } = (await tx.one(recoverStatement, subscriptionId, since, scope.correlationId))!;
     return { recoveryId: newId(), queued };
-  });
+  };
+  const once = await scope.transaction(recover, { claim });
   failPoint('delivery.recovered');
   if (!once.replayed) services.deliveries.wake();
   return once;

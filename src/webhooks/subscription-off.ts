@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { enqueueSql } from '../platform/outbox.ts';
+import { enqueueSql, replacingEarlier } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { type DeliveryStatus, deliveryStates, openDelivery } from './core/delivery-status.ts';
@@ -10,16 +10,19 @@ export type OffReason = DisabledReason | null;
 
 const statesBefore = (to: DeliveryStatus) => deliveryStates.sql(...deliveryStates.before(to));
 
-// Workflows of deliveries that failed once wait for a retry or a replay, and hear of it from the drain.
-const oweStatement = statement(
-  'subscription.owe_news',
-  `${enqueueSql('subscription.stopped', { subject: '$3::uuid', correlation: '$4', from: '(select) as once', first: 'drain' })}
+// Workflows of deliveries that failed once wait for a retry or a replay that will not come.
+const enqueueStopped = statement<{ subjectId: string; entryId: string }>(
+  'subscription.enqueue_stopped',
+  `${enqueueSql('subscription.stopped', { subject: '$3::uuid', correlation: '$4', from: '(select) as once' })}
     where exists (select from delivery where organization_id = $1 and environment = $2 and subscription_id = $3::uuid
                      and attempts > 0 and status in ('dead_lettered', 'failed'))
-   on conflict (kind, subject_id) do update set id = excluded.id, available_at = excluded.available_at`,
+   ${replacingEarlier}
+   returning subject_id as "subjectId", id as "entryId"`,
+  { enqueues: { 'subscription.stopped': (row) => row } },
 );
 
-const oweNews = (scope: Scope, subscriptionId: string) => scope.rows(oweStatement, subscriptionId, scope.correlationId);
+const resumeStoppedLater = (scope: Scope, subscriptionId: string) =>
+  scope.rows(enqueueStopped, subscriptionId, scope.correlationId);
 
 // What turned it off first stays the reason.
 const turnOffSubscription = statement(
@@ -50,7 +53,7 @@ const parkOpen = statement(
 export async function turnOff(scope: Scope, subscriptionId: string, reason: OffReason): Promise<void> {
   await scope.rows(turnOffSubscription, subscriptionId, reason);
   await scope.rows(parkOpen, subscriptionId);
-  await oweNews(scope, subscriptionId);
+  await resumeStoppedLater(scope, subscriptionId);
 }
 
 // Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then. What is
@@ -88,5 +91,5 @@ const endAll = statement(
  */
 export async function endDeliveries(scope: Scope, subscriptionId: string): Promise<void> {
   await scope.rows(endAll, subscriptionId);
-  await oweNews(scope, subscriptionId);
+  await resumeStoppedLater(scope, subscriptionId);
 }

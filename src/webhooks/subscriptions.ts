@@ -1,13 +1,12 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import { byScope, recordAudit } from '../platform/audit.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { AppError } from '../platform/errors.ts';
-import { type IdempotencyClaim, type Once, onceSealed } from '../platform/idempotency.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
-import type { Scope } from '../platform/scope.ts';
-import { sqlOfManager, statement } from '../platform/sql.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
 import { WebhookSubscription } from './entities.ts';
@@ -87,10 +86,9 @@ const countLive = statement<{ count: number }>(
     where organization_id = $1::uuid and environment = $2::varchar and deleted_at is null`,
 );
 
-async function checkRoom(em: EntityManager, { tenant: { organizationId, environment } }: Scope): Promise<void> {
-  const sql = sqlOfManager(em);
-  await sql.rows(takeTurn, [organizationId, environment]);
-  const { count } = (await sql.one(countLive, [organizationId, environment]))!;
+async function checkRoom(tx: Transaction): Promise<void> {
+  await tx.rows(takeTurn);
+  const { count } = (await tx.one(countLive))!;
   if (count < mostSubscriptions) return;
   throw new AppError('conflict', `There are ${mostSubscriptions} webhooks already.`, { limit: mostSubscriptions });
 }
@@ -113,13 +111,13 @@ export async function createSubscription(
   checkSubscription(services.egress, services.webhookBrand, input);
   const { sealer } = services;
   const { tenant } = scope;
-  const { outcome, replayed } = await onceSealed(scope, sealer, claim, async (em) => {
-    await checkRoom(em, scope);
+  const create = async (tx: Transaction) => {
+    await checkRoom(tx);
     const { headers, ...fields } = input;
     const id = newId();
     const now = new Date();
     const secret = newSecret();
-    const made = em.create(WebhookSubscription, {
+    const made = tx.em.create(WebhookSubscription, {
       ...{ id, ...tenant, ...fields, ...untried },
       disabledReason: null,
       disabledAt: fields.isActive ? null : now,
@@ -132,14 +130,12 @@ export async function createSubscription(
       updatedAt: now,
       deletedAt: null,
     });
-    em.persist(made);
+    tx.em.persist(made);
     const facts = { events: fields.events, isActive: fields.isActive };
-    await recordAudit(em, { ...byScope(scope), action: 'webhook.create', subjectId: id, facts });
+    await tx.audit({ action: 'webhook.create', subjectId: id, facts });
     return { ...viewOf(services, scope, made), secret };
-  });
-  // A replayed outcome has been through JSON, where dates are texts.
-  const { createdAt, updatedAt } = outcome;
-  return { outcome: { ...outcome, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }, replayed };
+  };
+  return scope.transaction(create, { claim, sealer });
 }
 
 const live = 'from webhook_subscription where organization_id = $1 and environment = $2 and deleted_at is null';

@@ -1,5 +1,5 @@
-import { type IdempotencyClaim, type Once, onceInScope } from '../platform/idempotency.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { testWebhook } from './core/events.ts';
 import { publishEventTo } from './publish-event.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
@@ -15,10 +15,11 @@ export async function sendTestEvent(
   claim?: IdempotencyClaim,
 ): Promise<Once<ReplayedDelivery>> {
   const facts = { webhookId: subscriptionId, message: 'This is a test.' };
-  const once = await onceInScope(scope, claim, subscriptionId, async (tx): Promise<ReplayedDelivery> => {
+  const send = async (tx: Transaction): Promise<ReplayedDelivery> => {
     await requireActive(tx, subscriptionId);
     return { deliveryId: await publishEventTo(tx, subscriptionId, testWebhook, facts), status: 'pending' };
-  });
+  };
+  const once = await scope.transaction(send, { claim });
   if (!once.replayed) services.deliveries.wake();
   return once;
 }

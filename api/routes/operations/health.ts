@@ -149,7 +149,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     });
     routes.openapi(gateway, async (c) => {
       fresh(c);
-      return c.json({ drained: await drainAll(services.drain, services.log) }, 200);
+      return c.json({ drained: await drainAll(services.drain) }, 200);
     });
   }
   return routes;

@@ -52,15 +52,13 @@ export async function executeRun(
   body: ExecuteBody,
   idempotency: IdempotencyClaim | undefined,
 ): Promise<ExecuteAnswer> {
-  const { waiters, background, draining, env } = services;
+  const { waiters, draining, env } = services;
   const { wait, ...request } = dialect.readExecution(body);
   const run = await createRun(services, scope, id, { ...request, idempotency, waiter: wait ? waiters.channel : null });
   const { runId, replayed } = run;
   const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
   const ending = wait ? waiters.wait(runId, look, timeoutMs, draining.signal) : undefined;
-  if (wait) background.run('start of a run', run.launch());
-  else background.runAfterAnswer('start of a run', run.launch);
   if (!ending) return { kind: 'finished', replayed, data: dialect.accepted(run) };
 
   // A run of an earlier request may be over already, and then no sign of it will come.

@@ -84,15 +84,13 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = surface();
   routes.openapi(cancel, async (c) => {
-    const { run, stop } = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
-    services.background.runAfterAnswer('cancellation of a run', stop);
+    const run = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
     return c.json(success(c.get('dialect').runDetail(run)), 200);
   });
   routes.openapi(retry, async (c) => {
     const { fromStep } = c.req.valid('json') ?? {};
     const idempotency = readIdempotency(c);
     const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, { fromStep, idempotency });
-    services.background.runAfterAnswer('start of a run', run.launch);
     if (run.replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(c.get('dialect').accepted(run)), 200);
   });

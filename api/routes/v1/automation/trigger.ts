@@ -86,7 +86,6 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const variables = c.req.valid('json') ?? {};
     const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
     const run = await createRun(services, c.get('scope'), id, request);
-    services.background.runAfterAnswer('start of a run', run.launch);
     if (run.replayed) c.header('Idempotent-Replayed', 'true');
     return c.json(success(c.get('dialect').accepted(run)), 200);
   });

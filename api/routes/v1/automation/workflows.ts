@@ -9,7 +9,6 @@ import {
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 
-import { startPurge } from '../../../../src/automation/purge.ts';
 import type { Services } from '../../../../src/services.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
@@ -81,7 +80,7 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
 }
 
 export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { temporal, env, log } = services;
+  const { env } = services;
   const read = requireKey(services, 'workflows:read');
   const write = requireKey(services, 'workflows:write');
   const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
@@ -191,10 +190,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(c.get('dialect').workflowChange(workflow)), 200);
   });
   routes.openapi(remove, async (c) => {
-    const scope = c.get('scope');
-    const id = await deleteAutomation(scope, c.req.valid('param').id);
-    // The outbox owes the purge; this only makes it start sooner.
-    startPurge(temporal, scope, id).catch((error) => log.warn({ err: error }, 'a purge will start later'));
+    await deleteAutomation(c.get('scope'), c.req.valid('param').id);
     return c.json(success({ deleted: true as const }), 200);
   });
   return routes;

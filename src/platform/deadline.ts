@@ -1,0 +1,15 @@
+/** Something took longer than it may. It may still go on. */
+export class DeadlineExceeded extends Error {
+  override name = 'DeadlineExceeded';
+}
+
+/** Waits for what was begun, but no longer than that. @throws DeadlineExceeded */
+export async function withDeadline<T>(begun: Promise<T>, deadlineMs: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new DeadlineExceeded(`Not done within ${deadlineMs} ms.`)), deadlineMs);
+  try {
+    return await Promise.race([begun, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
