@@ -94,6 +94,8 @@ export interface ClaimOptions<Outcome> {
 }
 
 const idOf = (outcome: object): string | undefined => ('id' in outcome ? String(outcome.id) : undefined);
+const uuidOf = (outcome: object): string | undefined =>
+  idOf(outcome)?.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)?.[0];
 
 interface SealedOutcome {
   id: string;
@@ -129,7 +131,7 @@ export async function once<Tx extends TenantSql, Outcome extends object>(
 ): Promise<Once<Outcome>> {
   if (!claim) return { outcome: await work(tx), replayed: false };
   const { method, path, key, fingerprint } = claim;
-  const resourceId = (known && idOf(known)) ?? newId();
+  const resourceId = (known && uuidOf(known)) ?? newId();
   const stored = known ? store(tx, known, sealer) : null;
   if (!(await tx.one(take, method, path, key, keptHours, fingerprint, resourceId, stored))) {
     const earlier = await findClaim(tx, claim);
@@ -137,7 +139,7 @@ export async function once<Tx extends TenantSql, Outcome extends object>(
     return { outcome: restore(earlier, tx, sealer) as Outcome, replayed: true };
   }
   const outcome = await work(tx);
-  if (!known) await tx.rows(keepOutcome, method, path, key, store(tx, outcome, sealer), idOf(outcome) ?? null);
+  if (!known) await tx.rows(keepOutcome, method, path, key, store(tx, outcome, sealer), uuidOf(outcome) ?? null);
   return { outcome, replayed: false };
 }
 

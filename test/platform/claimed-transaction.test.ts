@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Sealer } from '../../src/platform/crypto.ts';
+import type { Database } from '../../src/platform/database.ts';
+import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/idempotency.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { statement } from '../../src/platform/sql.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+
+let files: TestDatabase;
+let database: Database;
+let ada: Scope;
+
+beforeAll(async () => {
+  files = await createTestDatabase();
+  database = await openTestDatabase(files.url);
+  const { id } = await createOrganization(database, { name: 'One', plan: 'free' });
+  ada = new Scope(database, { organizationId: organizationIds.parse(id)!, environment: 'test' }, 'correlation');
+});
+afterAll(async () => {
+  await database.close();
+  await files.drop();
+});
+
+const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
+  ...{ method: 'POST', path: '/test', key },
+  fingerprint: fingerprintOf(body),
+});
+const stepsTaken = statement<{ kind: string }>(
+  'test.steps_taken',
+  "select kind from outbox where organization_id = $1 and environment = $2 and kind = 'test.once'",
+);
+
+describe('a claimed transaction', () => {
+  const sealer = new Sealer(`k1:${Buffer.alloc(32, 7).toString('base64')}`);
+
+  test('two at once with one key: the second waits for the first and gets its outcome', async () => {
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const claim = claimOf('two at once');
+    const first = ada.transaction(
+      async (tx) => {
+        const id = newId();
+        await tx.enqueue('test.once', id);
+        begun.resolve();
+        await goOn.promise;
+        return { id };
+      },
+      { claim },
+    );
+    await begun.promise;
+    const second = ada.transaction(
+      async (tx) => {
+        await tx.enqueue('test.once', newId());
+        return { id: newId() };
+      },
+      { claim },
+    );
+    goOn.resolve();
+    const [one, two] = await Promise.all([first, second]);
+    expect(two).toEqual({ outcome: one.outcome, replayed: true });
+    expect(await ada.rows(stepsTaken)).toEqual([{ kind: 'test.once' }]);
+  });
+
+  test('the second takes the key over when the first fails', async () => {
+    const begun = Promise.withResolvers<void>();
+    const claim = claimOf('taken over');
+    const first = ada.transaction(
+      async (tx): Promise<object> => {
+        begun.resolve();
+        await tx.rows(stepsTaken);
+        throw new Error('first failed');
+      },
+      { claim },
+    );
+    await begun.promise;
+    const id = newId();
+    const second = ada.transaction(async () => ({ id }), { claim });
+    await expect(first).rejects.toThrow('first failed');
+    expect(await second).toEqual({ outcome: { id }, replayed: false });
+  });
+
+  test('the outcome of a repetition has its dates, wherever they were', async () => {
+    const at = new Date('2027-01-31T12:00:00.123Z');
+    const made = { id: newId(), createdAt: at, nested: [{ at, text: '2027-01-31T12:00:00.123Z' }], none: null };
+    const claim = claimOf('dates');
+    expect((await ada.transaction(async () => made, { claim })).outcome).toBe(made);
+    expect(await ada.transaction(async () => made, { claim })).toEqual({ outcome: made, replayed: true });
+  });
+
+  test('an outcome of the version before has its dates too', async () => {
+    const claim = claimOf('earlier');
+    const made = { id: newId(), createdAt: new Date(), updatedAt: new Date() };
+    await ada.transaction(async () => made, { claim });
+    const forgetPlaces = statement(
+      'test.forget_places',
+      "update idempotency set outcome = outcome - '$dates' where organization_id = $1 and environment = $2 and key = $3",
+    );
+    await ada.rows(forgetPlaces, 'earlier');
+    expect((await ada.transaction(async () => made, { claim })).outcome).toEqual(made);
+  });
+
+  test('an outcome with secrets is sealed, and open in a repetition', async () => {
+    const made = { id: newId(), secret: 'whsec_very_secret', at: new Date() };
+    const claim = claimOf('sealed');
+    await ada.transaction(async () => made, { claim, sealer });
+    const stored = statement<{ text: string }>(
+      'test.stored',
+      'select outcome::text as text from idempotency where organization_id = $1 and environment = $2 and key = $3',
+    );
+    expect((await ada.one(stored, 'sealed'))!.text).not.toContain('very_secret');
+    expect(await ada.transaction(async () => made, { claim, sealer })).toEqual({ outcome: made, replayed: true });
+  });
+
+  test('an outcome that is known beforehand is stored with the claim', async () => {
+    const outcome = { id: newId() };
+    const claim = claimOf('known');
+    expect(await ada.transaction(async () => outcome, { claim, outcome })).toEqual({ outcome, replayed: false });
+    const other = { id: newId() };
+    expect(await ada.transaction(async () => other, { claim, outcome: other })).toEqual({ outcome, replayed: true });
+  });
+
+  test('another body is refused', async () => {
+    await ada.transaction(async () => ({ id: newId() }), { claim: claimOf('bodies', { a: 1 }) });
+    const other = ada.transaction(async () => ({ id: newId() }), { claim: claimOf('bodies', { a: 2 }) });
+    await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+  });
+});
