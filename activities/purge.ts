@@ -4,7 +4,12 @@ import type { TemporalClient } from '../src/temporal/client.ts';
 import type { PurgeAutomationArgs } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './runs.ts';
 
-export const createPurgeActivities = (database: Database, temporal: TemporalClient) => ({
+export interface PurgeServices {
+  database: Database;
+  temporal: TemporalClient;
+}
+
+export const createPurgeActivities = ({ database, temporal }: PurgeServices) => ({
   /** @returns whether there may be more */
   cancelRunsInFlight(purge: PurgeAutomationArgs): Promise<boolean> {
     return cancelRunsInFlight(temporal, scopeOf(database, purge), purge.automationId);
@@ -15,3 +20,5 @@ export const createPurgeActivities = (database: Database, temporal: TemporalClie
     return purgeSome(scopeOf(database, purge), purge.automationId);
   },
 });
+
+export type PurgeActivities = ReturnType<typeof createPurgeActivities>;

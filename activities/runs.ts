@@ -31,7 +31,12 @@ function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): Applicat
   });
 }
 
-export const createRunActivities = (database: Database, services: RunServices, policy: RunPolicy) => ({
+export interface RunActivityServices extends RunServices {
+  database: Database;
+  runPolicy: RunPolicy;
+}
+
+export const createRunActivities = ({ database, runPolicy, ...services }: RunActivityServices) => ({
   /** Performs what answers at once. A run that always fails unexpectedly is ended, so that it does not go on for ever. */
   async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
     const scope = scopeOf(database, ref);
@@ -53,7 +58,7 @@ export const createRunActivities = (database: Database, services: RunServices, p
     try {
       return await callStep(services, scopeOf(database, ref), ref, context.cancellationSignal);
     } catch (failure) {
-      throw failure instanceof ProviderFailure ? retryable(failure, policy) : failure;
+      throw failure instanceof ProviderFailure ? retryable(failure, runPolicy) : failure;
     } finally {
       clearInterval(heartbeat);
     }
@@ -67,3 +72,5 @@ export const createRunActivities = (database: Database, services: RunServices, p
     }
   },
 });
+
+export type RunActivities = ReturnType<typeof createRunActivities>;

@@ -3,7 +3,7 @@ import type { Database } from '../src/platform/database.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './runs.ts';
 
-export const createScheduleActivities = (database: Database, services: FireServices) => ({
+export const createScheduleActivities = ({ database, ...services }: FireServices & { database: Database }) => ({
   /** @param dueAt ISO 8601 */
   fireSchedule(args: ScheduledRunArgs, dueAt: string): Promise<ScheduledRunOutcome> {
     const time = new Date(dueAt);
@@ -11,3 +11,5 @@ export const createScheduleActivities = (database: Database, services: FireServi
     return fireSchedule(services, scopeOf(database, { ...args, correlationId }), args, time);
   },
 });
+
+export type ScheduleActivities = ReturnType<typeof createScheduleActivities>;

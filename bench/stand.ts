@@ -14,6 +14,7 @@ import { organizationIds } from '../src/tenancy/core/ids.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
 import { prepareBundle } from '../workers/bundle.ts';
+import { roleNames } from '../workers/roles.ts';
 import type { Cleanup } from './cleanup.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { ProductClient } from './product-client.ts';
@@ -77,7 +78,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   const [{ organizationId, key }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
 
   const app = await startApp({
-    roles: ['api', 'runs', 'webhooks'],
+    roles: roleNames,
     env: {
       ...settings.parentEnvironment,
       DATABASE_URL: databaseUrl,

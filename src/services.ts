@@ -3,6 +3,7 @@ import { automation } from './automation/part.ts';
 import { credits } from './credits/part.ts';
 import type { Foundation } from './foundation.ts';
 import { operations } from './operations/part.ts';
+import { SweepRunner } from './operations/sweep-runner.ts';
 import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
 import { BoundedWork } from './platform/bounded-work/bounded-work.ts';
@@ -49,8 +50,7 @@ export interface Services extends ServicesOf<typeof parts> {
   sweeps: readonly Sweep[];
   /** Does the work that committed transactions enqueued. Any number of processes may call it at once. */
   drain(): Promise<DrainReport>;
-  /** Runs every sweep once. */
-  sweep(): Promise<void>;
+  sweepRunner: SweepRunner;
   /** Connects, and starts timers. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -138,11 +138,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
         failed: [...failed, ...rescued.failed.map((one) => ({ kind: 'delivery.follow', ...one }))],
       };
     },
-    async sweep() {
-      // One that fails does not keep the others from running.
-      const done = await Promise.allSettled(sweeps.map((sweep) => sweep.run()));
-      for (const one of done) if (one.status === 'rejected') throw one.reason;
-    },
+    sweepRunner: new SweepRunner(sweeps, foundation.log),
     async start() {
       await notifications.start();
       await start();

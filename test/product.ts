@@ -19,6 +19,7 @@ export interface Product {
   database: Database;
   databaseUrl: string;
   taskQueuePrefix: string;
+  /** The role `runs` includes `housekeeping`. */
   start(roles: RoleName[], env?: Record<string, string>, entryPoint?: string): Promise<ProductProcess>;
   /** Everything that was started so far, whether it still runs or not. */
   processes: readonly ProductProcess[];
@@ -34,6 +35,10 @@ export interface ProductOptions {
   env?: Record<string, string>;
 }
 
+/** Runs need a drained outbox and sweeps: a process with the role `runs` has the role `housekeeping` too. */
+const withHousekeeping = (roles: RoleName[]): RoleName[] =>
+  roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
+
 export async function openProduct({ testDatabase, env: ofAll }: ProductOptions = {}): Promise<Product> {
   const { url, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
@@ -45,7 +50,7 @@ export async function openProduct({ testDatabase, env: ofAll }: ProductOptions =
     taskQueuePrefix,
     processes,
     async start(roles, env, entryPoint) {
-      const started = await startProcess(roles, {
+      const started = await startProcess(withHousekeeping(roles), {
         databaseUrl: url,
         taskQueuePrefix,
         env: { SEALING_KEYS: secrets.SEALING_KEYS, ...ofAll, ...env },

@@ -1,15 +1,50 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { startApiServer } from '../api/server.ts';
 import type { Services } from '../src/services.ts';
-import type { RunningRole } from './running-role.ts';
-import { startRunsWorker } from './runs.ts';
-import { startWebhooksWorker } from './webhooks.ts';
+import { type Queue, queues } from '../src/temporal/contracts/queues.ts';
+import { type ActivityFactory, registerActivities } from './register-activities.ts';
+import type { RoleContext, RunningRole, StartRole } from './running-role.ts';
 
-/** What one process may be: the API, or the worker of a queue. Several may share a process. */
-export const roleNames = ['api', 'runs', 'webhooks'] as const;
-export type RoleName = (typeof roleNames)[number];
+interface Role {
+  /** Polled by the role; the API has none. */
+  queue?: Queue;
+  /** Each loads a feature's activities on the queue. */
+  activities?: (() => Promise<ActivityFactory>)[];
+  load(): Promise<StartRole>;
+}
 
-export const isRoleName = (text: string): text is RoleName => (roleNames as readonly string[]).includes(text);
+/**
+ * What one process may be: the API, or the worker of a queue. Several may share a process. Each is loaded only by the
+ * processes that have it.
+ */
+export const roles = {
+  api: { load: async () => (await import('./api.ts')).startApi },
+  runs: {
+    queue: queues.runs,
+    activities: [
+      async () => (await import('../activities/runs.ts')).createRunActivities,
+      async () => (await import('../activities/purge.ts')).createPurgeActivities,
+      async () => (await import('../activities/schedules.ts')).createScheduleActivities,
+      async () => (await import('../activities/redrive.ts')).createRedriveActivities,
+    ],
+    load: async () => (await import('./runs.ts')).startRunsWorker,
+  },
+  webhooks: {
+    queue: queues.webhooks,
+    activities: [async () => (await import('../activities/webhooks.ts')).createWebhookActivities],
+    load: async () => (await import('./webhooks.ts')).startWebhooksWorker,
+  },
+  housekeeping: {
+    queue: queues.housekeeping,
+    activities: [async () => (await import('../activities/housekeeping.ts')).createHousekeepingActivities],
+    load: async () => (await import('./housekeeping.ts')).startHousekeeping,
+  },
+} satisfies Record<string, Role>;
+
+export type RoleName = keyof typeof roles;
+
+export const roleNames = Object.keys(roles) as RoleName[];
+
+export const isRoleName = (text: string): text is RoleName => Object.hasOwn(roles, text);
 
 export interface StartedRoles {
   /** Where the API listens, in a process that has it. */
@@ -19,22 +54,33 @@ export interface StartedRoles {
   stop(): Promise<void>;
 }
 
+async function contextOf(role: Role, services: Services, connection: NativeConnection): Promise<RoleContext> {
+  if (!role.queue) return { services, connection, queue: '', activities: {} };
+  const queue = services.temporal.taskQueue(role.queue);
+  const factories = await Promise.all((role.activities ?? []).map((load) => load()));
+  return { services, connection, queue, activities: registerActivities(queue, factories, services) };
+}
+
 /** Starts the workers first: when the API says that it is ready, a run that it starts is taken up. */
 export async function startRoles(
   names: readonly RoleName[],
   services: Services,
   connection: NativeConnection,
 ): Promise<StartedRoles> {
-  const running: RunningRole[] = [];
-  if (names.includes('runs')) running.push(await startRunsWorker(services, connection));
-  if (names.includes('webhooks')) running.push(await startWebhooksWorker(services, connection));
-  const api = names.includes('api') ? await startApiServer(services) : undefined;
+  const start = async (name: RoleName): Promise<RunningRole> => {
+    const role: Role = roles[name];
+    const [startRole, context] = await Promise.all([role.load(), contextOf(role, services, connection)]);
+    return startRole(context);
+  };
+  const workers: RunningRole[] = [];
+  for (const name of roleNames) if (name !== 'api' && names.includes(name)) workers.push(await start(name));
+  const api = names.includes('api') ? await start('api') : undefined;
   return {
-    ...(api && { apiPort: api.port }),
-    failed: Promise.race(running.flatMap(({ failed }) => (failed ? [failed] : []))),
+    ...(api?.port !== undefined && { apiPort: api.port }),
+    failed: Promise.race(workers.flatMap(({ failed }) => (failed ? [failed] : []))),
     async stop() {
       await api?.stop();
-      await Promise.all(running.map((role) => role.stop()));
+      await Promise.all(workers.map((worker) => worker.stop()));
     },
   };
 }

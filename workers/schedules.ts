@@ -1,41 +1,59 @@
-import { type Client, ScheduleAlreadyRunning } from '@temporalio/client';
-import { housekeepingWorkflows } from '../src/temporal/contracts/housekeeping.ts';
-import { queues, taskQueueName } from '../src/temporal/contracts/queues.ts';
-import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { ScheduleAlreadyRunning, type ScheduleHandle, type ScheduleOptions } from '@temporalio/client';
+import type { Services } from '../src/services.ts';
+import { queues } from '../src/temporal/contracts/queues.ts';
 
-/** What is started by the clock, or by an operator's press of a button. */
-const wanted = [
-  { workflowType: housekeepingWorkflows.housekeeping, every: '1 hour' },
-  {
-    workflowType: webhookWorkflows.redriveDeadLetters,
-    every: '1 day',
-    state: { paused: true, note: 'Paused on purpose: its Trigger button replays every dead letter of webhooks.' },
-  },
-] as const;
+/** What the clock starts, or an operator with the Schedule's Trigger button. */
+export interface WantedSchedule {
+  workflowType: string;
+  everyMs: number;
+  args?: unknown[];
+  state?: ScheduleOptions['state'];
+}
+
+/** A run that no worker finishes must not keep the next ones from starting. */
+const runLimit = '10 minutes';
 
 /**
- * Makes the schedules that are missing. One that is there stays as it is: its operator may have paused it or changed
- * its times.
+ * Makes a Schedule, unless it is there. One that is there keeps its pause and the times that an operator gave it; when it
+ * starts something else than this version wants, what it starts and its times are replaced.
  */
-export async function ensureSchedules(client: Client, taskQueuePrefix: string): Promise<void> {
-  for (const { workflowType, every, ...more } of wanted) {
-    const name = `${taskQueuePrefix}${workflowType}`;
-    try {
-      await client.schedule.create({
-        ...more,
-        scheduleId: name,
-        spec: { intervals: [{ every }] },
-        policies: { overlap: 'SKIP', catchupWindow: '1 hour' },
-        action: {
-          type: 'startWorkflow',
-          workflowType,
-          workflowId: name,
-          taskQueue: taskQueueName(taskQueuePrefix, queues.runs),
-          args: [],
-        },
-      });
-    } catch (error) {
-      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    }
+export async function ensureSchedule(
+  { temporal, env }: Pick<Services, 'temporal' | 'env'>,
+  { workflowType, everyMs, args = [], state }: WantedSchedule,
+): Promise<ScheduleHandle> {
+  const scheduleId = `${env.TEMPORAL_TASK_QUEUE_PREFIX}${workflowType}`;
+  const spec = { intervals: [{ every: everyMs }] };
+  const taskQueue = temporal.taskQueue(queues.runs);
+  const action = {
+    type: 'startWorkflow',
+    workflowType,
+    workflowId: scheduleId,
+    taskQueue,
+    args,
+    workflowRunTimeout: runLimit,
+  } as const;
+  const { schedule } = temporal.client;
+  try {
+    return await schedule.create({
+      ...(state && { state }),
+      scheduleId,
+      spec,
+      policies: { overlap: 'SKIP', catchupWindow: '1 minute' },
+      action,
+    });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
+  const handle = schedule.getHandle(scheduleId);
+  const { action: found } = await handle.describe();
+  const isWanted = found.taskQueue === taskQueue && isDeepStrictEqual(found.args ?? [], args);
+  if (!isWanted) await handle.update((previous) => ({ ...previous, spec, action }));
+  return handle;
+}
+
+/** As its Trigger button does, unless an operator paused the Schedule. */
+export async function triggerSchedule(handle: ScheduleHandle): Promise<void> {
+  const { state } = await handle.describe();
+  if (!state.paused) await handle.trigger();
 }

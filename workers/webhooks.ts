@@ -1,40 +1,28 @@
-import { type NativeConnection, Worker } from '@temporalio/worker';
-import { createWebhookActivities } from '../activities/webhooks.ts';
-import type { Services } from '../src/services.ts';
-import { queues, taskQueueName } from '../src/temporal/contracts/queues.ts';
+import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
 import { Dispatcher } from '../src/webhooks/dispatcher.ts';
-import type { RunningRole } from './running-role.ts';
-import { traceActivities } from './trace-work.ts';
+import { startActivityWorker } from './activity-worker.ts';
+import type { RoleContext, RunningRole } from './running-role.ts';
+import { ensureSchedule } from './schedules.ts';
 
-/** Attempts wait for others' servers nearly all of their time. */
+/** Attempts spend nearly all of their time waiting for receivers. */
 const attemptsAtOnce = 200;
 
-/**
- * Makes the attempts of deliveries: first ones from the database, further ones for the workflows, which run where runs
- * do. Its activities are of no version: what they are asked outlives many.
- */
-export async function startWebhooksWorker(services: Services, connection: NativeConnection): Promise<RunningRole> {
-  const { env, tracing } = services;
-  const worker = await Worker.create({
-    connection,
-    namespace: env.TEMPORAL_NAMESPACE,
-    taskQueue: taskQueueName(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.webhooks),
-    activities: createWebhookActivities(services),
-    ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
-    maxConcurrentActivityTaskExecutions: attemptsAtOnce,
-    maxHeartbeatThrottleInterval: '2 seconds',
-    shutdownGraceTime: '10 seconds',
-    shutdownForceTime: '30 seconds',
-  });
-  const done = worker.run();
+/** Makes the attempts of deliveries: first ones from the database, further ones for the deliveries' workflows. */
+export async function startWebhooksWorker(context: RoleContext): Promise<RunningRole> {
+  const { services } = context;
+  const worker = await startActivityWorker(context, attemptsAtOnce);
   const dispatcher = new Dispatcher(services);
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
+  await ensureSchedule(services, {
+    workflowType: webhookWorkflows.redriveDeadLetters,
+    everyMs: 24 * 3_600_000,
+    state: { paused: true, note: 'Paused on purpose: its Trigger button replays every dead letter of webhooks.' },
+  });
   return {
-    failed: done,
+    failed: worker.failed,
     async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([done, dispatcher.stop()]);
+      await Promise.all([worker.stop(), dispatcher.stop()]);
     },
   };
 }

@@ -6,12 +6,12 @@ import {
   proxyLocalActivities,
   TemporalFailure,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
+import type { RunActivities } from '../activities/runs.ts';
 import type { ExecuteRunArgs, RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
 /** Our own database, and what answers at once: inside the worker, without a task of its own. */
-const local = proxyLocalActivities<Activities>({
+const local = proxyLocalActivities<RunActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
 });
@@ -21,7 +21,7 @@ const local = proxyLocalActivities<Activities>({
  * step's row, so that a database that is away for an hour delays a run and does not fail it.
  */
 const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
-  proxyActivities<Activities>({
+  proxyActivities<RunActivities>({
     startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: {

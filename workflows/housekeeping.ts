@@ -1,15 +1,47 @@
-import { patched, proxyActivities } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
+import { proxyActivities, setCurrentDetails, setWorkflowOptions, workflowInfo } from '@temporalio/workflow';
+import type { HousekeepingActivities } from '../activities/housekeeping.ts';
+import type { HousekeepingArgs, SweepResult } from '../src/temporal/contracts/housekeeping.ts';
+import { queues } from '../src/temporal/contracts/queues.ts';
 
-const chores = proxyActivities<Activities>({
-  startToCloseTimeout: '5 minutes',
-  retry: { initialInterval: '10 seconds', maximumInterval: '5 minutes', maximumAttempts: 5 },
-});
-
-/** What has to be done now and then. One chore that fails does not keep the others from being done. */
-export async function housekeeping(): Promise<void> {
-  const begun = [chores.noticeExpiringKeys(), chores.forgetOldVitals()];
-  if (patched('notices-of-webhooks')) begun.push(chores.noticeTurnedOffWebhooks());
-  const done = await Promise.allSettled(begun);
-  for (const chore of done) if (chore.status === 'rejected') throw chore.reason;
+function outcomeOf({ status, changed, failure }: SweepResult): string {
+  if (status === 'running') return 'still running';
+  return status === 'done' ? `${changed} changed` : `**failed**: ${failure?.replaceAll('\n', ' ')}`;
 }
+
+const tableOf = (results: SweepResult[]): string =>
+  [
+    '| sweep | outcome | took | started |',
+    '|---|---|---|---|',
+    ...results.map((result) => {
+      const took = result.durationMs === undefined ? '' : `${result.durationMs} ms`;
+      return `| ${result.name} | ${outcomeOf(result)} | ${took} | ${result.startedAt} |`;
+    }),
+  ].join('\n');
+
+/**
+ * True for a start by the clock, whose time is a multiple of the interval; false for an operator's, except in the very
+ * second of a tick: Temporal does not say who started it.
+ */
+function isTick(tickMs: number): boolean {
+  const [dueAt] = (workflowInfo().searchAttributes.TemporalScheduledStartTime ?? []) as Date[];
+  return dueAt !== undefined && dueAt.getTime() % tickMs === 0;
+}
+
+/**
+ * One tick of housekeeping: runs the sweeps that are due, or all of them when an operator triggers the Schedule or starts
+ * this by hand. The result is the latest run of every sweep.
+ */
+export async function housekeeping(args?: HousekeepingArgs | null): Promise<SweepResult[]> {
+  const { queue = queues.housekeeping.name, tickMs = 60_000 } = args ?? {};
+  const { runSweeps } = proxyActivities<HousekeepingActivities>({
+    taskQueue: queue,
+    scheduleToStartTimeout: '1 minute',
+    startToCloseTimeout: '30 seconds',
+    retry: { initialInterval: '1 second', maximumAttempts: 3 },
+  });
+  const results = await runSweeps({ all: !isTick(tickMs), tickMs });
+  setCurrentDetails(tableOf(results));
+  return results;
+}
+// A tick that a rollout interrupts is finished by the new version.
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, housekeeping);

@@ -1,8 +1,8 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
+import type { PurgeActivities } from '../activities/purge.ts';
 import type { PurgeAutomationArgs } from '../src/temporal/contracts/automation.ts';
 
-const database = proxyActivities<Activities>({
+const database = proxyActivities<PurgeActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 });

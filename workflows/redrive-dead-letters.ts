@@ -1,9 +1,9 @@
 import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import type { WebhookActivities } from '../activities/webhooks.ts';
+import type { RedriveActivities } from '../activities/redrive.ts';
 import type { RedriveArgs, RedriveOutcome } from '../src/temporal/contracts/webhooks.ts';
 
 /** On the queue that this workflow runs on: an operator who starts it by hand names no other. */
-const { redrivePage } = proxyActivities<WebhookActivities>({
+const { redrivePage } = proxyActivities<RedriveActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 20 },
 });
@@ -14,7 +14,7 @@ const perSecondByDefault = 20;
 /** Where one that goes on in a new history had come to. */
 interface Carried {
   until: string;
-  after: Awaited<ReturnType<WebhookActivities['redrivePage']>>['next'];
+  after: Awaited<ReturnType<RedriveActivities['redrivePage']>>['next'];
   replayed: number;
 }
 

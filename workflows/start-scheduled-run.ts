@@ -1,9 +1,9 @@
 import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities/index.ts';
+import type { ScheduleActivities } from '../activities/schedules.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 
 /** Tried until the time limit that the schedule gives its firings. */
-const local = proxyLocalActivities<Activities>({
+const local = proxyLocalActivities<ScheduleActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
 });

@@ -65,7 +65,7 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
   const [late, closed, missing, open] = await Promise.all(Array.from({ length: 4 }, startSlowRun));
   await handleOf(terminated).terminate('An operator had enough of it.');
   await replaceWorkflow(late!, 'executeRun', 'nobody-is-here', '2 seconds');
-  await replaceWorkflow(closed!, 'housekeeping', `${product.taskQueuePrefix}runs`);
+  await replaceWorkflow(closed!, 'redriveDeadLetters', `${product.taskQueuePrefix}runs`);
   await handleOf(missing!).terminate();
   const workflowExecution = { workflowId: handleOf(missing!).workflowId };
   await connection.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution });

@@ -132,8 +132,16 @@ async function record(): Promise<void> {
   await keep('startScheduledRun/a-run', firing.workflow.workflowId);
 
   const taskQueue = taskQueueName(rest.taskQueuePrefix, queues.runs);
-  await workflow.start(housekeepingWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue });
-  await keep('housekeeping/nothing-to-do', 'housekeeping');
+  const args = [{ queue: taskQueueName(rest.taskQueuePrefix, queues.housekeeping), tickMs: 60_000 }];
+  await workflow.start(housekeepingWorkflows.housekeeping, { workflowId: 'housekeeping', taskQueue, args });
+  await keep('housekeeping/started-by-hand', 'housekeeping');
+  const ticks = schedule.getHandle(taskQueueName(rest.taskQueuePrefix, queues.housekeeping));
+  const dueAt = new Date(Math.floor(Date.now() / 60_000) * 60_000);
+  await ticks.backfill([{ start: dueAt, end: dueAt, overlap: 'BUFFER_ALL' }]);
+  const tick = await until('the tick starts', async () =>
+    (await ticks.describe()).info.recentActions.find(({ scheduledAt }) => scheduledAt.getTime() === dueAt.getTime()),
+  );
+  await keep('housekeeping/tick', tick.action.workflow.workflowId);
   await rest.close();
 
   await recordDeliveries(workflow, keep);

@@ -58,7 +58,7 @@ describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     const { correlationId, answer } = await run(apiClient(traced.api, tenant.testKey), '{{input}}');
     expect(answer.status).toBe(200);
     const trace = await traceOf(collector, correlationId, ofRun.slice(0, 2));
-    expect(trace.some(({ resource }) => resource['atelier.process'] === 'runs')).toBe(false);
+    expect(trace.some(({ resource }) => resource['atelier.process'] === 'runs+housekeeping')).toBe(false);
     expect(await plain.stop()).toBe(0);
     expect(plain.log.some((line) => 'traceId' in line || Number(line.level) >= 40)).toBe(false);
     await traced.stop();

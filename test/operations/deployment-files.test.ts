@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { variableNames } from '../../src/platform/env.ts';
 import { catalog } from '../../src/services.ts';
-import { isRoleName } from '../../workers/roles.ts';
+import { isRoleName, roleNames } from '../../workers/roles.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -37,18 +37,21 @@ describe('docker-compose.yml', () => {
       'api',
       'worker',
       'webhooks',
+      'housekeeping',
     ];
     expect(Object.keys(compose.services)).toEqual(names);
   });
 
   test('starts programs and roles that exist', () => {
-    expect(own).toHaveLength(4);
+    expect(own).toHaveLength(5);
     for (const [, { command }] of own) {
       const [program, script, ...rest] = command!;
       expect(program).toBe('node');
       expect(existsSync(new URL(script!, root))).toBe(true);
       if (script === 'workers/main.ts') expect(rest.every(isRoleName)).toBe(true);
     }
+    const started = own.flatMap(([, { command }]) => command!.slice(2)).filter(isRoleName);
+    expect(started.sort()).toEqual([...roleNames].sort());
   });
 
   test('sets only variables that the product reads, and every one that production requires', () => {

@@ -39,7 +39,7 @@ test('every request has one line, with its route and never its path', async () =
   const line = await requestLine(answer.headers.get('x-request-id'));
   expect(line).toMatchObject({
     level: 30,
-    process: 'api+runs',
+    process: 'api+runs+housekeeping',
     method: 'GET',
     route: '/api/v1/workflows/{id}',
     status: 200,

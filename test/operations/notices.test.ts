@@ -135,7 +135,9 @@ test('the schedule of a worker looks for such keys, and mail without a server be
   await schedule.trigger();
   await until('the mail is there', async () => files().length > 0);
   const taskQueue = `${product.taskQueuePrefix}runs`;
-  await client.workflow.execute(housekeepingWorkflows.housekeeping, { taskQueue, workflowId: `${taskQueue}-again` });
+  const args = [{ queue: `${product.taskQueuePrefix}housekeeping`, tickMs: 60_000 }];
+  const workflowId = `${taskQueue}-again`;
+  await client.workflow.execute(housekeepingWorkflows.housekeeping, { taskQueue, workflowId, args });
   expect(files()).toHaveLength(1);
   const file = join(folder, files()[0]!);
   expect(readFileSync(file, 'utf8')).toMatch(/^To: file@example.com\r$/m);

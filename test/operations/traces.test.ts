@@ -115,7 +115,7 @@ describe('a run that is waited for', () => {
     const trace = await traceOf(collector, correlationId);
     expect(trace.every(({ resource }) => resource['service.name'] === 'atelier-tested')).toBe(true);
     expect(one(trace, execute).resource['atelier.process']).toBe('api');
-    expect(one(trace, 'chat').resource['atelier.process']).toBe('runs');
+    expect(one(trace, 'chat').resource['atelier.process']).toBe('runs+housekeeping');
   });
 
   test('has steps inside the worker in its trace too', async () => {

@@ -1,0 +1,10 @@
+import type { Services } from '../src/services.ts';
+import { createWebhookActivities } from './webhooks.ts';
+
+/** On the queue of the workflow code: an operator who starts a redrive by hand names no other. */
+export const createRedriveActivities = (services: Services) => {
+  const { redrivePage } = createWebhookActivities(services);
+  return { redrivePage };
+};
+
+export type RedriveActivities = ReturnType<typeof createRedriveActivities>;

@@ -1,0 +1,79 @@
+import type { Log } from '../platform/log.ts';
+import type { Sweep } from '../platform/part.ts';
+import type { SweepResult, TickArgs } from '../temporal/contracts/housekeeping.ts';
+
+/**
+ * How long a tick waits for its sweeps. One that takes longer goes on in this process, is not started again meanwhile and
+ * is reported by a later tick: a sweep that hangs delays no other.
+ */
+const patienceMs = 10_000;
+
+const causeOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Runs the sweeps that are due. Each process remembers when it last ran a sweep and runs what it has not run yet: after a
+ * restart everything once, with several processes some sweeps more often than they ask for. Both are harmless, and nothing
+ * is skipped for hours because one tick was missed.
+ */
+export class SweepRunner {
+  readonly #sweeps: readonly Sweep[];
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #latest = new Map<string, SweepResult>();
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(sweeps: readonly Sweep[], log: Log, now: () => number = Date.now) {
+    this.#sweeps = sweeps;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** @returns the latest result of every sweep */
+  async tick({ all, tickMs }: TickArgs, waitMs = patienceMs): Promise<SweepResult[]> {
+    const due = this.#sweeps.filter((sweep) => all || this.#isDue(sweep, tickMs));
+    const ended = Promise.all(due.map((sweep) => this.#running.get(sweep.name) ?? this.#start(sweep)));
+    const { promise: waited, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMs);
+    await Promise.race([ended, waited]);
+    clearTimeout(timer);
+    return this.#sweeps.map(({ name }) => this.#latest.get(name)!);
+  }
+
+  /** Resolves when no sweep runs in this process. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  /** One that failed is due at the next tick. Half a tick of tolerance, because ticks are never exactly on time. */
+  #isDue({ name, everyMs }: Sweep, tickMs: number): boolean {
+    const latest = this.#latest.get(name);
+    if (!latest || latest.status === 'failed') return true;
+    return Date.parse(latest.startedAt) + everyMs <= this.#now() + tickMs / 2;
+  }
+
+  #start(sweep: Sweep): Promise<void> {
+    const { name } = sweep;
+    const startedAt = new Date(this.#now()).toISOString();
+    this.#latest.set(name, { name, startedAt, status: 'running' });
+    const running = this.#run(sweep, startedAt).then((result) => {
+      this.#latest.set(name, result);
+      this.#running.delete(name);
+    });
+    this.#running.set(name, running);
+    return running;
+  }
+
+  async #run({ name, run }: Sweep, startedAt: string): Promise<SweepResult> {
+    const began = performance.now();
+    const ended = () => ({ name, startedAt, durationMs: Math.round(performance.now() - began) });
+    try {
+      const changed = await run();
+      const result = { ...ended(), status: 'done' as const, changed };
+      if (changed > 0) this.#log.info({ sweep: name, changed, durationMs: result.durationMs }, 'sweep done');
+      return result;
+    } catch (error) {
+      this.#log.error({ err: error, sweep: name }, 'sweep failed');
+      return { ...ended(), status: 'failed', failure: causeOf(error) };
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { Worker } from '@temporalio/worker';
+import type { RoleContext, RunningRole } from './running-role.ts';
+import { traceActivities } from './trace-work.ts';
+
+/**
+ * Serves the activities of a queue. They belong to no worker version: workflows of many versions call them.
+ * @param atOnce how many activities may run at the same time
+ */
+export async function startActivityWorker(
+  context: RoleContext,
+  atOnce: number,
+): Promise<Required<Omit<RunningRole, 'port'>>> {
+  const { services, connection, queue, activities } = context;
+  const { env, tracing } = services;
+  const worker = await Worker.create({
+    connection,
+    namespace: env.TEMPORAL_NAMESPACE,
+    taskQueue: queue,
+    activities,
+    ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
+    maxConcurrentActivityTaskExecutions: atOnce,
+    maxHeartbeatThrottleInterval: '2 seconds',
+    shutdownGraceTime: '10 seconds',
+    shutdownForceTime: '30 seconds',
+  });
+  const done = worker.run();
+  return {
+    failed: done,
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await done;
+    },
+  };
+}
