@@ -102,7 +102,7 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
   });
   const told = product.processes
     .flatMap(({ log }) => log)
-    .filter(({ msg }) => msg === 'a run was ended whose workflow is over')
+    .filter(({ msg }) => msg === 'ended a run whose Temporal workflow is closed')
     .map(({ runId }) => runId);
   expect(told.sort()).toEqual([...expected.keys()].map((runId) => runIds.parse(runId)).sort());
 });
