@@ -9,7 +9,7 @@ type TaskOf<Perform extends (args: never) => unknown> = BoundedTask<Parameters<P
 const module = (name: string) => new URL(`./bounded/${name}.ts`, import.meta.url).href;
 
 /** Milliseconds of processor time. */
-const limits = { expression: 250, schema: 1_000, answer: 2_000 };
+const limits = { expression: 250, schema: 1_000, answer: 1_000 };
 
 export const checkExpression: TaskOf<typeof checkExpressionTask> = {
   module: module('check-expression'),

@@ -74,7 +74,7 @@ export function parseExpression(source: string, kind: ExpressionKind): ParsedExp
 /** Steps of the interpreter, or characters looked at, that take about a millisecond. */
 const cheapWork = 2_000_000;
 /** The library keeps each type of nested values that it has seen. */
-const cheapDepth = 4;
+const cheapDepth = 6;
 
 /** Characters and members of a value; Infinity for one that is larger than `limit`, or nested deeper than a cheap one. */
 function sizeOf(value: unknown, limit: number, depth = 0): number {

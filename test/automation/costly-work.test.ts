@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { startProduct } from '../product.ts';
+import { inB, makeWorkflow } from './make-workflow.ts';
+
+// Requests of one tenant that once held a process for seconds to minutes, each beside requests of another tenant. The
+// bounds are generous, because others may use the machine too.
+jest.setTimeout(120_000);
+const bounds = { othersMs: 2_500, attackMs: 20_000 };
+
+let product: Awaited<ReturnType<typeof startProduct>>;
+let api: ApiClient;
+let other: ApiClient;
+beforeAll(async () => {
+  product = await startProduct();
+  ({ api } = product);
+  other = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
+  // The first task starts the pool's processes.
+  await makeWorkflow(api, { steps: [transform('1 + 1')] });
+});
+afterAll(() => product.close());
+
+const transform = (expression: string, id = 't') => ({ id, type: 'transform', expression });
+const asking = (outputSchema: object) => ({ id: 'p', type: 'prompt', prompt: 'Fill it in', outputSchema });
+
+/** Performs `attack` while another tenant's requests go on, and holds both to their bounds. */
+async function beside<Result>(attack: () => Promise<Result>): Promise<Result> {
+  const startedAt = performance.now();
+  let isOver = false;
+  let longest = 0;
+  const others = async () => {
+    while (!isOver) {
+      const askedAt = performance.now();
+      expect((await other.get('/api/v1/workflows')).status).toBe(200);
+      longest = Math.max(longest, performance.now() - askedAt);
+      await sleep(10);
+    }
+  };
+  const asking = others();
+  const result = await attack().finally(() => {
+    isOver = true;
+  });
+  await asking;
+  expect(longest).toBeLessThan(bounds.othersMs);
+  expect(performance.now() - startedAt).toBeLessThan(bounds.attackMs);
+  return result;
+}
+
+async function run(steps: object[], input: unknown = null, as = api) {
+  const { id } = await makeWorkflow(as, { steps });
+  const { body } = await as.post(`/v1/workflows/${id}/execute`, { input }, { 'x-api-variant': 'A' });
+  const runId = body.data?.runId ?? body.error.details.runId;
+  return (await as.get(`/v1/runs/${runId}`, inB)).body.data;
+}
+
+const list = (length: number) => Array.from({ length }, (_, index) => index);
+const nestedBinds = ['a', 'b', 'c', 'd', 'e', 'f'].reduceRight((inner, name, index, names) => {
+  const from = index === 0 ? 'input' : names[index - 1];
+  return `cel.bind(${name}, ${[from, from, from, from].join(' + ')}, ${inner})`;
+}, 'size(f)');
+
+describe('an expression', () => {
+  test.each<[string, string, unknown]>([
+    [
+      'splits a text and compares each with each',
+      'cel.bind(l, input.split(""), l.all(x, l.all(y, y == "a")))',
+      'a'.repeat(3_000),
+    ],
+    ['does so with a longer text', 'cel.bind(l, input.split(""), l.all(x, l.all(y, y == "a")))', 'a'.repeat(10_000)],
+    ['scans a list within two loops', 'input.all(x, input.all(y, !(2000.5 in input)))', list(1_000)],
+    ['joins a list four times, six times over', nestedBinds, list(1_000)],
+    ['joins a text four times, six times over', nestedBinds, 'x'.repeat(100_000)],
+    ['makes many large texts', 'input.map(x, input.map(y, string(y)).join(",")).join(",")', list(1_000)],
+    ['keeps many bytes', 'input.l.map(x, bytes(input.t)).size()', { l: list(1_000), t: 'x'.repeat(100_000) }],
+  ])('that %s fails its step for good', async (_, expression, input) => {
+    const ended = await beside(() => run([transform(expression)], input));
+    expect(ended).toMatchObject({ status: 'failed', error: { stepId: 't', code: 'expression_error' } });
+  });
+
+  test('maps and filters a thousand elements', async () => {
+    const expression = 'input.filter(x, x.price > 10).map(x, {"name": x.name, "gross": x.price * 1.19})';
+    const input = list(1_000).map((index) => ({ name: `Article ${index}`, price: index }));
+    const { status, output } = await run([transform(expression)], input);
+    expect(status).toBe('completed');
+    expect(output.result).toHaveLength(989);
+    expect(output.result[0]).toEqual({ name: 'Article 11', gross: 11 * 1.19 });
+  });
+
+  test('looks into an input of 900 KB', async () => {
+    const input = { rows: list(1_000).map((index) => ({ index, text: 'x'.repeat(900) })) };
+    const steps = [transform('size(input.rows)', 'count'), transform('input.rows.filter(r, r.index < 2)', 'some')];
+    expect((await run(steps, input)).output).toMatchObject({
+      steps: { count: 1_000, some: [{ index: 0 }, { index: 1 }] },
+    });
+  });
+});
+
+const properties = (count: number, schema: object) =>
+  Object.fromEntries(list(count).map((index) => [`p${index}`, schema]));
+const referring = (outer: number, inner: number) => ({
+  type: 'object',
+  properties: properties(outer, { $ref: '#/$defs/inner' }),
+  $defs: { inner: { type: 'object', properties: properties(inner, { type: 'string', maxLength: 100 }) } },
+});
+const branching = (depth: number) => ({
+  $ref: '#/$defs/a0',
+  $defs: Object.fromEntries([
+    ...list(depth).map((index) => [
+      `a${index}`,
+      { anyOf: [{ $ref: `#/$defs/a${index + 1}` }, { $ref: `#/$defs/a${index + 1}` }] },
+    ]),
+    [`a${depth}`, { type: 'string', pattern: '^none of the sandbox.s$' }],
+  ]),
+});
+const nested = (depth: number): object =>
+  depth === 0 ? { type: 'string' } : { type: 'object', properties: { inner: nested(depth - 1) } };
+
+describe('an output schema', () => {
+  const save = (outputSchema: object) =>
+    api.post('/api/v1/workflows', { name: 'Schema', steps: [asking(outputSchema)] }, { 'x-api-variant': 'A' });
+
+  test.each<[string, object, number]>([
+    ['refers fifty times to fifty properties', referring(50, 50), 201],
+    ['refers a hundred times to two hundred properties', referring(100, 200), 201],
+    ['has 200 properties', { type: 'object', properties: properties(200, { type: 'string', minLength: 1 }) }, 201],
+    ['has 1,000 properties', { type: 'object', properties: properties(1_000, { type: 'string' }) }, 400],
+    ['is nested 15 deep', nested(15), 201],
+    ['is nested 16 deep', nested(16), 400],
+    ['refers to another document', { $ref: 'https://example.com/schema.json' }, 400],
+    ['is longer than 64 KiB', { description: 'x'.repeat(70_000) }, 400],
+    ['has long patterns', { type: 'object', properties: properties(3, { pattern: 'x'.repeat(700) }) }, 400],
+  ])('that %s is answered soon', async (_, schema, expected) => {
+    const { status, body } = await beside(() => save(schema));
+    expect(status).toBe(expected);
+    if (status === 400) {
+      expect(body.error).toMatchObject({
+        code: 'validation_error',
+        details: { errors: [{ path: 'steps.0.outputSchema', message: expect.any(String) }] },
+      });
+    }
+  });
+
+  test('with costly patterns is answered soon', async () => {
+    const pattern = '^(\\pL{500}\\pN{400}){1}N';
+    const schema = { type: 'object', properties: properties(60, { type: 'string', pattern }) };
+    const { status, body } = await beside(() => save(schema));
+    if (status !== 201) expect(body.error.details.errors[0].path).toBe('steps.0.outputSchema');
+  });
+
+  test.each<[string, object, string | undefined]>([
+    [
+      'of 6,000 long texts',
+      { type: 'array', minItems: 6_000, items: { type: 'string', minLength: 100_000 } },
+      'failed',
+    ],
+    ['whose pattern goes back and forth', { type: 'string', pattern: `^${'.?'.repeat(40)}y$` }, undefined],
+    ['that branches at every level', branching(24), 'failed'],
+    ['of 200 properties', { type: 'object', properties: properties(200, { type: 'integer' }) }, 'completed'],
+  ])('%s is answered or given up soon', async (_, schema, expected) => {
+    const ended = await beside(() => run([asking(schema)]));
+    expect(['failed', 'completed']).toContain(ended.status);
+    if (expected) expect(ended.status).toBe(expected);
+    if (ended.status === 'failed') expect(['output_schema_mismatch', 'timeout']).toContain(ended.error.code);
+  });
+});
+
+test('a run that was killed amid a costly expression ends soon in another process', async () => {
+  const tenant = await product.createTenant({ plan: 'enterprise' });
+  const doomed = await product.start(['api', 'runs']);
+  const there = apiClient(doomed.api, tenant.testKey);
+  const { id } = await makeWorkflow(there, { steps: [transform('input.all(x, input.all(y, !(2000.5 in input)))')] });
+  const started = await there.post(`/v1/workflows/${id}/execute`, { input: list(1_000), async: true });
+  await doomed.kill();
+  const here = apiClient(product.process.api, tenant.testKey);
+  await beside(async () => {
+    for (;;) {
+      const { body } = await here.get(`/v1/runs/${started.body.data.runId}`, inB);
+      if (body.data.status !== 'queued' && body.data.status !== 'running') {
+        expect(body.data).toMatchObject({ status: 'failed', error: { code: 'expression_error' } });
+        return;
+      }
+      await sleep(100);
+    }
+  });
+});
+
+test('the outputs of a run have 32 MiB together', async () => {
+  const size = async () => {
+    const { rows } = await product.database.pool.query('select pg_database_size(current_database())::int8 as bytes');
+    return Number(rows[0].bytes);
+  };
+  const before = await size();
+  const input = randomBytes(700_000).toString('base64');
+  const steps = list(20).map((index) => transform('[input, input, input, input]', `copy${index}`));
+  const ended = await beside(() => run(steps, input));
+  // Each has 3.7 million bytes: eight fit.
+  expect(ended).toMatchObject({ status: 'failed', error: { stepId: 'copy8', code: 'output_too_large' } });
+  expect(ended.error.message).toMatch(/33554432 bytes/);
+  // The outputs that fitted, each stored once with its step, and the input.
+  expect((await size()) - before).toBeLessThan(45_000_000);
+});
