@@ -5,13 +5,13 @@ import type { Services } from '../src/services.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { DeliveryProgress } from '../src/temporal/contracts/webhooks.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { loadAttempts, makeAttempt } from '../src/webhooks/attempt.ts';
+import { attemptDeliveries } from '../src/webhooks/attempt-deliveries.ts';
+import { AttemptRecorder } from '../src/webhooks/attempt-recorder.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
 import { findProgress } from '../src/webhooks/delivery-workflow.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
-import { claimAttempt } from '../src/webhooks/lease.ts';
+import { leaseRetry } from '../src/webhooks/lease-retry.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
-import { recordAttempts } from '../src/webhooks/record-attempts.ts';
 import { scopeOf } from './runs.ts';
 
 export type DeliveryRef = WorkContext & { deliveryId: string };
@@ -25,35 +25,48 @@ const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
 
 const standing = async (scope: Scope, deliveryId: string) => (await findProgress(scope, deliveryId)) ?? gone;
 
-export const createWebhookActivities = (services: Services) => ({
-  /** Makes the next attempt, unless its subscription holds it back or it is over. */
+async function withHeartbeat<Result>(activity: Context, work: () => Promise<Result>): Promise<Result> {
+  const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+export const createWebhookActivities = (
+  services: Services,
+  recorder = new AttemptRecorder(services.log, services.deliveryPolicy),
+) => ({
+  /** Makes the next attempt of a delivery that failed. Where its webhook leaves no place, the dispatcher makes it later. */
   async attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const { database, deliveryPolicy } = services;
+    const { database, deliveryPolicy, deliveries } = services;
     const scope = scopeOf(database, context);
     const activity = Context.current();
-    // A try before this one may have recorded its attempt and died before it said so: the next one keeps its time.
+    // An earlier try of this activity may have recorded the attempt before its worker died: the next one keeps its time.
     if (activity.info.attempt > 1) {
       const progress = await standing(scope, deliveryId);
       if (progress.kind !== 'wait' || progress.ms > 0) return progress;
     }
-    const claim = await claimAttempt(scope, deliveryId, deliveryPolicy);
-    if (claim?.kind === 'hold') return { kind: 'wait', ms: claim.waitMs };
-    const [work] = claim?.kind === 'go' ? await loadAttempts(scope, [deliveryId]) : [];
-    if (!work) return standing(scope, deliveryId);
-    failPoint('retry.claimed');
-    const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
-    try {
-      const outcome = await makeAttempt(services, scope.tenant, work, activity.cancellationSignal);
-      failPoint('retry.sent');
-      for (const { status } of await recordAttempts(scope, [outcome], deliveryPolicy)) services.countAttempt(status);
-      failPoint('retry.recorded');
-      return await standing(scope, deliveryId);
-    } finally {
-      clearInterval(heartbeat);
+    const lease = await leaseRetry(scope, deliveryId, deliveryPolicy);
+    if (lease.kind === 'over') return standing(scope, deliveryId);
+    if (lease.kind === 'wait') {
+      if (lease.held) deliveries.wake();
+      return { kind: 'wait', ms: lease.ms };
     }
+    failPoint('retry.claimed');
+    return withHeartbeat(activity, async () => {
+      const signal = activity.cancellationSignal;
+      const [attempt] = await attemptDeliveries(services, recorder, scope, [deliveryId], signal);
+      const ended = await attempt;
+      // Its place is free.
+      deliveries.wake();
+      if (ended?.error !== undefined) throw ended.error;
+      return standing(scope, deliveryId);
+    });
   },
 
-  /** Where the delivery stands. */
+  /** Reads how the delivery stands. */
   lookAtDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
     return standing(scopeOf(services.database, context), deliveryId);
   },

@@ -4,43 +4,47 @@ import type { AttemptOutcome } from './attempt.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { type Recorded, recordAttempts } from './record-attempts.ts';
 
-export interface RecorderOptions {
-  log: Log;
-  policy: DeliveryPolicy;
-  /** Told of attempts that are recorded, or given up, how many they were and what became of their deliveries. */
-  onSettled(scope: Scope, attempts: number, recorded: Recorded[]): void;
+interface Waiting {
+  outcome: AttemptOutcome;
+  done(recorded: Recorded | undefined): void;
 }
 
 interface Batch {
   scope: Scope;
-  outcomes: AttemptOutcome[];
+  waiting: Waiting[];
   tries: number;
 }
 
-/** After the database failed. */
-const restMs = 1_000;
-/** Longer than a lease: by then somebody else makes the attempts again. */
+/** Before the next try after the database failed. */
+const retryAfterMs = 1_000;
+/** With the pauses between them longer than a lease: by then another process makes the attempts again. */
 const mostTries = 60;
 
-/** Records attempts in batches, a tenant's together: whatever ends while one batch is written is in the next. */
+/** Records attempts in batches, a tenant's together: what ends while one batch is written is in the next. */
 export class AttemptRecorder {
-  readonly #options: RecorderOptions;
+  readonly #log: Log;
+  readonly #policy: DeliveryPolicy;
   readonly #waiting = new Map<string, Batch>();
   #writing = false;
 
-  constructor(options: RecorderOptions) {
-    this.#options = options;
+  constructor(log: Log, policy: DeliveryPolicy) {
+    this.#log = log;
+    this.#policy = policy;
   }
 
-  add(scope: Scope, outcome: AttemptOutcome): void {
-    const name = `${scope.tenant.organizationId}/${scope.tenant.environment}`;
-    const batch = this.#waiting.get(name) ?? { scope, outcomes: [], tries: 0 };
-    batch.outcomes.push(outcome);
+  /** @returns undefined when the attempt was recorded before, its delivery is over, or the database stayed away */
+  record(scope: Scope, outcome: AttemptOutcome): Promise<Recorded | undefined> {
+    const { organizationId, environment } = scope.tenant;
+    const name = `${organizationId}/${environment}/${scope.correlationId}`;
+    const batch = this.#waiting.get(name) ?? { scope, waiting: [], tries: 0 };
     this.#waiting.set(name, batch);
-    if (this.#writing) return;
-    this.#writing = true;
-    // What ends in the same turn of the event loop is written together.
-    setImmediate(() => this.#write());
+    const recorded = new Promise<Recorded | undefined>((done) => batch.waiting.push({ outcome, done }));
+    if (!this.#writing) {
+      this.#writing = true;
+      // What ends in the same turn of the event loop is written together.
+      setImmediate(() => this.#write());
+    }
+    return recorded;
   }
 
   async #write(): Promise<void> {
@@ -52,18 +56,19 @@ export class AttemptRecorder {
     this.#writing = false;
   }
 
-  /** One that fails is tried again by itself, and keeps no others waiting. */
+  /** A batch that fails is tried again by itself, while others go on. */
   async #writeBatch(batch: Batch): Promise<void> {
-    const { log, policy, onSettled } = this.#options;
-    const { scope, outcomes } = batch;
+    const { scope, waiting } = batch;
     try {
-      onSettled(scope, outcomes.length, await recordAttempts(scope, outcomes, policy));
+      const outcomes = waiting.map(({ outcome }) => outcome);
+      const recorded = new Map((await recordAttempts(scope, outcomes, this.#policy)).map((of) => [of.deliveryId, of]));
+      for (const { outcome, done } of waiting) done(recorded.get(outcome.work.deliveryId));
     } catch (error) {
       const again = ++batch.tries < mostTries;
-      const facts = { err: error, attempts: outcomes.length, ...scope.tenant };
-      log.warn(facts, again ? 'attempts will be recorded again' : 'attempts could not be recorded');
-      if (again) setTimeout(() => this.#writeBatch(batch), restMs);
-      else onSettled(scope, outcomes.length, []);
+      const facts = { err: error, attempts: waiting.length, ...scope.tenant };
+      this.#log.warn(facts, again ? 'attempts will be recorded again' : 'attempts could not be recorded');
+      if (again) setTimeout(() => this.#writeBatch(batch), retryAfterMs);
+      else for (const { done } of waiting) done(undefined);
     }
   }
 }

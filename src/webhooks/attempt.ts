@@ -57,7 +57,7 @@ const findWork = statement<AttemptWork>(
     where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
 );
 
-export const loadAttempts = (scope: Scope, deliveryIds: string[]): Promise<AttemptWork[]> =>
+export const loadAttempts = (scope: Scope, deliveryIds: readonly string[]): Promise<AttemptWork[]> =>
   scope.rows(findWork, deliveryIds);
 
 /** How an attempt went, for its log and for what follows from it. */

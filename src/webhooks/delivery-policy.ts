@@ -18,8 +18,10 @@ export interface DeliveryPolicy {
   failingLimitMs: number;
   /** How long a delivery that is due may be left alone before it is taken for forgotten. */
   strandedMs: number;
-  /** First attempts under way in one process at the same time. */
-  firstAttemptsAtOnce: number;
+  /** How often the workflow of a retry that waits for a place looks whether it was made. */
+  heldLookMs: number;
+  /** Attempts that the dispatcher of one process has under way at the same time. */
+  attemptsAtOnce: number;
 }
 
 export const defaultDeliveryPolicy: DeliveryPolicy = {
@@ -31,7 +33,8 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
   parkedMs: 30 * 24 * 3_600_000,
   failingLimitMs,
   strandedMs: 15_000,
-  firstAttemptsAtOnce: 256,
+  heldLookMs: 5_000,
+  attemptsAtOnce: 256,
 };
 
 /** The same with every duration multiplied: days of retries in seconds. */

@@ -100,30 +100,31 @@ export async function ensureDeliveryWorkflow(
   await scope.rows(settle, deliveryId, row.readAt);
 }
 
-// Its workflow moves the time while it is held back, so it is gone by then, or was never started.
-const leaseStranded = statement<Tenant & { id: string }>(
-  'delivery.lease_forgotten',
-  `update delivery set next_attempt_at = clock_timestamp() + 2 * make_interval(secs => $1::float8 / 1000)
+// The workflow of a delivery moves its time while the breaker holds it back, and the dispatcher makes one that is held for
+// want of a place. What is overdue otherwise lost its workflow, or never had one.
+const findStranded = statement<Tenant & { id: string }>(
+  'delivery.lease_stranded',
+  `update delivery set next_attempt_at = clock_timestamp()
     where id in (
       select id from delivery
-       where status in (${openDelivery}) and attempts > 0
+       where status in (${openDelivery}) and attempts > 0 and held_since is null
          and next_attempt_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
          and (leased_until is null or leased_until < clock_timestamp())
        order by next_attempt_at limit $2 for update skip locked)
    returning id, organization_id as "organizationId", environment`,
 );
 
-const forgottenAtOnce = 100;
-/** The correlation of looking for them; each goes on under its event's own. */
-const forgotten = 'forgotten-deliveries';
+const strandedAtOnce = 100;
+/** The correlation of this search; the deliveries continue under those of their events. */
+const searchCorrelation = 'stranded-deliveries';
 
-/** Goes on with deliveries that are long due and that nobody works on. @returns how many, and those that failed */
+/** Starts the workflows of deliveries that are long overdue. @returns how many, and those that failed */
 export async function rescueStranded(database: Database, services: DeliveryWorkflowServices) {
-  const rows = await sqlOn(database.pool).rows(leaseStranded, [services.deliveryPolicy.strandedMs, forgottenAtOnce]);
+  const rows = await sqlOn(database.pool).rows(findStranded, [services.deliveryPolicy.strandedMs, strandedAtOnce]);
   const failed: { subjectId: string; error: unknown }[] = [];
   for (const { id, ...tenant } of rows) {
     try {
-      await ensureDeliveryWorkflow(services, new Scope(database, tenant, forgotten), id, 0);
+      await ensureDeliveryWorkflow(services, new Scope(database, tenant, searchCorrelation), id, 0);
     } catch (error) {
       failed.push({ subjectId: id, error });
     }

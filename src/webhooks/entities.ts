@@ -89,8 +89,10 @@ export const Delivery = defineEntity({
     scheduleAttempts: p.integer(),
     /** When the next attempt is due; null when none is. */
     nextAttemptAt: p.datetime().nullable(),
-    /** Whoever makes an attempt has the delivery to itself until then. */
+    /** Until when the process that makes an attempt has the delivery to itself. */
     leasedUntil: p.datetime().nullable(),
+    /** Since when a retry that is due waits for a place among the attempts under way; the dispatcher makes it then. */
+    heldSince: p.datetime().nullable(),
     /** Of the last attempt. */
     statusCode: p.integer().nullable(),
     responseBody: p.text().nullable(),
@@ -112,6 +114,11 @@ export const Delivery = defineEntity({
       name: 'delivery_due_index',
       properties: ['nextAttemptAt'],
       where: `status in (${openDelivery}) and attempts > 0`,
+    },
+    {
+      name: 'delivery_held_index',
+      properties: ['subscriptionId', 'nextAttemptAt'],
+      where: `held_since is not null and status in (${openDelivery})`,
     },
     { name: 'delivery_lease_index', properties: ['subscriptionId', 'leasedUntil'], where: 'leased_until is not null' },
     { name: 'delivery_dead_index', properties: ['finishedAt', 'id'], where: "status = 'dead_lettered'" },

@@ -26,6 +26,7 @@ const recordStatement = statement<Recorded>(
    moved as (
      update delivery d
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1, leased_until = null,
+            held_since = null,
             next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
             finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
             status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,

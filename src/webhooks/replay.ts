@@ -27,7 +27,7 @@ export interface ReplayedDelivery {
 
 // A new schedule. Its workflow is owed; one whose first attempt was never made needs none and is taken up as a first.
 const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
-        leased_until = null`;
+        leased_until = null, held_since = null`;
 
 const enqueueFollowing = (source: { correlation: string; due?: 'now' }) => `
      ${enqueueSql('delivery.follow', { subject: 'id', from: 'renewed', ...source })} where attempts > 0

@@ -3,7 +3,7 @@ import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
-import { leaseFirstAttempts } from '../../src/webhooks/lease.ts';
+import { leaseDue } from '../../src/webhooks/lease.ts';
 import { turnOff } from '../../src/webhooks/subscription-off.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
@@ -260,8 +260,7 @@ test('of many that wait for few places, each webhook has its share', async () =>
     await api.patch(pathOf(id), { concurrency: 64 });
     await Promise.all(Array.from({ length: 40 }, () => api.post(`${pathOf(id)}/test`)));
   }
-  for (let n = 0; n < 40; n++)
-    await leaseFirstAttempts(product.database, { total: 1, of: () => 1 }, defaultDeliveryPolicy);
+  for (let n = 0; n < 40; n++) await leaseDue(product.database, { total: 1, of: () => 1 }, defaultDeliveryPolicy);
   for (const id of ids) {
     const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
     expect((await product.database.pool.query(leased, [webhookIds.parse(id)])).rowCount).toBeGreaterThan(0);

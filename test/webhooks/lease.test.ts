@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
-import { leaseFirstAttempts } from '../../src/webhooks/lease.ts';
+import { leaseDue } from '../../src/webhooks/lease.ts';
 import { apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 
@@ -24,7 +24,7 @@ test('where there is little room, no organization has more than its share of it'
   }
   const greedyId = greedy.organizationId.replace('org_', '');
   const lease = (total: number, ofGreedy: number) =>
-    leaseFirstAttempts(
+    leaseDue(
       product.database,
       { total, of: (id) => (id.replaceAll('-', '') === greedyId ? ofGreedy : total) },
       defaultDeliveryPolicy,

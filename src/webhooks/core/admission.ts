@@ -58,6 +58,25 @@ export function admitAttempts(
   return { attempts, breaker, rateFreeAt: from + attempts * interval, waitMs: 0 };
 }
 
+/** Deliveries of one subscription that may be attempted now. */
+export interface Waiting {
+  /** That wait for their first attempt. */
+  first: number;
+  /** Retries that are due. */
+  retries: number;
+}
+
+/**
+ * Divides places between first attempts and retries: half each while both wait, so that neither has to wait for the end
+ * of the other's backlog. Of an odd number chance gives the last place.
+ * @param chance in [0, 1)
+ */
+export function takeTurns(places: number, waiting: Waiting, chance: number): Waiting {
+  const half = Math.floor(places / 2 + (chance < 0.5 ? 0.5 : 0));
+  const retries = Math.min(waiting.retries, Math.max(half, places - waiting.first));
+  return { first: Math.min(waiting.first, places - retries), retries };
+}
+
 const longestHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
