@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { ApiEnv } from './surface.ts';
+import type { ApiEnv } from './context.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 

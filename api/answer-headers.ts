@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { ApiContext } from './surface.ts';
+import type { ApiContext } from './context.ts';
 
 /**
  * Headers of the answer, whatever it will be. They go where Node keeps them: in a Response they would be copied several

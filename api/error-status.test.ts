@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { AppError, type ErrorKind, errorKinds } from '../src/platform/errors.ts';
 import { catalog } from '../src/services.ts';
-import { variantA } from './dialects/automation/variant-a.ts';
-import { variantB } from './dialects/automation/variant-b.ts';
+import { variants } from './dialects/variants.ts';
 import { e1, e2, e3, statusOf } from './envelopes.ts';
 
 const published: Record<string, [status: number, inB: string]> = {
@@ -36,16 +35,16 @@ const errorOf = ([code, kind]: [string, ErrorKind]) => new AppError(kind, 'x', {
 test('every code has its published status and its name in both dialects', () => {
   const actual = codes.map((one) => {
     const error = errorOf(one);
-    expect(variantA.errorCode(error)).toBe(one[0]);
-    return [one[0], [statusOf(error), variantB.errorCode(error)]];
+    expect(variants.A.errorCode(error)).toBe(one[0]);
+    return [one[0], [statusOf(error), variants.B.errorCode(error)]];
   });
   expect(Object.fromEntries(actual)).toEqual(published);
 });
 
 test('dialect B wraps refused access in E3, and everything else in E1', () => {
-  const inE3 = codes.filter((one) => variantB.envelope(errorOf(one)) === e3).map(([code]) => code);
+  const inE3 = codes.filter((one) => variants.B.envelope(errorOf(one)) === e3).map(([code]) => code);
   expect(inE3).toEqual(['unauthorized', 'forbidden', 'rate_limit_exceeded']);
-  expect(codes.every((one) => variantA.envelope(errorOf(one)) === e1)).toBe(true);
+  expect(codes.every((one) => variants.A.envelope(errorOf(one)) === e1)).toBe(true);
 });
 
 test('the envelopes have their published shapes', () => {

@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi';
-import { runIds, workflowIds } from '../src/automation/core/ids.ts';
+import type { ResourceId } from '../src/platform/core/ids.ts';
 import { invalid } from '../src/platform/errors.ts';
 import { fingerprintOf, type IdempotencyClaim, idempotencyKeyPattern } from '../src/platform/idempotency.ts';
-import { deliveryIds, webhookIds } from '../src/webhooks/core/ids.ts';
-import type { ApiContext } from './surface.ts';
+import type { ApiContext } from './context.ts';
+import { canonicalPath } from './surface.ts';
 
 export const idempotencyHeader = z.object({
   'Idempotency-Key': z
@@ -11,27 +11,32 @@ export const idempotencyHeader = z.object({
     .optional()
     .openapi({
       param: { name: 'Idempotency-Key', in: 'header' },
-      description: 'Up to 255 characters. The same key and body within 24 hours give the first answer again.',
+      description:
+        'Up to 255 characters. A request with the same key and body within 24 hours gets the first answer again.',
     }),
 });
 
-const prefix = /^(?:\/api)?\/v1\//;
+const canonicalId = (ids: readonly ResourceId[], part: string): string =>
+  ids.map((one) => one.parse(part)).find((uuid) => uuid !== undefined) ?? part;
 
-/** Of things that can stand in the path of a POST. */
-const kinds = [workflowIds, runIds, webhookIds, deliveryIds];
+/** One path for every way to write it: below either prefix, and with ids in either form. */
+function claimedPath(c: ApiContext): string {
+  const surface = c.get('surface');
+  const parts = canonicalPath(surface, c.req.path).split('/');
+  return parts.map((part) => canonicalId(surface.ids, part)).join('/');
+}
 
-const canonicalId = (part: string): string =>
-  kinds.map((ids) => ids.parse(part)).find((uuid) => uuid !== undefined) ?? part;
-
-/** `/v1` and `/api/v1` are one place, and so are the two forms of an id. */
-const canonicalPath = (path: string) => path.replace(prefix, '/api/v1/').split('/').map(canonicalId).join('/');
-
-/** What a request's Idempotency-Key is bound to, when it has one. @throws AppError validation_error */
+/** The claim of a request with an Idempotency-Key; undefined without one. @throws AppError validation_error */
 export function readIdempotency(c: ApiContext): IdempotencyClaim | undefined {
   const key = c.req.header('idempotency-key');
   if (key === undefined) return undefined;
   if (!idempotencyKeyPattern.test(key)) {
     throw invalid([{ path: 'Idempotency-Key', message: 'Expected 1 to 255 printable characters.' }]);
   }
-  return { method: c.req.method, path: canonicalPath(c.req.path), key, fingerprint: fingerprintOf(c.get('body')) };
+  return { method: c.req.method, path: claimedPath(c), key, fingerprint: fingerprintOf(c.get('body')) };
+}
+
+/** Tells the caller that an earlier request with its Idempotency-Key got this answer. */
+export function markReplayed(c: ApiContext, replayed: boolean): void {
+  if (replayed) c.header('Idempotent-Replayed', 'true');
 }

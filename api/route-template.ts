@@ -1,5 +1,5 @@
 import { matchedRoutes } from 'hono/route';
-import type { ApiContext } from './surface.ts';
+import type { ApiContext } from './context.ts';
 
 /** What stands for a route where there is none. */
 export const unmatched = 'unmatched';

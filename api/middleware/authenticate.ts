@@ -10,8 +10,8 @@ import type { RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
+import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
-import type { ApiContext, ApiEnv } from '../surface.ts';
 
 export type Access = Pick<
   Services,
@@ -76,7 +76,7 @@ export const requireKey = (access: Access, required?: KeyScope) =>
     await limitRequests(c, access, `${organizationId}:${environment}`, limits);
     access.requestCounter.count({ organizationId, environment });
     checkScope(caller, required);
-    checkVariantHeader(signs);
+    if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
     const actor = keyIds.format(caller.keyId);
     c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
     return next();

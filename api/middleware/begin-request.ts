@@ -5,21 +5,23 @@ import type { AddressRanges } from '../../src/platform/address-ranges.ts';
 import type { Log } from '../../src/platform/log.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
 import { clientAddress } from '../client-address.ts';
-import type { ApiContext, ApiEnv } from '../surface.ts';
+import type { ApiContext, ApiEnv } from '../context.ts';
+import type { FindSurface } from '../surface.ts';
 import { onEveryAnswer } from './security-headers.ts';
 
 const correlationPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Where the request came in; a request that never was on a socket came from nowhere. */
+/** The address of the peer; undefined for a request that did not arrive on a socket. */
 const peerOf = (c: ApiContext): string | undefined => (c.env ? getConnInfo(c).remote.address : undefined);
 
 /**
- * What every request has before anything is asked of it: a name of its own, the name of the operation that it belongs to,
- * which a caller may choose, a log that tells both, the address it is from, and the headers of every answer. One step and
- * not four: each costs a request as much as what it does.
+ * Sets what every request has: its surface, its request id, its correlation id, which the caller may choose, a log with
+ * both ids, the client's address, and the headers of every answer. This is one middleware because each middleware adds
+ * a measurable cost to every request.
  */
-export const beginRequest = (log: Log, trustedProxies: AddressRanges) =>
+export const beginRequest = (log: Log, trustedProxies: AddressRanges, findSurface: FindSurface) =>
   createMiddleware<ApiEnv>((c, next) => {
+    c.set('surface', findSurface(c.req.path));
     const requestId = randomUUID();
     const given = c.req.header('x-correlation-id');
     const correlationId = given && correlationPattern.test(given) ? given : randomUUID();

@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory';
 import type { Services } from '../../src/services.ts';
+import type { ApiEnv } from '../context.ts';
 import { routeTemplate } from '../route-template.ts';
-import type { ApiEnv } from '../surface.ts';
 
 export interface Deprecation {
   /** `YYYY-MM-DD`, the day from which the route may be gone: twelve months after its announcement at the earliest. */

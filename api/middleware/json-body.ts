@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid } from '../../src/platform/errors.ts';
+import type { Variant } from '../../src/tenancy/caller.ts';
+import type { ApiContext, ApiEnv } from '../context.ts';
 import { chooseDialect } from '../dialects/choose-dialect.ts';
 import { scanJson } from '../json-scan.ts';
-import type { ApiContext, ApiEnv } from '../surface.ts';
 
 const usualMaxBytes = 1024 * 1024;
 const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
@@ -77,8 +78,8 @@ function parse(text: string): unknown {
 export interface JsonBodyOptions {
   /** An absent body then reads as `{}`. */
   optional?: boolean;
-  /** On `execute` the body has a say in the dialect. */
-  choosesDialect?: boolean;
+  /** The dialect that a body belongs to, where its fields tell. */
+  variantOf?: (body: unknown) => Variant | undefined;
   /** 1 MiB unless given. */
   maxBytes?: number;
   /** JSON that calls itself text/plain is read too. */
@@ -87,7 +88,7 @@ export interface JsonBodyOptions {
 
 /** Reads, limits and checks a JSON body before any schema sees it. */
 export const jsonBody = (options: JsonBodyOptions = {}) => {
-  const { optional = false, choosesDialect = false, maxBytes = usualMaxBytes, asText = false } = options;
+  const { optional = false, variantOf, maxBytes = usualMaxBytes, asText = false } = options;
   const isAccepted = (type: string) => jsonType.test(type) || (asText && textType.test(type));
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (c.req.header('content-encoding')) throw unsupported('Content-Encoding is not accepted.');
@@ -101,9 +102,9 @@ export const jsonBody = (options: JsonBodyOptions = {}) => {
     // The validator asks the request for its body and gets what was read here; it refuses one without a type, so an
     // absent one stays absent. The cache holds promises, whatever its declared type says.
     c.req.bodyCache.text = Promise.resolve(type === undefined ? '' : text) as unknown as string;
-    if (choosesDialect) {
+    if (variantOf) {
       const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
-      c.set('dialect', chooseDialect({ ...signs, executeBody: body, keyVariant: c.get('caller').variant }));
+      c.set('dialect', chooseDialect({ ...signs, bodyVariant: variantOf(body), keyVariant: c.get('caller').variant }));
     }
     await next();
   });

@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
 import { limitedRange } from '../client-address.ts';
-import type { ApiEnv } from '../surface.ts';
+import type { ApiEnv } from '../context.ts';
 
 export interface BroadLimit {
   /** Requests of one address in a window. */

@@ -1,9 +1,9 @@
 import { createMiddleware } from 'hono/factory';
 import { requestMessage } from '../../src/platform/log-destination.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
+import type { ApiEnv } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate } from '../route-template.ts';
-import type { ApiEnv } from '../surface.ts';
 
 /** Counts every request and writes one line of log about it, when its answer begins. */
 export const observe = (metrics: Metrics) =>

@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import type { ApiEnv } from '../surface.ts';
+import type { ApiEnv } from '../context.ts';
 
 /**
  * An answer of the API is data: nothing in it is to be run, shown in a frame or guessed at. Other origins' pages get

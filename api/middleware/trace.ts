@@ -1,9 +1,9 @@
 import { createMiddleware } from 'hono/factory';
 import { usualMethods } from '../../src/platform/metrics.ts';
 import type { Tracing } from '../../src/platform/telemetry.ts';
+import type { ApiEnv } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate, unmatched } from '../route-template.ts';
-import type { ApiEnv } from '../surface.ts';
 
 /** Each request is a span, of the caller's trace if it says so. It knows routes, ids and statuses, nothing that was sent. */
 export const traceRequests = (tracing: Tracing) =>

@@ -3,9 +3,8 @@ import { workflowNotFound } from '../../src/automation/errors.ts';
 import { AppError, errorKinds, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { catalog } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
-import { variantA } from '../dialects/automation/variant-a.ts';
-import { variantB } from '../dialects/automation/variant-b.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { variants } from '../dialects/variants.ts';
 import { e1 } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 
@@ -149,8 +148,8 @@ function component({ description, example, always = [], sometimes = [] }: Failur
   const { isKeyed, hasDialects } = surfaces[surface];
   const isSent = (name: HeaderName) => isKeyed || !behindKey.includes(name);
   const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
-  const inA = exampleIn(variantA, example);
-  const inB = exampleIn(variantB, example);
+  const inA = exampleIn(variants.A, example);
+  const inB = exampleIn(variants.B, example);
   const eitherEnvelope = { anyOf: [reference('Error'), reference('AccessError')] };
   const content = hasDialects
     ? {

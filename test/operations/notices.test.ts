@@ -10,7 +10,9 @@ import { e1 } from '../../api/envelopes.ts';
 import { requireKey } from '../../api/middleware/authenticate.ts';
 import { beginRequest } from '../../api/middleware/begin-request.ts';
 import { deprecated } from '../../api/middleware/deprecated.ts';
-import { renderError, surface } from '../../api/surface.ts';
+import { newRoutes } from '../../api/new-routes.ts';
+import { renderError } from '../../api/render-error.ts';
+import type { Surface } from '../../api/surface.ts';
 import { announceDeprecations } from '../../src/operations/deprecations.ts';
 import { noticeExpiringKeys } from '../../src/operations/key-expiry.ts';
 import { AddressRanges } from '../../src/platform/address-ranges.ts';
@@ -157,9 +159,10 @@ describe('a route that will go', () => {
     const log = openLog('silent', 'test');
     const services = await openServices(env, log, { connection: Connection.lazy() });
     await services.start();
-    const app = surface();
-    app.onError((error, c) => renderError(c, error, e1, false));
-    app.use(beginRequest(log, new AddressRanges([])));
+    const app = newRoutes();
+    app.onError((error, c) => renderError(c, error));
+    const surface = { paths: ['/'], envelope: e1, hasDialects: false, ids: [] } satisfies Surface;
+    app.use(beginRequest(log, new AddressRanges([]), () => surface));
     const old = createRoute({
       method: 'get',
       path: '/api/v1/old/{id}',

@@ -1,12 +1,12 @@
 import type { OutputsApart, RunOutput } from '../../../src/automation/runs.ts';
 
-/** Stands where an output is too large to be shown: where it can be read, and how many bytes it has as JSON. */
+/** Replaces an output that is too large to be shown: the path to read it from, and its size as JSON. */
 export const outputReference = (runId: string, stepId: string, bytes: number) => ({
   $ref: `/api/v1/runs/${runId}/outputs/${stepId}`,
   bytes,
 });
 
-/** A run's output, large ones by reference. `runId` in the form of the dialect. */
+/** A run's output, with references in place of large ones. `runId` is in the form of the dialect. */
 export function shownOutput(
   { output, outputsApart, resultApart }: OutputsApart & { output: RunOutput | null },
   runId: string,

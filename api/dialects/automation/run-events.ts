@@ -2,7 +2,7 @@ import { isTerminal, type RunError } from '../../../src/automation/core/run-stat
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 
-/** How a dialect says what both say of an event. */
+/** What differs between the dialects in an event. */
 export interface EventWords {
   runId: string;
   status: string;
@@ -10,11 +10,11 @@ export interface EventWords {
   error(error: RunError): unknown;
 }
 
-/** Leaves out what is not known yet. */
+/** Leaves out fields without a value. */
 const known = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
-/** The data of an event in a run's stream: of its step where it has one, else of the run. */
+/** The data of an event in a run's stream: about its step if it has one, otherwise about the run. */
 export function eventData({ name, at, step, run }: SeenEvent, { runId, status, durationName, error }: EventWords) {
   const common = { runId, at: at.toISOString() };
   if (!step) {

@@ -1,10 +1,9 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { asText } from '../../../src/automation/core/template.ts';
 import type { RunSummary } from '../../../src/automation/runs.ts';
-import { e1 } from '../../envelopes.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
-import { type Dialect, mapIdFacts, readExecution } from '../dialect.ts';
+import { type AutomationDialect, readExecution } from './dialect.ts';
 import { shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
 
@@ -29,16 +28,9 @@ const runSummary = (run: RunSummary) => ({
   createdAt: run.createdAt.toISOString(),
 });
 
-/** The formal contract of the v1 workflow API: uuids, upper-case statuses, a pagination object. */
-export const variantA: Dialect = {
-  variant: 'A',
-  defaultLimit: 50,
-
+/** The formal contract of the v1 workflow API: UUIDs, upper-case statuses and a pagination object. */
+export const variantA: AutomationDialect = {
   readExecution: (body) => readExecution(body, true),
-
-  errorCode: ({ code }) => code,
-  facts: (facts) => mapIdFacts(facts, (ids, text) => ids.parse(text) ?? text),
-  envelope: () => e1,
 
   workflowSummary: summary,
   workflowDetail: (workflow) => ({

@@ -1,22 +1,10 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
 import type { RunDetail, RunSummary } from '../../../src/automation/runs.ts';
-import type { ErrorKind } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
-import { e1, e3 } from '../../envelopes.ts';
-import { type Dialect, mapIdFacts, readExecution } from '../dialect.ts';
+import { type AutomationDialect, readExecution } from './dialect.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
-
-const ownCodes: Readonly<Record<string, string>> = {
-  not_found: 'RESOURCE_NOT_FOUND',
-  workflow_not_found: 'RESOURCE_NOT_FOUND',
-  run_not_found: 'RESOURCE_NOT_FOUND',
-  rate_limit_exceeded: 'RATE_LIMITED',
-  workflow_inactive: 'workflow_disabled',
-};
-
-const inE3: readonly ErrorKind[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
 
 const summary = (workflow: AutomationSummary) => ({
   id: workflowIds.format(workflow.id),
@@ -30,7 +18,7 @@ const summary = (workflow: AutomationSummary) => ({
 
 const flat = ({ total, limit, offset }: Page<unknown>) => ({ total, limit, offset });
 
-/** Leaves out what is not known yet. */
+/** Leaves out fields without a value. */
 const known = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as {
     [Name in keyof Fields]?: NonNullable<Fields[Name]>;
@@ -72,26 +60,12 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
   }),
 });
 
-/** The reference guides of the same API: prefixed ids, lower-case statuses, flat pages. */
-export const variantB: Dialect = {
-  variant: 'B',
-  defaultLimit: 20,
-
+/** The reference guides of the same API: prefixed ids, lower-case statuses and flat pages. */
+export const variantB: AutomationDialect = {
   readExecution: (body) => {
-    const nothing = body.inputs === undefined && body.input === undefined && body.variables === undefined;
-    return readExecution(nothing ? { ...body, inputs: {} } : body, false);
+    const isEmpty = body.inputs === undefined && body.input === undefined && body.variables === undefined;
+    return readExecution(isEmpty ? { ...body, inputs: {} } : body, false);
   },
-
-  errorCode: (error) => {
-    if (error.code === 'unauthorized') return String(error.facts?.reason);
-    return ownCodes[error.code] ?? error.code.toUpperCase();
-  },
-  facts: (facts) =>
-    mapIdFacts(facts, (ids, text) => {
-      const uuid = ids.parse(text);
-      return uuid ? ids.format(uuid) : text;
-    }),
-  envelope: ({ kind }) => (inE3.includes(kind) ? e3 : e1),
 
   workflowSummary: summary,
   workflowDetail: (workflow, webhookUrl) => ({

@@ -1,6 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import type { ApiEnv } from '../../context.ts';
 import { pageSecurity } from '../../middleware/security-headers.ts';
-import type { ApiEnv } from '../../surface.ts';
 
 /** Nothing is asked of anybody but us: no fonts, no telemetry, no assistant, no proxy. */
 const configuration = {

@@ -3,6 +3,8 @@ import { type Findings, healthStatus, isReady } from '../../../src/operations/co
 import { drainAll } from '../../../src/operations/drain-all.ts';
 import { type Build, inspectService } from '../../../src/operations/inspect.ts';
 import type { Services } from '../../../src/services.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { newRoutes } from '../../new-routes.ts';
 import { openAnswer, openFailures } from '../../schemas/answers.ts';
 import {
   adminHealthExample,
@@ -16,7 +18,6 @@ import {
   versionExample,
   versionSchema,
 } from '../../schemas/operations/health.ts';
-import { type ApiContext, type ApiEnv, surface } from '../../surface.ts';
 import { requireCronSecret } from './require-cron-secret.ts';
 
 const tags = ['Operations'];
@@ -33,7 +34,7 @@ const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
 /** How the service is, for load balancers and its operator. */
 export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
   const { health: checks, draining } = services;
-  const routes = surface();
+  const routes = newRoutes();
 
   const version = createRoute({
     method: 'get',

@@ -3,7 +3,7 @@ import { createMiddleware } from 'hono/factory';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
-import type { ApiEnv } from '../../surface.ts';
+import type { ApiEnv } from '../../context.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 

@@ -2,8 +2,10 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { type Beacon, pageOf } from '../../../src/operations/core/vitals.ts';
 import type { Services } from '../../../src/services.ts';
+import type { ApiEnv } from '../../context.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
+import { invalidRequest, newRoutes } from '../../new-routes.ts';
 import {
   emptyAnswer,
   jsonContent,
@@ -20,7 +22,6 @@ import {
   vitalsExample,
   vitalsSchema,
 } from '../../schemas/operations/health.ts';
-import { type ApiEnv, invalidRequest, surface } from '../../surface.ts';
 
 const tags = ['Operations'];
 const maxBytes = 16 * 1024;
@@ -40,7 +41,7 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 /** What the product's own pages tell of their speed. */
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals } = services;
-  const routes = surface();
+  const routes = newRoutes();
   const content = jsonContent(beaconsSchema, beaconExamples);
 
   const receive = createRoute({

@@ -1,11 +1,12 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { creditBalance } from '../../../../src/credits/balance.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { creditBalanceExample, creditBalanceSchema } from '../../../schemas/account/credits.ts';
 import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const get = createRoute({
@@ -24,7 +25,7 @@ export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...anyKeyFailures(),
     },
   });
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(get, async (c) => {
     const { nextGrantAt, ...balance } = await creditBalance(c.get('scope'));
     return c.json(success({ ...balance, nextGrantAt: nextGrantAt?.toISOString() ?? null }), 200);

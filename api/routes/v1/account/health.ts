@@ -1,9 +1,10 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { planNames } from '../../../../src/tenancy/core/plans.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { anyKeyFailures, keySecurity, plainAnswer } from '../../../schemas/answers.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const keyHealth = z
   .object({ status: z.literal('healthy'), organization: z.string(), plan: z.enum(planNames) })
@@ -26,7 +27,7 @@ export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...anyKeyFailures(),
     },
   });
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(health, (c) => {
     const { organizationName, plan } = c.get('caller');
     return c.json({ status: 'healthy' as const, organization: organizationName, plan }, 200);

@@ -2,10 +2,11 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { creditsUsed } from '../../../../src/credits/balance.ts';
 import type { Services } from '../../../../src/services.ts';
 import { readUsage } from '../../../../src/tenancy/usage.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const usage = z
   .object({
@@ -40,7 +41,7 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...anyKeyFailures(),
     },
   });
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(read, async (c) => {
     const scope = c.get('scope');
     const used = await readUsage(scope);

@@ -7,7 +7,7 @@ import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
-import type { Dialect } from '../../../dialects/dialect.ts';
+import type { AutomationDialect } from '../../../dialects/automation/dialect.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from '../../../schemas/automation/run.ts';
 
 export type ExecuteAnswer = { replayed: boolean } & (
@@ -47,7 +47,7 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
 export async function executeRun(
   services: Services,
   scope: Scope,
-  dialect: Dialect,
+  dialect: AutomationDialect,
   id: string,
   body: ExecuteBody,
   idempotency: IdempotencyClaim | undefined,

@@ -6,9 +6,9 @@ import { Scope } from '../../../../src/platform/scope.ts';
 import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
 import { dropAnswerHeaders } from '../../../answer-headers.ts';
 import { limitedRange } from '../../../client-address.ts';
+import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';
 import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
-import type { ApiContext, ApiEnv } from '../../../surface.ts';
 
 const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
 
@@ -48,7 +48,7 @@ export const requireTrigger = (access: Access) => {
     const { automationId, tenant, limits } = triggered;
     await limitRequests(c, access, `trigger:${automationId}`, limits);
     access.requestCounter.count(tenant);
-    checkVariantHeader({ header: c.req.header('x-api-variant'), path: c.req.path });
+    checkVariantHeader(c.req.header('x-api-variant'));
     c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), 'webhook'));
     await next();
   });

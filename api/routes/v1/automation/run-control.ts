@@ -3,10 +3,13 @@ import { cancelRun } from '../../../../src/automation/cancel-run.ts';
 import { retryRun } from '../../../../src/automation/retry-run.ts';
 import { getOutput } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../../schemas/automation/run.ts';
 import {
@@ -18,7 +21,6 @@ import {
 } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Runs'];
 const mayExecute = keySecurity('runs:execute');
@@ -82,17 +84,17 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('The output.', stepOutputSchema, { examples: stepOutputExamples }), ...failures(404) },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(cancel, async (c) => {
     const run = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
-    return c.json(success(c.get('dialect').runDetail(run)), 200);
+    return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   routes.openapi(retry, async (c) => {
     const { fromStep } = c.req.valid('json') ?? {};
     const idempotency = readIdempotency(c);
     const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, { fromStep, idempotency });
-    if (run.replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(c.get('dialect').accepted(run)), 200);
+    markReplayed(c, run.replayed);
+    return c.json(success(automationDialect(c).accepted(run)), 200);
   });
   routes.openapi(output, async (c) => {
     const { id: runId, stepId: ofStep } = c.req.valid('param');

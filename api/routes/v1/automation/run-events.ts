@@ -3,11 +3,13 @@ import { streamSSE } from 'hono/streaming';
 import { followRun } from '../../../../src/automation/follow-run.ts';
 import { getRun } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { automationDialect } from '../../../dialects/automation.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { failures, keySecurity, streamAnswer } from '../../../schemas/answers.ts';
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 /** Less than the time after which proxies end a connection that says nothing. */
 const pingEveryMs = 10_000;
@@ -46,9 +48,10 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(events, async (c) => {
-    const { dialect, scope } = c.var;
+    const scope = c.get('scope');
+    const dialect = automationDialect(c);
     const run = await getRun(scope, c.req.valid('param').id);
     const after = c.req.valid('header')['last-event-id'] ?? 0;
     // Tells proxies to hand on each event as it comes.

@@ -1,11 +1,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { getRun, listRuns } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
-import { runStatusWords } from '../../../dialects/dialect.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { runStatusWords } from '../../../dialects/automation/dialect.ts';
+import { automationDialect, variantOfExecution } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity, runFailure } from '../../../schemas/answers.ts';
 import {
   acceptedSchema,
@@ -26,7 +29,6 @@ import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery } from '../../../schemas/pagination.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 import { executeRun } from './execute-run.ts';
 
 const tags = ['Runs'];
@@ -54,7 +56,10 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'answer is 400 `workflow_inactive` (`workflow_disabled` in dialect B). With an Idempotency-Key a second request',
       'attaches to the same run.',
     ].join(' '),
-    middleware: [requireKey(services, 'runs:execute'), jsonBody({ optional: true, choosesDialect: true })] as const,
+    middleware: [
+      requireKey(services, 'runs:execute'),
+      jsonBody({ optional: true, variantOf: variantOfExecution }),
+    ] as const,
     request: {
       params: idInPath(exampleWorkflowIds),
       headers: idempotencyHeader,
@@ -100,13 +105,13 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('The run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(execute, async (c) => {
     const { id } = c.req.valid('param');
     const body = c.req.valid('json');
     const idempotency = readIdempotency(c);
-    const result = await executeRun(services, c.get('scope'), c.get('dialect'), id, body, idempotency);
-    if (result.replayed) c.header('Idempotent-Replayed', 'true');
+    const result = await executeRun(services, c.get('scope'), automationDialect(c), id, body, idempotency);
+    markReplayed(c, result.replayed);
     if (result.kind === 'failed') throw result.failure;
     if (result.kind === 'unfinished') return c.json(success(result.data), 202);
     return c.json(success(result.data), 200);
@@ -114,11 +119,11 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, status } = c.req.valid('query');
     const page = await listRuns(c.get('scope'), c.req.valid('param').id, { status, limit, offset });
-    return c.json(success(c.get('dialect').runList(page)), 200);
+    return c.json(success(automationDialect(c).runList(page)), 200);
   });
   routes.openapi(get, async (c) => {
     const run = await getRun(c.get('scope'), c.req.valid('param').id);
-    return c.json(success(c.get('dialect').runDetail(run)), 200);
+    return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   return routes;
 }

@@ -1,9 +1,11 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { deleteSchedule, getSchedule, putSchedule, type ScheduleDetail } from '../../../../src/automation/schedules.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import {
   newScheduleExamples,
@@ -14,7 +16,6 @@ import {
 } from '../../../schemas/automation/schedule.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Workflows'];
 const mayWrite = keySecurity('workflows:write');
@@ -83,7 +84,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(put, async (c) => {
     const { input = null, paused = false, variables = {}, ...times } = c.req.valid('json');
     const schedule = { ...times, paused, input, variables };

@@ -2,10 +2,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { rotateTriggerSecret } from '../../../../src/automation/trigger.ts';
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { acceptedSchema } from '../../../schemas/automation/run.ts';
 import { acceptedExamples } from '../../../schemas/automation/run-examples.ts';
@@ -13,7 +16,6 @@ import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 import { requireTrigger } from './require-trigger.ts';
 
 const secretHeader = z.object({
@@ -72,12 +74,12 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(rotate, async (c) => {
     const { id } = c.req.valid('param');
     const claim = readIdempotency(c);
     const { secret, replayed } = await rotateTriggerSecret(c.get('scope'), services.sealer, id, claim);
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     c.header('Cache-Control', 'no-store');
     return c.json(success({ secret }), 200);
   });
@@ -86,8 +88,8 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const variables = c.req.valid('json') ?? {};
     const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
     const run = await createRun(services, c.get('scope'), id, request);
-    if (run.replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(c.get('dialect').accepted(run)), 200);
+    markReplayed(c, run.replayed);
+    return c.json(success(automationDialect(c).accepted(run)), 200);
   });
   return routes;
 }

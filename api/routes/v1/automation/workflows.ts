@@ -10,10 +10,13 @@ import { type AutomationState, automationStates } from '../../../../src/automati
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 
 import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
 import {
@@ -35,7 +38,6 @@ import {
 } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery } from '../../../schemas/pagination.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Workflows'];
 const deletedSchema = z.object({ deleted: z.literal(true) });
@@ -167,27 +169,27 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: { 200: answer('It is gone.', deletedSchema, deletedExamples), ...failures(404) },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, ...filters } = c.req.valid('query');
     const states = statesOf(filters);
     const page = await listAutomations(c.get('scope'), { ...(states && { states }), limit, offset });
-    return c.json(success(c.get('dialect').workflowList(page)), 200);
+    return c.json(success(automationDialect(c).workflowList(page)), 200);
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
     const { outcome, replayed } = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
-    if (replayed) c.header('Idempotent-Replayed', 'true');
-    return c.json(success(c.get('dialect').workflowSummary(outcome)), 201);
+    markReplayed(c, replayed);
+    return c.json(success(automationDialect(c).workflowSummary(outcome)), 201);
   });
   routes.openapi(get, async (c) => {
     const workflow = await getAutomation(c.get('scope'), c.req.valid('param').id);
-    return c.json(success(c.get('dialect').workflowDetail(workflow, webhookUrl(workflow.id))), 200);
+    return c.json(success(automationDialect(c).workflowDetail(workflow, webhookUrl(workflow.id))), 200);
   });
   routes.openapi(patch, async (c) => {
     const change = readWorkflowChange(c.req.valid('json'));
     const workflow = await updateAutomation(services, c.get('scope'), c.req.valid('param').id, change);
-    return c.json(success(c.get('dialect').workflowChange(workflow)), 200);
+    return c.json(success(automationDialect(c).workflowChange(workflow)), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteAutomation(c.get('scope'), c.req.valid('param').id);

@@ -2,8 +2,10 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
 import { type DeliveryEntry, getDelivery, listDeliveries } from '../../../../src/webhooks/deliveries.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
 import { paginationOf } from '../../../schemas/pagination.ts';
 import {
@@ -16,7 +18,6 @@ import {
   deliveryQuery,
 } from '../../../schemas/webhooks/delivery.ts';
 import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Webhooks'];
 const security = keySecurity('webhooks');
@@ -79,7 +80,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...failures(404),
     },
   });
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, ...filter } = c.req.valid('query');
     const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });

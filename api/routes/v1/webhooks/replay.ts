@@ -5,10 +5,12 @@ import { deliveryIds } from '../../../../src/webhooks/core/ids.ts';
 import { findDeliveryId, findSubscriptionId } from '../../../../src/webhooks/deliveries.ts';
 import { recoverDeliveries, replayDelivery } from '../../../../src/webhooks/replay.ts';
 import { sendTestEvent } from '../../../../src/webhooks/test-event.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import {
   deliveryInPath,
@@ -20,7 +22,6 @@ import {
   recoverySchema,
 } from '../../../schemas/webhooks/delivery.ts';
 import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Webhooks'];
 const security = keySecurity('webhooks');
@@ -100,12 +101,12 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(test, async (c) => {
     const scope = c.get('scope');
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await sendTestEvent(services, scope, id, readIdempotency(c));
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     return c.json(success(queued(outcome)), 202);
   });
   routes.openapi(replay, async (c) => {
@@ -114,7 +115,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { subscriptionId, deliveryId } = await findDeliveryId(scope, id, delivery);
     const claim = readIdempotency(c);
     const { outcome, replayed } = await replayDelivery(services, scope, subscriptionId, deliveryId, claim);
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     return c.json(success(queued(outcome)), 202);
   });
   routes.openapi(recover, async (c) => {
@@ -122,7 +123,7 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { since } = c.req.valid('json');
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await recoverDeliveries(services, scope, id, since, readIdempotency(c));
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     return c.json(success(outcome), 202);
   });
   return routes;

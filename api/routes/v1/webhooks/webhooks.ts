@@ -11,10 +11,12 @@ import {
   mostSubscriptions,
   type Subscription,
 } from '../../../../src/webhooks/subscriptions.ts';
+import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, readIdempotency } from '../../../idempotency.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { pageQuery, paginationOf } from '../../../schemas/pagination.ts';
 import {
@@ -35,7 +37,6 @@ import {
   webhookExamples,
   webhookListExamples,
 } from '../../../schemas/webhooks/webhook-examples.ts';
-import { type ApiEnv, surface } from '../../../surface.ts';
 
 const tags = ['Webhooks'];
 const security = keySecurity('webhooks');
@@ -161,7 +162,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
   });
 
-  const routes = surface();
+  const routes = newRoutes();
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0 } = c.req.valid('query');
     const page = await listSubscriptions(services, c.get('scope'), { limit, offset });
@@ -173,7 +174,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const input = { ...required, isActive, maxAttempts, headers, rateLimit, concurrency };
     const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
     const { secret, ...subscription } = outcome;
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     return c.json(success({ ...toAnswer(subscription), secret }), 201);
   });
   routes.openapi(get, async (c) => {
@@ -190,7 +191,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(rotate, async (c) => {
     const { id } = c.req.valid('param');
     const { outcome, replayed } = await rotateSecret(services, c.get('scope'), id, readIdempotency(c));
-    if (replayed) c.header('Idempotent-Replayed', 'true');
+    markReplayed(c, replayed);
     const previousSecretExpiresAt = outcome.previousSecretExpiresAt.toISOString();
     return c.json(success({ ...outcome, id: webhookIds.format(outcome.id), previousSecretExpiresAt }), 200);
   });

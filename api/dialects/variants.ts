@@ -1,0 +1,52 @@
+import { runIds, workflowIds } from '../../src/automation/core/ids.ts';
+import type { ResourceId } from '../../src/platform/core/ids.ts';
+import type { ErrorKind, Facts } from '../../src/platform/errors.ts';
+import type { Variant } from '../../src/tenancy/caller.ts';
+import { e1, e3 } from '../envelopes.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Ids that dialect A writes as a UUID and dialect B with its prefix, by the names that facts give them. */
+const idsInTwoForms: Record<string, ResourceId> = { workflowId: workflowIds, runId: runIds };
+
+/** Whether a text is written as only dialect B writes an id. */
+export const isIdOfB = (text: string): boolean => Object.values(idsInTwoForms).some((ids) => ids.matchesPrefix(text));
+
+/** Rewrites the ids among facts. A text that is not an id stays as the caller sent it. */
+function mapIds(facts: Facts, write: (ids: ResourceId, uuid: string) => string): Facts {
+  const changed = Object.entries(idsInTwoForms).flatMap(([name, ids]) => {
+    const text = facts[name];
+    const uuid = typeof text === 'string' ? ids.parse(text) : undefined;
+    return uuid === undefined ? [] : [[name, write(ids, uuid)] as const];
+  });
+  return { ...facts, ...Object.fromEntries(changed) };
+}
+
+const variantA: Dialect = {
+  variant: 'A',
+  defaultLimit: 50,
+  errorCode: ({ code }) => code,
+  facts: (facts) => mapIds(facts, (_, uuid) => uuid),
+  envelope: () => e1,
+};
+
+/** Codes that dialect B does not merely write in upper case, by kind and by the codes of features. */
+const codesOfKinds: Partial<Record<ErrorKind, string>> = {
+  not_found: 'RESOURCE_NOT_FOUND',
+  rate_limit_exceeded: 'RATE_LIMITED',
+};
+const codesOfFeatures: Readonly<Record<string, string>> = { workflow_inactive: 'workflow_disabled' };
+
+const inE3: readonly ErrorKind[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
+
+const variantB: Dialect = {
+  variant: 'B',
+  defaultLimit: 20,
+  errorCode: ({ kind, code, facts }) => {
+    if (kind === 'unauthorized') return String(facts?.reason);
+    return codesOfFeatures[code] ?? codesOfKinds[kind] ?? code.toUpperCase();
+  },
+  facts: (facts) => mapIds(facts, (ids, uuid) => ids.format(uuid)),
+  envelope: ({ kind }) => (inE3.includes(kind) ? e3 : e1),
+};
+
+export const variants: Record<Variant, Dialect> = { A: variantA, B: variantB };

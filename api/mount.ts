@@ -1,0 +1,29 @@
+import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
+import type { Build } from '../src/operations/inspect.ts';
+import type { Services } from '../src/services.ts';
+import type { ApiEnv } from './context.ts';
+import type { Surface } from './surface.ts';
+
+/** A group of operations in the reference. */
+export interface Tag {
+  name: string;
+  description: string;
+}
+
+/** How a caller proves its identity, as OpenAPI describes it. */
+export type SecurityScheme =
+  | { type: 'http'; scheme: 'bearer'; bearerFormat?: string; description: string }
+  | { type: 'apiKey'; in: 'header'; name: string; description: string };
+
+/** The HTTP side of a feature: its routes, and what the reference says about them. */
+export interface ApiFeature extends Pick<Surface, 'ids'> {
+  tags: readonly Tag[];
+  /** Ways to authenticate besides API keys, by the names that its operations use. */
+  securitySchemes?: Record<string, SecurityScheme>;
+  routes(services: Services, build: Build): OpenAPIHono<ApiEnv>[];
+  /** Requests that the product sends to its users, for the reference. `brand` is the word in the names of their headers. */
+  callbacks?(brand: string): RouteConfig[];
+}
+
+/** A feature at the paths where it is served. Several features may share a path if they answer in the same way. */
+export interface Mount extends ApiFeature, Surface {}

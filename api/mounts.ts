@@ -1,0 +1,30 @@
+import { e1, e2 } from './envelopes.ts';
+import type { ApiFeature, Mount } from './mount.ts';
+import { docs } from './routes/docs/feature.ts';
+import { operations } from './routes/operations/feature.ts';
+import { account } from './routes/v1/account/feature.ts';
+import { automation } from './routes/v1/automation/feature.ts';
+import { webhooks } from './routes/v1/webhooks/feature.ts';
+
+const versioned = { paths: ['/api/v1', '/v1'], envelope: e1, hasDialects: true } as const;
+
+/** Published and not built yet. Unknown paths below it already answer in its envelope. */
+export const planned: ApiFeature = { tags: [], ids: [], routes: () => [] };
+
+/**
+ * Everything that the API serves, and where. Routing, the reference, the scopes of idempotency keys and the envelopes of
+ * 404 and 405 follow from this table. A new feature takes one line here.
+ */
+export const mounts: readonly Mount[] = [
+  { ...versioned, ...automation },
+  { ...versioned, ...webhooks },
+  { ...versioned, ...account },
+  { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
+  { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
+  { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...planned },
+  { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
+  { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
+  { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },
+  { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...planned },
+  { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...planned },
+];

@@ -1,0 +1,10 @@
+import type { ApiFeature } from '../../../mount.ts';
+import { creditRoutes } from './credits.ts';
+import { healthRoutes } from './health.ts';
+import { usageRoutes } from './usage.ts';
+
+export const account: ApiFeature = {
+  tags: [{ name: 'Account', description: "Verify a key, and read its organization's credits and usage." }],
+  ids: [],
+  routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services)],
+};
