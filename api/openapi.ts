@@ -67,7 +67,7 @@ export interface OpenApiSettings {
 
 /** `/v1` gives `AtV1`: operation ids are unique in a document, also those of routes that are served at two paths. */
 const suffixOf = (alias: string) =>
-  `At${alias.replaceAll(/(?:^|\/)(\w?)/g, (_, letter: string) => letter.toUpperCase())}`;
+  ['at', ...alias.split('/')].map((part) => part.slice(0, 1).toUpperCase() + part.slice(1)).join('');
 
 function addSuffix(operation: Json, suffix: string): void {
   operation.operationId += suffix;
