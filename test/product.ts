@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileSize } from '../local/log-file.ts';
 import type { Database } from '../src/platform/database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization } from '../src/tenancy/organizations.ts';
 import type { RoleName } from '../workers/roles.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { secrets } from './operator.ts';
-import { type ProductProcess, startProcess } from './product-process.ts';
+import { type ProductProcess, readLine, startProcess } from './product-process.ts';
+import { runningServers } from './servers.ts';
+import type { RunningProduct } from './shared-products.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface Tenant {
@@ -31,6 +35,8 @@ export interface Product {
 export interface ProductOptions {
   /** A fresh one on the shared server unless given. */
   testDatabase?: TestDatabase;
+  /** One of its own unless given. */
+  taskQueuePrefix?: string;
   /** Of every process, beneath what `start` is given. */
   env?: Record<string, string>;
 }
@@ -39,10 +45,13 @@ export interface ProductOptions {
 const withHousekeeping = (roles: RoleName[]): RoleName[] =>
   roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
 
-export async function openProduct({ testDatabase, env: ofAll }: ProductOptions = {}): Promise<Product> {
+export async function openProduct({
+  testDatabase,
+  taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`,
+  env: ofAll,
+}: ProductOptions = {}): Promise<Product> {
   const { url, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
-  const taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`;
   const processes: ProductProcess[] = [];
   return {
     database,
@@ -73,12 +82,43 @@ export async function openProduct({ testDatabase, env: ofAll }: ProductOptions =
   };
 }
 
-/** One process with the API and the runs, and a client with a tenant's test key. */
+/** A product with one process that has the API and the runs, and a client with a tenant's test key. */
+export interface StartedProduct extends Product {
+  process: Pick<ProductProcess, 'api' | 'log'>;
+  tenant: Tenant;
+  api: ApiClient;
+}
+
+/** For a file that kills, stops or configures its process, or looks at whole tables or logs. */
 export async function startProduct(
   env?: Record<string, string>,
-): Promise<Product & { process: ProductProcess; tenant: Tenant; api: ApiClient }> {
+): Promise<StartedProduct & { process: ProductProcess }> {
   const product = await openProduct();
   const process = await product.start(['api', 'runs'], env);
+  return { ...(await withTenant(product, process)), process };
+}
+
+/**
+ * For a file that only needs a tenant of its own: a product that others use at the same time, with a fresh tenant. What
+ * is started here runs on the shared database and ends with the file.
+ */
+export async function sharedProduct(): Promise<StartedProduct> {
+  const answer = await fetch(`${runningServers().sharedProductsUrl}/plain`);
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(`The shared product did not start: ${(found as Error).message}`);
+  const { api, databaseUrl, taskQueuePrefix, logFile } = found as RunningProduct;
+  const testDatabase = { url: databaseUrl, drop: async () => {} };
+  const product = await openProduct({ testDatabase, taskQueuePrefix, env: secrets });
+  const logStart = fileSize(logFile);
+  return withTenant(product, {
+    api,
+    get log() {
+      return readFileSync(logFile).subarray(logStart).toString().split('\n').filter(Boolean).map(readLine);
+    },
+  });
+}
+
+async function withTenant(product: Product, process: Pick<ProductProcess, 'api' | 'log'>): Promise<StartedProduct> {
   // A plan whose limits no test file comes near.
   const tenant = await product.createTenant({ plan: 'enterprise' });
   return { ...product, process, tenant, api: apiClient(process.api, tenant.testKey) };

@@ -9,7 +9,7 @@ import { createTestDatabase } from './test-database.ts';
 
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
-  plain: { roles: ['api', 'runs'], env: { SEALING_KEYS: secrets.SEALING_KEYS } },
+  plain: { roles: ['api', 'runs', 'housekeeping'], env: secrets },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;
 
 export type SharedProductName = keyof typeof kinds;

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 /** With a key whose own setting is B. */
 let apiOfB: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
   const { testKey } = await product.createTenant({ variant: 'B' });
   apiOfB = apiClient(product.process.api, testKey);

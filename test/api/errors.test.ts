@@ -6,15 +6,15 @@ import { Client, Connection } from '@temporalio/client';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { rawRequest } from './raw-request.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 let anonymous: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
   anonymous = apiClient(product.process.api);
 });

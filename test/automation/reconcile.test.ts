@@ -100,11 +100,11 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
     status: 500,
     body: { error: { code: 'INTERNAL_ERROR', message: 'The run was terminated.', details: { runId: terminated } } },
   });
-  const told = product.processes
+  const logged = product.processes
     .flatMap(({ log }) => log)
     .filter(({ msg }) => msg === 'ended a run whose Temporal workflow is closed')
     .map(({ runId }) => runId);
-  expect(told.sort()).toEqual([...expected.keys()].map((runId) => runIds.parse(runId)).sort());
+  expect(logged.sort()).toEqual([...expected.keys()].map((runId) => runIds.parse(runId)).sort());
 });
 
 test('runs that rightly take long keep none from being looked at', async () => {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents, type StreamedEvent } from '../event-stream.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 /** An API process that performs no steps: it hears of them from PostgreSQL alone. */
 let elsewhere: string;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
   elsewhere = (await product.start(['api'])).api;
 });
@@ -38,7 +38,7 @@ const complete = [
   ...['1 run.started', '2 step.started', '3 step.completed', '4 step.started', '5 step.completed'],
   ...['6 step.started', '7 step.completed', '8 run.completed'],
 ];
-const threeSteps = [prompt('first', 'x'), prompt('slow', 'sandbox:slow=1'), prompt('last', 'y')];
+const threeSteps = [prompt('first', 'x'), prompt('slow', 'sandbox:slow=3'), prompt('last', 'y')];
 
 describe('the events of a run', () => {
   test.each(['the process that works on it', 'another process'])('come while it runs, from %s', async (where) => {

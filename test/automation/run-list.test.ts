@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 /** A workflow with 24 runs: every third one failed. */
 let workflow: { id: string; wf: string };
@@ -12,7 +12,7 @@ let workflow: { id: string; wf: string };
 const runs: { id: string; status: 'COMPLETED' | 'FAILED' }[] = [];
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
   workflow = await makeWorkflow(api);
   for (let n = 1; n <= 24; n++) {

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import fc from 'fast-check';
 import { includesTime, nextTimes } from '../../src/automation/core/cron.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let connection: Connection;
 let temporal: Client;
 let workflowId: string;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   connection = await Connection.connect({ address: runningServers().temporalAddress });
   temporal = new Client({ connection });
   workflowId = (await makeWorkflow(product.api)).id;

@@ -4,7 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createTemporalSchedule } from '../../src/automation/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { makeWorkflow } from './make-workflow.ts';
@@ -12,11 +12,11 @@ import { makeWorkflow } from './make-workflow.ts';
 // One test waits for a minute of the clock to begin.
 jest.setTimeout(150_000);
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let connection: Connection;
 let temporal: Client;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   connection = await Connection.connect({ address: runningServers().temporalAddress });
   temporal = new Client({ connection });
 });

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let connection: Connection;
 let temporal: Client;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   connection = await Connection.connect({ address: runningServers().temporalAddress });
   temporal = new Client({ connection });
 });

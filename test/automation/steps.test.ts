@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
 });
 afterAll(() => product.close());

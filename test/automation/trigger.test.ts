@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { secrets } from '../operator.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { untilMinuteHasRoom } from '../tenancy/minute.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 /** Whoever has no key. */
 let anyone: ApiClient;
 beforeAll(async () => {
-  product = await startProduct(secrets);
+  product = await sharedProduct();
   ({ api } = product);
   anyone = apiClient(product.process.api);
 });

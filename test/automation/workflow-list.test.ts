@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
 const path = '/api/v1/workflows';
 const states = ['active', 'draft', 'archived'] as const;
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 /** Of a tenant with 60 workflows, made one after the other; every state in turn. */
 let api: ApiClient;
 /** Newest first, as a list must show them. */
 const made: { id: string; wf: string; status: string }[] = [];
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
   for (let n = 0; n < 60; n++) {
     const status = states[n % 3]!;

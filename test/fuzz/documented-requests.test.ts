@@ -4,20 +4,20 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { mutated, valid } from './schema-arbitrary.ts';
 
 // Every operation is asked many times, and others may use the machine too.
 jest.setTimeout(300_000);
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let client: ApiClient;
 let read: ReadDocument;
 let workflowId: string;
 let webhookId: string;
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   const { id } = await createOrganization(product.database, {
     name: 'Fuzz',
     plan: 'enterprise',

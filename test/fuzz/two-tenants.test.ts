@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
 });
 afterAll(() => product.close());
 

@@ -6,12 +6,12 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
-import { type Product, startProduct } from '../product.ts';
+import { type Product, sharedProduct } from '../product.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
   ({ api } = product);
 });
 afterAll(() => product.close());
