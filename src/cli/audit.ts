@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type AuditEntry, latestAudit, verifyAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { catalog } from '../services.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
+import { readLimit } from './limit.ts';
 import type { WithDatabase } from './with-database.ts';
 
 /** Thrown when a log is not what was written; the message says whose and from which entry on. */
@@ -34,11 +35,6 @@ async function verify(database: Database, organizations: string[]): Promise<obje
   }
   if (broken.length > 0) throw new BrokenAudit(broken.join(' '));
   return { verified: sound };
-}
-
-function readLimit(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999.');
-  return Number(text);
 }
 
 /** `audit list` and `audit verify`. */

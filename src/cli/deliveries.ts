@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { catalog } from '../services.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
@@ -8,6 +8,7 @@ import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
 import { redriveInDatabase } from '../webhooks/dead-letters.ts';
 import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
 import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
+import { readLimit } from './limit.ts';
 import type { WithDatabase } from './with-database.ts';
 
 interface Filter {
@@ -42,11 +43,6 @@ const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }:
   // What arrived or was given up at once, and what was never tried, has none.
   temporalWorkflowId: deliveryWorkflowId(id),
 });
-
-function readLimit(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999.');
-  return Number(text);
-}
 
 const addFilter = (command: Command) =>
   command

@@ -9,6 +9,7 @@ import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
+import { addOutboxCommands } from './outbox.ts';
 import { addSecretCommands } from './secrets.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
 

@@ -20,12 +20,36 @@ const outboxState = statement<OutboxState>(
             as "oldestSeconds"`,
 );
 
+interface KindState {
+  kind: string;
+  depth: number;
+  failing: number;
+  oldestSeconds: number;
+}
+
+const kindStates = statement<KindState>(
+  'gauges.outbox_kinds',
+  `select kind, count(*)::int as depth, count(last_error)::int as failing,
+          extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds"
+     from (select kind, created_at, last_error from outbox limit 10000) as entry group by kind`,
+);
+
+/** Of every kind that the process declares or the outbox holds. */
+async function readKinds(database: Database, probe: Probe): Promise<KindState[]> {
+  const found = await probe.rows(kindStates, gaugeTimeoutMs);
+  const empty = database.outbox.kinds.filter((kind) => !found.some((state) => state.kind === kind));
+  return [...found, ...empty.map((kind) => ({ kind, depth: 0, failing: 0, oldestSeconds: 0 }))];
+}
+
 export const readOutbox = async (probe: Probe): Promise<OutboxState> =>
   (await probe.rows(outboxState, gaugeTimeoutMs))[0]!;
 
 /** The outbox and the connection pools. */
 export function platformGauges(database: Database, observer: Probe): GaugeOptions[] {
   const outbox = memoize(cachedMs, () => readOutbox(observer));
+  const kinds = memoize(cachedMs, () => readKinds(database, observer));
+  const byKind = (value: 'depth' | 'failing' | 'oldestSeconds') => async () =>
+    (await kinds()).map(({ kind, ...state }) => ({ labels: { kind }, value: state[value] }));
   const pools = { system: database.pool, tenant: database.tenantPool };
   return [
     {
@@ -37,6 +61,24 @@ export function platformGauges(database: Database, observer: Probe): GaugeOption
       name: 'atelier_outbox_oldest_seconds',
       help: 'Age of the oldest outbox entry; 0 when the outbox is empty.',
       read: async () => [{ value: (await outbox()).oldestSeconds }],
+    },
+    {
+      name: 'atelier_outbox_kind_entries',
+      help: 'Outbox entries by kind; counted up to 10000 in all.',
+      labelNames: ['kind'],
+      read: byKind('depth'),
+    },
+    {
+      name: 'atelier_outbox_kind_failing_entries',
+      help: 'Outbox entries whose last attempt failed, by kind. They are retried until they succeed.',
+      labelNames: ['kind'],
+      read: byKind('failing'),
+    },
+    {
+      name: 'atelier_outbox_kind_oldest_seconds',
+      help: 'Age of the oldest outbox entry of each kind; 0 when it has none.',
+      labelNames: ['kind'],
+      read: byKind('oldestSeconds'),
     },
     {
       name: 'atelier_database_connections',

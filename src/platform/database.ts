@@ -116,6 +116,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
       return em;
     },
     outbox: {
+      kinds: [],
       afterCommit({ tenant: { organizationId, environment }, entries }) {
         const [kinds, subjects] = [entries.map(({ kind }) => kind), entries.map(({ subjectId }) => subjectId)];
         return sqlOn(pool).rows(releaseToDrain, [organizationId, environment, kinds, subjects]);

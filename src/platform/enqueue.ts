@@ -19,6 +19,8 @@ export interface Committed {
 
 /** What a process does with work that its transactions enqueue. */
 export interface OutboxOfProcess {
+  /** Kinds that the process has handlers for. */
+  readonly kinds: readonly string[];
   /** Called after each commit that enqueued work. */
   afterCommit(committed: Committed): Promise<unknown> | undefined;
   /** @throws Error for a kind that no part of the product declares */

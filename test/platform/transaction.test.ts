@@ -24,6 +24,7 @@ beforeAll(async () => {
   files = await createTestDatabase();
   database = await openTestDatabase(files.url);
   database.outbox = {
+    kinds: [],
     afterCommit(entries) {
       committed.push(entries);
       return undefined;
