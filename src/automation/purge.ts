@@ -59,7 +59,7 @@ const purgeRuns = statement<{ count: number }>(
   'purge.runs',
   `with batch as (select id from run where organization_id = $1 and environment = $2 and automation_id = $3 limit $4),
         steps as (delete from run_step where run_id in (select id from batch)),
-        owed as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
+        starts as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
         claims as (delete from idempotency where organization_id = $1 and environment = $2
                       and resource_id in (select id from batch)),
         gone as (delete from run where id in (select id from batch) returning id)

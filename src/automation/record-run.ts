@@ -112,7 +112,7 @@ const recordStatement = statement<{ id: string }>(
         and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
      returning ${changedRun(wasQueued)}, totals.tokens as tokens),
    counted as (${countTokens('tokens', 'moved')}),
-   owed as (
+   started as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
    ${publishRunEventsSql('moved')}
    select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,

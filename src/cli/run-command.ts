@@ -111,6 +111,7 @@ function commands({ variables, print }: Terminal): Command {
   addCreditCommands(program, withDatabase);
   addDeliveryCommands(program, withDatabase);
   addDeprecationCommands(program, withDatabase, variables);
+  addOutboxCommands(program, withDatabase);
   addSecretCommands(program, withDatabase, variables);
 
   program

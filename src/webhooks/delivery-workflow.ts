@@ -63,7 +63,7 @@ export async function findProgress(scope: Scope, deliveryId: string): Promise<De
   return row && progressOf(row);
 }
 
-// A debt that was written later than the row was read is for something that was not seen.
+// An entry written after the row was read is for a change that was not seen.
 const settle = statement(
   'delivery.follow_settled',
   `delete from outbox where organization_id = $1 and environment = $2 and kind = 'delivery.follow' and subject_id = $3
@@ -72,7 +72,7 @@ const settle = statement(
 
 /**
  * Gives a delivery that failed once, or was replayed, its workflow; one that is there is told to look at its row.
- * Harmless when it is over. What the outbox owed for it is settled.
+ * Harmless when it is over. Deletes its outbox entry.
  * @param waitMs until its next attempt, in place of what its row says
  */
 export async function ensureDeliveryWorkflow(

@@ -25,7 +25,7 @@ export interface ReplayedDelivery {
   status: DeliveryStatus;
 }
 
-// A new schedule. Its workflow is owed; one whose first attempt was never made needs none and is taken up as a first.
+// A new schedule of attempts. A delivery whose first attempt was never made needs no workflow: the dispatcher makes it.
 const renewed = `status = 'pending', schedule_attempts = 0, next_attempt_at = clock_timestamp(), finished_at = null,
         leased_until = null, held_since = null`;
 
