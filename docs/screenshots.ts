@@ -33,7 +33,7 @@ async function startLocalStack(folder: string): Promise<Stack> {
   return startStack({ settings, product, log: console.log, signal: new AbortController().signal });
 }
 
-/** Subscribes a server that is out of order, and tells it of something. @returns ids of what was given up */
+/** Creates a webhook whose receiver fails, and sends a test event to it. @returns ids of the dead letter */
 async function makeDeadLetter(
   { api, testKey }: Stack,
   url: string,
@@ -42,7 +42,7 @@ async function makeDeadLetter(
   const webhook = { name: 'Orders', url, events: ['workflow.run.completed'], maxAttempts: 3 };
   const { id: webhookId } = (await client.post('/v1/webhooks', webhook)).body.data;
   await client.post(`/v1/webhooks/${webhookId}/test`);
-  const { id } = await until('a delivery is given up', async () => {
+  const { id } = await until('the delivery is dead-lettered', async () => {
     const { deliveries } = (await client.get(`/v1/webhooks/${webhookId}/deliveries?status=dead_lettered`)).body.data;
     return deliveries[0] as { id: string } | undefined;
   });
@@ -60,7 +60,7 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
   );
   const [first, second] = made as [(typeof made)[number], (typeof made)[number]];
   const picture = async (name: string) => {
-    // Whatever moves has come to rest, and nothing is pointed at.
+    // Animations have ended, and the pointer hovers over nothing.
     await ui.page.mouse.move(600, 5);
     await ui.page.waitForTimeout(500);
     await ui.page.screenshot({ path: join(images, `${name}.png`), animations: 'disabled' });

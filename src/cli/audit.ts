@@ -7,7 +7,7 @@ import { findOrganization, listOrganizationIds } from '../tenancy/organizations.
 import { readLimit } from './limit.ts';
 import type { WithDatabase } from './with-database.ts';
 
-/** Thrown when a log is not what was written; the message says whose and from which entry on. */
+/** Thrown when an audit log was altered. The message contains the organization and the first altered entry. */
 export class BrokenAudit extends Error {
   override name = 'BrokenAudit';
 }
@@ -23,7 +23,7 @@ const view = ({ number, recordedAt, environment, action, subjectId, actor, corre
   facts,
 });
 
-/** @throws BrokenAudit when any of them is broken, after all were read */
+/** Reads all logs, then @throws BrokenAudit if any of them was altered */
 async function verify(database: Database, organizations: string[]): Promise<object> {
   const sound = [];
   const broken = [];
@@ -39,12 +39,12 @@ async function verify(database: Database, organizations: string[]): Promise<obje
 
 /** `audit list` and `audit verify`. */
 export function addAuditCommands(program: Command, withDatabase: WithDatabase): void {
-  const audit = program.command('audit').description('what was done to organizations, and by whom');
+  const audit = program.command('audit').description('audit logs of organizations');
   audit
     .command('list')
-    .description('the latest entries, newest first')
+    .description('list the latest entries, newest first')
     .requiredOption('--org <id>')
-    .option('--limit <entries>', 'how many', readLimit, 100)
+    .option('--limit <entries>', 'maximum number of entries', readLimit, 100)
     .option('--json', 'print one JSON document')
     .action(({ org, limit, json }) =>
       withDatabase(
@@ -57,8 +57,8 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
     );
   audit
     .command('verify')
-    .description('read the log from its first entry and fail with the first that is not what was written')
-    .option('--org <id>', 'all organizations unless given')
+    .description('read the whole log and fail at the first altered entry')
+    .option('--org <id>', 'one organization (default: all)')
     .option('--json', 'print one JSON document')
     .action(({ org, json }) =>
       withDatabase(

@@ -13,12 +13,12 @@ const view = async (scope: Scope) => ({
 
 /** `credits grant` and `credits show`. */
 export function addCreditCommands(program: Command, withDatabase: WithDatabase): void {
-  const credits = program.command('credits').description("organizations' credits");
+  const credits = program.command('credits').description('credits of organizations');
   credits
     .command('grant')
-    .description('give credits that stay until they are spent')
+    .description('grant credits that do not expire')
     .requiredOption('--org <id>')
-    .requiredOption('--amount <credits>', 'whole credits', (text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN))
+    .requiredOption('--amount <credits>', 'a whole number', (text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN))
     .option('--env <environment>', 'test or live', 'live')
     .option('--reason <text>')
     .option('--json', 'print one JSON document')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { EnvError, readCliSettings, type Variables } from '../platform/env.ts';
 
-/** DATABASE_URL, or the database of the local stack that runs here. @throws EnvError when there is neither */
+/** DATABASE_URL, or the database of the local stack that runs in this folder. @throws EnvError when there is neither */
 export async function findDatabaseUrl(variables: Variables): Promise<string> {
   const { databaseUrl, connectionFile } = readCliSettings(variables);
   if (databaseUrl) return databaseUrl;

@@ -40,25 +40,25 @@ const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }:
   createdAt: row.createdAt,
   nextAttemptAt: row.nextAttemptAt,
   endedAt: row.finishedAt,
-  // What arrived or was given up at once, and what was never tried, has none.
+  // The workflow exists only after a first attempt has failed.
   temporalWorkflowId: deliveryWorkflowId(id),
 });
 
 const addFilter = (command: Command) =>
   command
-    .option('--org <id>', 'of one organization')
-    .option('--webhook <id>', 'to one webhook')
-    .option('--event <type>', 'of one type of event')
+    .option('--org <id>', 'only this organization')
+    .option('--webhook <id>', 'only this webhook')
+    .option('--event <type>', 'only this type of event')
     .option('--json', 'print one JSON document');
 
 /** `delivery list`, `delivery replay` and `delivery redrive`. */
 export function addDeliveryCommands(program: Command, withDatabase: WithDatabase): void {
-  const delivery = program.command('delivery').description('deliveries of webhooks, of all organizations');
+  const delivery = program.command('delivery').description('webhook deliveries of all organizations');
   addFilter(delivery.command('list'))
-    .description('the latest, newest first')
+    .description('list the latest deliveries, newest first')
     .addOption(new Option('--status <status>').choices(deliveryStatuses))
-    .option('--since <time>', 'that ended since then, or are under way and were created since then')
-    .option('--limit <deliveries>', 'how many', readLimit, 100)
+    .option('--since <time>', 'only deliveries that ended, or if unfinished were created, since this time')
+    .option('--limit <deliveries>', 'maximum number of deliveries', readLimit, 100)
     .action(({ status, limit, json, ...filter }) =>
       withDatabase(
         async (database) => {
@@ -70,13 +70,13 @@ export function addDeliveryCommands(program: Command, withDatabase: WithDatabase
     );
   delivery
     .command('replay <id>')
-    .description('give a dead letter a whole new schedule of attempts')
+    .description('replay a dead letter with a new schedule of attempts')
     .option('--json', 'print one JSON document')
     .action((id, { json }) => withDatabase((database) => replayAnyDelivery(database, id), { json }));
   addFilter(delivery.command('redrive'))
-    .description('replay every dead letter of webhooks that are turned on')
-    .option('--since <time>', 'dead-lettered since then')
-    .option('--per-second <deliveries>', '20 unless given', Number)
+    .description('replay all dead letters of webhooks that are turned on')
+    .option('--since <time>', 'only deliveries dead-lettered since this time')
+    .option('--per-second <deliveries>', 'replays per second (default: 20)', Number)
     .action(({ perSecond, json, ...filter }) =>
       withDatabase(
         (database) =>

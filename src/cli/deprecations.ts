@@ -4,13 +4,13 @@ import { readMailSettings, type Variables } from '../platform/env.ts';
 import { openMailer } from '../platform/mail.ts';
 import type { WithDatabase } from './with-database.ts';
 
-/** `deprecation announce`: fails when a mail could not be sent; the others are sent, and no mail twice. */
+/** `deprecation announce`. It fails if a mail could not be sent; the other mails are sent, and none is sent twice. */
 export function addDeprecationCommands(program: Command, withDatabase: WithDatabase, variables: Variables): void {
   program
     .command('deprecation')
-    .description('routes that will go')
+    .description('deprecated routes')
     .command('announce')
-    .description('mail every organization whose keys used such a route, once')
+    .description('mail each organization whose keys used a deprecated route, once per route')
     .option('--json', 'print one JSON document')
     .action((options: { json?: boolean }) =>
       withDatabase(async (database) => {
@@ -20,7 +20,7 @@ export function addDeprecationCommands(program: Command, withDatabase: WithDatab
           if (failed.length > 0) {
             throw new AggregateError(
               failed,
-              `${sent} mails were sent, ${failed.length} were not: ${reason(failed[0]!.error)}`,
+              `${sent} mails were sent, ${failed.length} failed: ${reason(failed[0]!.error)}`,
             );
           }
           return { sent, withoutAddress };

@@ -15,12 +15,12 @@ import { type Terminal, withDatabaseOf } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
 
-/** A number or, where the text is none, what the verb will refuse in its own words. */
+/** A number; NaN for other text, which the operation rejects with its own message. */
 const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
 const list = (text: string) => text.split(',').map((item) => item.trim());
-const rateMinute = ['--rate-minute <requests>', "in place of the plan's number", number] as const;
-const monthlyCredits = ['--monthly-credits <credits>', "in place of the plan's number", number] as const;
-const rateDay = ['--rate-day <requests>', "in place of the plan's number", number] as const;
+const rateMinute = ['--rate-minute <requests>', "overrides the plan's limit", number] as const;
+const monthlyCredits = ['--monthly-credits <credits>', "overrides the plan's grant", number] as const;
+const rateDay = ['--rate-day <requests>', "overrides the plan's limit", number] as const;
 
 async function withGrant(
   database: Database,
@@ -36,7 +36,7 @@ function describe(error: unknown): { code: string; message: string } {
   if (error instanceof BrokenAudit) return { code: 'audit_broken', message: error.message };
   if (error instanceof EnvError) return { code: 'environment', message: error.message };
   if (error instanceof CommanderError) {
-    // What commander says when it would only print its help.
+    // Commander throws this instead of an error when it would only print its help.
     const noCommand = error.code === 'commander.help';
     const message = noCommand ? 'A command is missing. --help lists them.' : error.message.replace(/^error: /, '');
     return { code: 'validation_error', message };
@@ -46,9 +46,9 @@ function describe(error: unknown): { code: string; message: string } {
 
 function commands({ variables, print }: Terminal): Command {
   const withDatabase = withDatabaseOf({ variables, print });
-  // Commander's own words on standard error would stand beside the one document that belongs there.
+  // Standard error contains exactly one JSON document, so Commander's own messages are suppressed.
   const program = new Command('atelier')
-    .description("Operators' commands.")
+    .description('Commands for operators.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: () => {} });
 
@@ -57,7 +57,7 @@ function commands({ variables, print }: Terminal): Command {
     .command('create')
     .requiredOption('--name <name>')
     .requiredOption('--plan <plan>', 'free, pro, team or enterprise')
-    .option('--email <address>', 'where notices go')
+    .option('--email <address>', 'address for notices')
     .option(...rateMinute)
     .option(...rateDay)
     .option(...monthlyCredits)
@@ -92,7 +92,7 @@ function commands({ variables, print }: Terminal): Command {
     .option('--name <name>')
     .option('--expires <time>', '2027-01-31 or 2027-01-31T12:00:00Z')
     .option('--variant <variant>', 'A or B: the dialect of answers')
-    .option('--scopes <scopes>', 'what it may do, separated by commas; everything unless given', list)
+    .option('--scopes <scopes>', 'permissions, separated by commas (default: all)', list)
     .option(...json)
     .action(({ org, env, ...options }) =>
       withDatabase((database) => createKey(database, { organizationId: org, environment: env, ...options }), options),
@@ -116,13 +116,13 @@ function commands({ variables, print }: Terminal): Command {
 
   program
     .command('migrate')
-    .description('bring the database schema up to date')
+    .description('migrate the database schema')
     .option(...json)
     .action((options) => withDatabase(async (database) => ({ migrated: await migrate(database) }), options));
   return program;
 }
 
-/** Executes one command. A failure is one JSON document for the terminal's errors. @returns the exit code */
+/** Executes one command. A failure is printed as one JSON document with `printError`. @returns the exit code */
 export async function runCommand(args: string[], terminal: Terminal): Promise<number> {
   try {
     await commands(terminal).parseAsync(args, { from: 'user' });

@@ -8,9 +8,9 @@ import type { WithDatabase } from './with-database.ts';
 export function addSecretCommands(program: Command, withDatabase: WithDatabase, variables: Variables): void {
   program
     .command('secrets')
-    .description('secrets at rest')
+    .description('secrets stored in the database')
     .command('reseal')
-    .description('seal everything with the first of SEALING_KEYS, so that the others can be taken out')
+    .description('encrypt all secrets with the first key of SEALING_KEYS, so that the others can be removed')
     .option('--json', 'print one JSON document')
     .action((options) => {
       const sealer = new Sealer(readSealingKeys(variables));

@@ -3,7 +3,7 @@ import type { Variables } from '../platform/env.ts';
 import { openProductDatabase } from '../services.ts';
 import { findDatabaseUrl } from './database-url.ts';
 
-/** Where a command is executed: the environment it reads and where it writes lines to. */
+/** The environment and the output of a command. */
 export interface Terminal {
   variables: Variables;
   print(text: string): void;
@@ -14,7 +14,7 @@ interface Output {
   json?: boolean;
 }
 
-/** Opens the database, does the work, prints the result and closes the database whatever happens. */
+/** Opens the database, does the work, prints the result and always closes the database. */
 export type WithDatabase = (work: (database: Database) => Promise<object>, output: Output) => Promise<void>;
 
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
@@ -28,7 +28,7 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
   };
 }
 
-/** With `--json` one JSON document and nothing else, else the same as lines for people. */
+/** With `--json` one JSON document, otherwise one line per field. */
 function render(result: object, { json }: Output): string {
   if (json) return JSON.stringify(result);
   return Object.entries(result)

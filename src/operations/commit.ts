@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The commit that this checkout is at; `unknown` where the sources are no checkout, or git is not there. */
+/** The commit of this checkout; `unknown` without a checkout or without git. */
 export async function commitOfCheckout(): Promise<string> {
   if (!existsSync(`${root}/.git`)) return 'unknown';
   try {

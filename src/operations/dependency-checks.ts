@@ -5,7 +5,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { Dependency } from './core/health.ts';
 import { type Check, checkTimeoutMs } from './health.ts';
 
-// A standby answers queries and refuses every change.
+// A standby answers queries but rejects every write.
 const isWritable = statement<{ writable: boolean }>('health.database', 'select not pg_is_in_recovery() as writable');
 
 export interface Dependencies {
@@ -15,7 +15,7 @@ export interface Dependencies {
   isCacheUp: Check;
 }
 
-/** How each dependency is looked at. Which secrets are missing is not said to anybody who asks. */
+/** The check of each dependency. The environment's check does not disclose which secrets are missing. */
 export const dependencyChecks = ({ env, probe, temporal, isCacheUp }: Dependencies): Record<Dependency, Check> => ({
   async database() {
     const [answer] = await probe.rows(isWritable, checkTimeoutMs);

@@ -4,7 +4,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
-/** A route that will go. */
+/** A route with a sunset date. */
 export interface DeprecatedRoute {
   /** `GET /api/v1/things/{id}` */
   route: string;
@@ -12,9 +12,9 @@ export interface DeprecatedRoute {
   sunset: string;
 }
 
-const rememberedMs = 3_600_000;
-/** Past it some uses are written twice, which is harmless. */
-const maxRemembered = 10_000;
+const recordEveryMs = 3_600_000;
+/** Above it the memory is cleared and some uses are recorded twice, which is harmless. */
+const maxSeen = 10_000;
 
 const recordUse = statement(
   'deprecation.use',
@@ -22,7 +22,7 @@ const recordUse = statement(
    on conflict (organization_id, route) do update set sunset = excluded.sunset, last_used_at = excluded.last_used_at`,
 );
 
-/** Writes down who uses routes that will go, at most once an hour for each organization and route. */
+/** Records the use of deprecated routes, at most once an hour per organization and route. */
 export class DeprecatedUses {
   readonly #database: Database;
   readonly #seen = new Map<string, number>();
@@ -33,8 +33,8 @@ export class DeprecatedUses {
 
   async record(organizationId: string, { route, sunset }: DeprecatedRoute, now: number): Promise<void> {
     const key = `${organizationId} ${route} ${sunset}`;
-    if ((this.#seen.get(key) ?? 0) > now - rememberedMs) return;
-    if (this.#seen.size >= maxRemembered) this.#seen.clear();
+    if ((this.#seen.get(key) ?? 0) > now - recordEveryMs) return;
+    if (this.#seen.size >= maxSeen) this.#seen.clear();
     this.#seen.set(key, now);
     try {
       await sqlOn(this.#database.pool).rows(recordUse, [organizationId, route, sunset]);
@@ -64,21 +64,21 @@ const noticeOf = ({ organizationId, organization, email, route, sunset }: Use & 
   organizationId,
   about: `deprecation ${route} ${sunset}`,
   to: email,
-  subject: `An API endpoint that ${organization} uses goes on ${sunset}`,
+  subject: `An API endpoint that ${organization} uses will be removed on ${sunset}`,
   text: [
-    `${organization} uses ${route}, which is deprecated and goes on ${sunset}.`,
+    `${organization} uses ${route}, which is deprecated and will be removed on ${sunset}.`,
     '',
-    'Its answers carry the header X-API-Deprecated with that date. The reference at /docs says what takes its place.',
+    'Its responses contain the header X-API-Deprecated with that date. The reference at /docs names the replacement.',
     '',
   ].join('\n'),
 });
 
 export interface AnnouncementReport extends NoticeReport {
-  /** `org_…`: these used such a route and have no address. */
+  /** Ids (`org_…`) of organizations that used a deprecated route and have no address. */
   withoutAddress: string[];
 }
 
-/** Mails every organization whose keys used a deprecated route, once per route and date of its end. */
+/** Mails every organization whose keys used a deprecated route, once per route and sunset date. */
 export async function announceDeprecations(database: Database, mailer: Mailer): Promise<AnnouncementReport> {
   const uses = await sqlOn(database.pool).rows(findUses);
   const reachable = uses.filter((use): use is Use & { email: string } => use.email !== null);

@@ -1,9 +1,9 @@
 import type { DrainReport } from '../platform/outbox.ts';
 
-/** Below what schedulers and proxies wait for an answer. */
+/** Shorter than the usual timeouts of schedulers and proxies. */
 const longestMs = 20_000;
 
-/** Drains until nothing that is due is left, or for twenty seconds. @returns how many entries are done */
+/** Drains until no due entry is left, for at most 20 seconds. @returns the number of drained entries */
 export async function drainAll(drain: () => Promise<DrainReport>): Promise<number> {
   const deadline = performance.now() + longestMs;
   let total = 0;

@@ -1,12 +1,12 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** Measures of one page by browsers, of the whole installation: the latest values and how many there ever were. */
+/** Web vitals of one page, measured by browsers across the whole installation: the latest values and a total count. */
 export const Vital = defineEntity({
   name: 'Vital',
   tableName: 'vital',
   properties: {
     name: p.string().length(40).primary(),
-    /** Of the page, without ids; '' when the browser did not say. */
+    /** Path of the page, without ids; '' when the browser did not send it. */
     path: p.string().length(200).primary(),
     /** Oldest first, at most 500. */
     samples: p.array<number>().columnType('double precision[]'),
@@ -16,21 +16,21 @@ export const Vital = defineEntity({
 });
 export type Vital = InferEntity<typeof Vital>;
 
-/** A mail that an organization gets once. */
+/** A mail that is sent to an organization once. */
 export const Notice = defineEntity({
   name: 'Notice',
   tableName: 'notice',
   properties: {
     organizationId: p.uuid().primary(),
     about: p.string().length(300).primary(),
-    /** Whoever sends it has it to itself until then. */
+    /** No other process sends it before this time. */
     leasedUntil: p.datetime(),
     sentAt: p.datetime().nullable(),
   },
 });
 export type Notice = InferEntity<typeof Notice>;
 
-/** That an organization used a route that will go. */
+/** An organization's latest use of a deprecated route. */
 export const DeprecatedUse = defineEntity({
   name: 'DeprecatedUse',
   tableName: 'deprecated_use',

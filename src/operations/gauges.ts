@@ -7,12 +7,12 @@ import { statement } from '../platform/sql.ts';
 const cachedMs = 5_000;
 
 export interface OutboxState {
-  /** At most 10,000: enough to know that something is wrong. */
+  /** Counted up to 10,000, to bound the cost of the query. */
   depth: number;
   oldestSeconds: number;
 }
 
-// Ids begin with their time, so the oldest entry is the first one.
+// Ids are ordered by time, so the first entry is the oldest.
 const outboxState = statement<OutboxState>(
   'gauges.outbox',
   `select (select count(*) from (select from outbox limit 10000) as counted)::int as depth,
@@ -54,7 +54,7 @@ export function platformGauges(database: Database, observer: Probe): GaugeOption
   return [
     {
       name: 'atelier_outbox_entries',
-      help: 'Work that committed transactions enqueued and nobody has done yet; counted up to 10000.',
+      help: 'Entries in the outbox; counted up to 10000.',
       read: async () => [{ value: (await outbox()).depth }],
     },
     {
@@ -82,7 +82,7 @@ export function platformGauges(database: Database, observer: Probe): GaugeOption
     },
     {
       name: 'atelier_database_connections',
-      help: 'Connections of each pool, and requests that wait for one.',
+      help: 'Connections per pool, and requests waiting for one.',
       labelNames: ['pool', 'state'],
       read: () =>
         Object.entries(pools).flatMap(([pool, { totalCount, idleCount, waitingCount }]) => [

@@ -1,39 +1,39 @@
 import { memoize } from '../platform/memoize.ts';
 import { type Dependency, dependencies } from './core/health.ts';
 
-/** Together with what an answer itself takes, below the second within which a probe wants it. */
+/** Leaves time to answer within the second after which a probe gives up. */
 export const checkTimeoutMs = 500;
-const rememberedMs = 1_000;
+const cachedMs = 1_000;
 
-/** Resolves with whether all is well; a rejection says why it is not. */
+/** Resolves to whether the dependency works; a rejection contains the reason why it does not. */
 export type Check = () => Promise<boolean>;
 
 export interface Finding {
   ok: boolean;
   latencyMs: number;
-  /** For the operator's eyes. */
+  /** Why the check failed. Only for operators. */
   problem?: string;
 }
 
 export type HealthReport = Record<Dependency, Finding>;
 
 /**
- * Looks at what the service depends on: each within half a second, all at once, at most once a second however many ask.
- * The database is asked on a connection of its own. Requests that queue for the pool are load and not the loss of a
- * dependency: taking the process away from its load balancer would put the same load onto the others.
+ * Checks all dependencies concurrently, each with a timeout of half a second. The result is cached for a second.
+ * The database is checked on a connection of its own: a queue for the pool means load, not a lost dependency, and removing
+ * the process from its load balancer would only move that load to the others.
  */
 export class Health {
   readonly look: () => Promise<HealthReport>;
 
   constructor(checks: Record<Dependency, Check>) {
-    this.look = memoize(rememberedMs, async () => {
-      const found = await Promise.all(dependencies.map(async (name) => [name, await findOut(checks[name])] as const));
+    this.look = memoize(cachedMs, async () => {
+      const found = await Promise.all(dependencies.map(async (name) => [name, await measure(checks[name])] as const));
       return Object.fromEntries(found) as HealthReport;
     });
   }
 }
 
-async function findOut(check: Check): Promise<Finding> {
+async function measure(check: Check): Promise<Finding> {
   const began = performance.now();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`No answer in ${checkTimeoutMs} ms.`)), checkTimeoutMs);

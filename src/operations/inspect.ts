@@ -20,9 +20,9 @@ export interface Inspected {
   draining: AbortController;
 }
 
-/** What was deployed. */
+/** The deployed build. */
 export interface Build {
-  /** Of package.json. */
+  /** From package.json. */
   version: string;
   commit: string;
 }
@@ -32,18 +32,18 @@ export interface Inspection {
   ready: boolean;
   draining: boolean;
   checks: HealthReport;
-  /** Null when the database does not say. */
+  /** Null when the database does not answer. */
   outbox: OutboxState | null;
   versions: Build & { node: string; postgres: string | null; migration: string | null; temporal: string | null };
   uptimeSeconds: number;
 }
 
-/** Everything an operator asks first. What does not answer is null, and never keeps the rest waiting. */
+/** The state of the service, for operators. A value is null when its source does not answer in time. */
 export async function inspectService(service: Inspected, build: Build): Promise<Inspection> {
   const { log, observer, health, temporal, draining } = service;
   const orNull = <Found>(asked: Promise<Found>): Promise<Found | null> =>
     asked.catch((error) => {
-      log.warn({ err: error }, 'an inspection had no answer');
+      log.warn({ err: error }, 'a dependency did not answer an inspection');
       return null;
     });
   const [checks, outbox, versions, temporalVersion] = await Promise.all([

@@ -43,14 +43,14 @@ const noticeOf = (key: ExpiringKey): Notice => ({
     `The API key "${key.name}" (${key.prefix}…${key.lastFour}, ${keyIds.format(key.id)}) of ${key.organization}`,
     `expires on ${key.expiresAt.toISOString()}.`,
     '',
-    'Requests with it are refused from then on. Create a new key, switch to it, and revoke the old one.',
+    'Requests with it will then be rejected. Create a new key, switch to it, and revoke the old one.',
     '',
   ].join('\n'),
 });
 
 /**
- * Mails the contact of every organization that has a key which ends within seven days of `now`, once per key. A key
- * whose organization has no address is left for the day it has one.
+ * Mails every organization that has a key which expires within seven days of `now`, once per key. Keys of organizations
+ * without an address are mailed if the organization gets one in time.
  */
 export async function noticeExpiringKeys(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
   const report: NoticeReport = { sent: 0, failed: [] };
@@ -65,15 +65,15 @@ export async function noticeExpiringKeys(database: Database, mailer: Mailer, now
   }
 }
 
-interface UntoldKey extends Tenant {
+interface UnpublishedKey extends Tenant {
   id: string;
   name: string;
   lastFour: string;
   expiresAt: Date;
 }
 
-const findUntold = statement<UntoldKey>(
-  'key_expiry.untold',
+const findUnpublished = statement<UnpublishedKey>(
+  'key_expiry.unpublished',
   `select k.id, k.name, k.last_four as "lastFour", k.expires_at as "expiresAt", k.organization_id as "organizationId",
           k.environment
      from api_key k
@@ -85,9 +85,9 @@ const findUntold = statement<UntoldKey>(
     order by k.id limit $3`,
 );
 
-/** Tells webhooks of keys that end within seven days of `now`, once of each. @returns of how many */
+/** Publishes an event for every key that expires within seven days of `now`, once per key. @returns the number of events */
 export async function publishExpiringKeys(database: Database, now: Date): Promise<number> {
-  const keys = await sqlOn(database.pool).rows(findUntold, [now, noticeDays, batch]);
+  const keys = await sqlOn(database.pool).rows(findUnpublished, [now, noticeDays, batch]);
   for (const { id, name, lastFour, expiresAt, ...tenant } of keys) {
     const facts = { keyId: id, name, lastFour, expiresAt: expiresAt.toISOString() };
     await publishEvent(new Scope(database, tenant, `key-expiry-${id}`), keyExpiring, id, facts);

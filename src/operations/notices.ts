@@ -3,7 +3,7 @@ import type { Log } from '../platform/log.ts';
 import type { Mail, Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 
-/** Longer than any mail takes. Whoever was killed while sending leaves the notice to others after this time. */
+/** Longer than sending a mail takes. After this time another process sends the notice of a killed one. */
 const leaseMinutes = 5;
 
 const lease = statement<{ leased: boolean }>(
@@ -20,25 +20,25 @@ const markSent = statement(
   'update notice set sent_at = clock_timestamp() where organization_id = $1 and about = $2',
 );
 
-const giveBack = statement(
-  'notice.give_back',
+const releaseLease = statement(
+  'notice.release',
   'update notice set leased_until = clock_timestamp() where organization_id = $1 and about = $2 and sent_at is null',
 );
 
-/** A mail to an organization that it gets once, whoever tries and however often. */
+/** A mail that is sent to an organization once, identified by `about`. */
 export interface Notice extends Mail {
   organizationId: string;
 }
 
-/** Notices that could not be sent; each is tried again the next time. */
+/** The number of sent notices, and those that failed. A failed notice is retried by the next sweep. */
 export interface NoticeReport {
   sent: number;
   failed: { about: string; error: unknown }[];
 }
 
 /**
- * Sends those that were not sent before. Nothing is locked while a mail is under way. A crash between the mail and its
- * record sends the mail again, with the same Message-ID.
+ * Sends the notices that were not sent before. No row is locked while a mail is being sent. After a crash between sending
+ * and recording, the mail is sent again with the same Message-ID.
  */
 export async function sendNotices(database: Database, mailer: Mailer, notices: Notice[]): Promise<NoticeReport> {
   const sql = sqlOn(database.pool);
@@ -49,7 +49,7 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
       await mailer.send(mail);
     } catch (error) {
       report.failed.push({ about: mail.about, error });
-      await sql.rows(giveBack, [organizationId, mail.about]);
+      await sql.rows(releaseLease, [organizationId, mail.about]);
       continue;
     }
     await sql.rows(markSent, [organizationId, mail.about]);
@@ -58,7 +58,7 @@ export async function sendNotices(database: Database, mailer: Mailer, notices: N
   return report;
 }
 
-/** Logs what was sent. @returns how many. @throws Error when any notice failed, so that the sweep is retried soon */
+/** Logs the failed notices. @returns the number of sent ones @throws Error when any notice failed, so that the sweep is retried soon */
 export function reportNotices(log: Log, { sent, failed }: NoticeReport): number {
   for (const { about, error } of failed) log.warn({ err: error, about }, 'a notice could not be sent');
   if (failed.length > 0) throw new Error(`${failed.length} notices could not be sent.`);

@@ -21,7 +21,7 @@ const hourMs = 3_600_000;
 
 export interface OperationsServices {
   health: Health;
-  /** Asks the database about itself, apart from the connections of requests. */
+  /** Queries the database on a connection of its own, so that requests cannot delay it. */
   probe: Probe;
   vitals: Vitals;
   deprecatedUses: DeprecatedUses;
@@ -35,7 +35,7 @@ export const operations: Part<Foundation & TenancyServices, OperationsServices> 
   events: [keyExpiring],
   open({ env, log, database, temporal, redisLimiter }) {
     const probe = new Probe(env.DATABASE_URL);
-    // Without Redis the processes share no cache, and there is nothing to be down.
+    // Without Redis there is no cache that could be down.
     const isCacheUp = async () => redisLimiter === undefined || redisLimiter.isUp();
     return {
       probe,

@@ -4,9 +4,9 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import { type Beacon, keptValues, maxSeries, VitalsBatch } from './core/vitals.ts';
 
 const writeEveryMs = 1_000;
-const forgottenAfterDays = 28;
+const keptDays = 28;
 
-// The latest values stay, the count goes on. A new series is made only while there is room for one.
+// Keeps the latest values and adds to the count. A new series is inserted only below the limit of series.
 const merge = statement<{ kept: boolean }>(
   'vital.merge',
   `insert into vital as v (name, path, samples, count, measured_at)
@@ -21,7 +21,7 @@ const merge = statement<{ kept: boolean }>(
 export interface VitalSummary {
   name: string;
   path: string | null;
-  /** How many there ever were; percentiles speak of the latest 500. */
+  /** Total number of values. The percentiles cover the latest 500. */
   count: number;
   p50: number;
   p75: number;
@@ -42,9 +42,9 @@ const forget = statement<{ name: string }>(
 );
 
 /**
- * What browsers measure of the installation's own pages. Anybody may send, so it is bounded everywhere: beacons are
- * gathered in memory, written once a second on one connection, and kept in a fixed number of rows of a fixed size.
- * A process that is killed loses the last second of them.
+ * Web vitals of the installation's own pages. Beacons are sent without authentication, so everything is bounded: they are
+ * collected in memory, written once a second on one connection, and stored in a fixed number of rows of a fixed size.
+ * A killed process loses the beacons of the last second.
  */
 export class Vitals {
   readonly #database: Database;
@@ -63,7 +63,7 @@ export class Vitals {
     this.#timer ??= setTimeout(() => this.write(), writeEveryMs);
   }
 
-  /** Writes what was gathered so far. A database that is away loses it, and nothing else. */
+  /** Writes the collected beacons. If the database is unavailable they are lost, and the error is logged. */
   write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -73,7 +73,7 @@ export class Vitals {
     return this.#writing;
   }
 
-  /** By name and page. What this process has gathered is in it; other processes lag by a second. */
+  /** By name and page. Includes the beacons this process has collected; those of other processes lag by a second. */
   async summary(): Promise<VitalSummary[]> {
     await this.write();
     return sqlOn(this.#database.pool).rows(summarize);
@@ -88,7 +88,7 @@ export class Vitals {
   }
 }
 
-/** Forgets pages that nobody measured for four weeks. @returns how many series */
+/** Removes series without a value for four weeks. @returns the number of removed series */
 export async function forgetOldVitals(database: Database, now: Date): Promise<number> {
-  return (await sqlOn(database.pool).rows(forget, [now, forgottenAfterDays])).length;
+  return (await sqlOn(database.pool).rows(forget, [now, keptDays])).length;
 }

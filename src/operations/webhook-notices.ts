@@ -1,15 +1,12 @@
 import type { Database } from '../platform/database.ts';
 import type { Mailer } from '../platform/mail.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-
 import { webhookIds } from '../webhooks/core/ids.ts';
-
 import { type DisabledReason, disabledReasons } from '../webhooks/core/subscription-state.ts';
-
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
 
-/** What was turned off longer ago is no news. */
-const newsDays = 7;
+/** Webhooks that were turned off earlier get no notice. */
+const noticeDays = 7;
 const batch = 100;
 
 interface TurnedOff {
@@ -44,14 +41,14 @@ const noticeOf = ({ id, name, url, reason, disabledAt, organizationId, organizat
     `The webhook "${name}" (${webhookIds.format(id)}) of ${organization}, which sends to`,
     `${new URL(url).origin}, was turned off on ${disabledAt.toISOString()}: ${disabledReasons[reason]}.`,
     '',
-    'Nothing is lost. Turn it on again when its receiver is well, then recover what it missed:',
+    'Nothing is lost. Once its receiver works again, turn it on and recover the missed deliveries:',
     `PATCH /v1/webhooks/${webhookIds.format(id)} with {"isActive": true}, and POST .../recover with {"since": ...}.`,
     '',
   ].join('\n'),
 });
 
-/** Mails the contact of an organization whose webhook was turned off for it, once each time. */
+/** Mails organizations whose webhook was turned off automatically, once each time it is turned off. */
 export async function noticeTurnedOffWebhooks(database: Database, mailer: Mailer, now: Date): Promise<NoticeReport> {
-  const webhooks = await sqlOn(database.pool).rows(findTurnedOff, [now, newsDays, batch]);
+  const webhooks = await sqlOn(database.pool).rows(findTurnedOff, [now, noticeDays, batch]);
   return sendNotices(database, mailer, webhooks.map(noticeOf));
 }

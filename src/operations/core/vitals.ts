@@ -1,21 +1,21 @@
-/** One measure of a page as a browser sends it. */
+/** One measurement of a page, as sent by a browser. */
 export interface Beacon {
   name: string;
   value: number;
-  /** Path of the page; '' when the browser did not say. */
+  /** Path of the page; '' when the browser did not send it. */
   path: string;
 }
 
-/** LCP, INP, CLS and whatever else a page measures. */
+/** LCP, INP, CLS or a custom name. */
 export const vitalNamePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,39}$/;
-/** A path as a URL has it. */
+/** The path of a URL. */
 export const vitalPathPattern = /^\/[\x21-\x7e]*$/;
 
 const longestPage = 200;
 
 const identifier = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{2,5}_[0-9a-f]{32})$/i;
 
-/** Pages that differ in an id alone are one page: its path is the same for all, and names nothing of anybody. */
+/** The page of a path: ids are replaced, so that pages are grouped and no id is stored. */
 export function pageOf(path: string): string {
   const [page = ''] = path.split(/[?#]/);
   return page
@@ -25,9 +25,9 @@ export function pageOf(path: string): string {
     .slice(0, longestPage);
 }
 
-/** How many of the latest values a series keeps: its percentiles speak of these. */
+/** Number of latest values that a series keeps; percentiles are computed from these. */
 export const keptValues = 500;
-/** How many series there may be in all: browsers are not asked who they are. */
+/** Maximum number of series. Beacons are not authenticated, so the table must be bounded. */
 export const maxSeries = 200;
 
 export interface Batch {
@@ -37,37 +37,37 @@ export interface Batch {
   count: number;
 }
 
-/** Collects beacons by series until they are written, and no more of them than would be kept. */
+/** Collects beacons by series until they are written, within the limits of what is stored. */
 export class VitalsBatch {
   readonly #series = new Map<string, Batch>();
-  readonly #kept = new Set<string>();
-  #strangers = 0;
+  readonly #stored = new Set<string>();
+  #newSeries = 0;
 
   add({ name, path, value }: Beacon): void {
     const key = `${name} ${path}`;
-    const known = this.#series.get(key);
-    if (!known && !this.#kept.has(key)) {
-      // However many new names somebody invents, the pages that are kept already have their place.
-      if (this.#strangers >= maxSeries) return;
-      this.#strangers++;
+    const existing = this.#series.get(key);
+    if (!existing && !this.#stored.has(key)) {
+      // Invented names use up only the room for new series; stored series are always accepted.
+      if (this.#newSeries >= maxSeries) return;
+      this.#newSeries++;
     }
-    const series = known ?? { name, path, values: [], count: 0 };
-    if (!known) this.#series.set(key, series);
+    const series = existing ?? { name, path, values: [], count: 0 };
+    if (!existing) this.#series.set(key, series);
     series.values.push(value);
     if (series.values.length > keptValues) series.values.shift();
     series.count++;
   }
 
-  /** Says that a series has its place. */
+  /** Marks a series as stored. */
   keep({ name, path }: Batch): void {
-    if (this.#kept.size < maxSeries) this.#kept.add(`${name} ${path}`);
+    if (this.#stored.size < maxSeries) this.#stored.add(`${name} ${path}`);
   }
 
-  /** What was collected; the batch is empty then. */
+  /** Returns the collected series and empties the batch. */
   take(): Batch[] {
     const taken = [...this.#series.values()];
     this.#series.clear();
-    this.#strangers = 0;
+    this.#newSeries = 0;
     return taken;
   }
 }
