@@ -39,7 +39,7 @@ let tracing: Tracing | undefined;
 const traced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
 const log = openLog(env.LOG_LEVEL, names.join('+'), {
   secrets,
-  ...(traced && { alsoTell: () => tracing?.current() ?? {} }),
+  ...(traced && { lineFields: () => tracing?.current() ?? {} }),
 });
 tracing = await openTracing(env, { process: names.join('+'), version: packageJson.version, secrets, log });
 armFailPoint(env.FAIL_POINT, failPoints);

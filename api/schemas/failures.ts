@@ -71,7 +71,7 @@ const failures = {
   409: {
     name: 'Conflict',
     description: 'It is at odds with what exists, or a request with the same Idempotency-Key is in progress.',
-    example: new AppError('conflict', 'This exists already.'),
+    example: new AppError('conflict', 'This already exists.'),
     always: behindKey,
   },
   413: {

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 
-/** A set of addresses, written as addresses and CIDR ranges. Of IPv4 ranges it also has the IPv4-mapped form. */
+/** A set of IP addresses. IPv4 ranges also contain the IPv4-mapped IPv6 addresses. */
 export class AddressRanges {
   readonly #list = new BlockList();
 
-  /** @param ranges addresses and CIDR ranges, already checked */
+  /** @param ranges valid addresses and CIDR ranges */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address, bits] = range.split('/') as [string, string?];

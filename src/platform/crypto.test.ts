@@ -114,7 +114,7 @@ describe('a ring of keys', () => {
 
   test('names a key that it does not have, and nothing secret', () => {
     const sealed = rotated.seal(secret, place);
-    expect(() => sealer.open(sealed, place)).toThrow('SEALING_KEYS has no key "k2"');
+    expect(() => sealer.open(sealed, place)).toThrow('SEALING_KEYS does not contain the key "k2"');
     expect(failure(() => sealer.open(sealed, place))).toBe('unknown_key');
   });
 

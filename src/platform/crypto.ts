@@ -1,22 +1,22 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Tenant } from './tenant.ts';
 
-/** Where a sealed text is kept. It opens there and nowhere else: copied into another row it is noise. */
+/** The place where a sealed text is stored. The text can only be opened for the same place, not after a copy to another row. */
 export interface SealedPlace {
   table: string;
   column: string;
-  /** The row's key, whatever makes it one. */
+  /** The row's primary key. */
   rowId: string;
   tenant: Tenant;
 }
 
 /**
- * Why a sealed text does not open: the process has no keys, none of this id, what is stored was never a sealed text, or
- * it was changed or stands in another place.
+ * Why a sealed text cannot be opened: no keys are configured, the key with this id is not, the stored text is not a sealed
+ * text, or it was changed or sealed for another place.
  */
 export type SealFailure = 'no_keys' | 'unknown_key' | 'malformed' | 'tampered';
 
-/** For operators: names the key and the place, never a secret. */
+/** For operators. The message names the key and the place, never a secret. */
 export class SealError extends Error {
   override name = 'SealError';
   readonly reason: SealFailure;
@@ -28,7 +28,7 @@ export class SealError extends Error {
 }
 
 const cipherName = 'aes-256-gcm';
-/** Random, so one key is for at most 2^32 texts (NIST SP 800-38D, 8.3). */
+/** Nonces are random, so one key may seal at most 2^32 texts (NIST SP 800-38D, 8.3). */
 const nonceBytes = 12;
 const tagBytes = 16;
 const sealedPattern = /^v1:([a-z0-9]{1,16}):([A-Za-z0-9_-]+)$/;
@@ -43,9 +43,9 @@ interface Parts {
 function parse(sealed: string): Parts {
   const [, keyId, text] = sealedPattern.exec(sealed) ?? [];
   const bytes = Buffer.from(text ?? '', 'base64url');
-  // The spelling is checked too: base64 has spare bits at its end, and a changed text must not open.
+  // Base64 ignores spare bits at its end. Comparing the encoding rejects texts that were changed there.
   if (keyId === undefined || bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== text) {
-    throw new SealError('malformed', 'This is not a sealed text, or it is cut short.');
+    throw new SealError('malformed', 'The stored text is not a sealed text, or it is incomplete.');
   }
   const tagEnd = nonceBytes + tagBytes;
   return {
@@ -56,16 +56,16 @@ function parse(sealed: string): Parts {
   };
 }
 
-/** What the tag also vouches for. JSON keeps the parts apart, whatever they contain. */
+/** Additional authenticated data. JSON separates the parts unambiguously. */
 const boundTo = (keyId: string, { table, column, rowId, tenant }: SealedPlace): Buffer =>
   Buffer.from(JSON.stringify(['v1', keyId, table, column, rowId, tenant.organizationId, tenant.environment]));
 
-/** Seals secrets at rest: AES-256-GCM, as `v1:<key id>:<base64url of nonce, tag and ciphertext>`. */
+/** Encrypts secrets at rest with AES-256-GCM, as `v1:<key id>:<base64url of nonce, tag and ciphertext>`. */
 export class Sealer {
   readonly #keys: Map<string, KeyObject>;
   readonly #current: string | undefined;
 
-  /** @param ring `SEALING_KEYS`: the first key seals, all of them open; without it nothing is sealed or opened */
+  /** @param ring `SEALING_KEYS`: the first key seals, every key opens. Without it `seal` and `open` throw */
   constructor(ring: string | undefined) {
     const keys = (ring ?? '').split(',').filter(Boolean);
     this.#keys = new Map(
@@ -97,11 +97,11 @@ export class Sealer {
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     } catch {
       const where = `${place.table}.${place.column} of row ${place.rowId}`;
-      throw new SealError('tampered', `The sealed text in ${where} was changed, or sealed for another place.`);
+      throw new SealError('tampered', `The sealed text in ${where} was changed or was sealed for another place.`);
     }
   }
 
-  /** Whether another key than the one that seals now sealed it. Whoever writes the row anyway seals it anew. */
+  /** Whether a text was sealed with another key than the current one. Code that updates such a row seals it again. */
   needsResealing(sealed: string): boolean {
     return parse(sealed).keyId !== this.#current;
   }
@@ -109,9 +109,13 @@ export class Sealer {
   #key(id: string): KeyObject {
     if (this.#keys.size === 0) throw noKeys();
     const key = this.#keys.get(id);
-    if (!key) throw new SealError('unknown_key', `SEALING_KEYS has no key "${id}", which this text was sealed with.`);
+    if (!key)
+      throw new SealError(
+        'unknown_key',
+        `SEALING_KEYS does not contain the key "${id}", with which this text was sealed.`,
+      );
     return key;
   }
 }
 
-const noKeys = () => new SealError('no_keys', 'SEALING_KEYS is not set: secrets can neither be kept nor read.');
+const noKeys = () => new SealError('no_keys', 'SEALING_KEYS is not set, so secrets can be neither stored nor read.');

@@ -1,15 +1,14 @@
 import { AppError, unavailable } from './errors.ts';
 
 /**
- * What PostgreSQL's error classes mean for a caller, longest prefix first (PostgreSQL 18, appendix A). Data that does
- * not fit is the caller's to change; a lost race may be tried again; anything about connections, resources or time limits
- * passes.
+ * The expected failures behind PostgreSQL's error codes, by prefix (PostgreSQL 18, appendix A). Invalid data is a
+ * validation error; serialization failures and problems with connections, resources or time limits can be retried.
  */
 const meanings: [prefix: string, meaning: () => AppError][] = [
   ['22', () => new AppError('validation_error', 'A value cannot be stored.', { errors: [] })],
   ['54', () => new AppError('validation_error', 'A value is too large or too complex.', { errors: [] })],
-  ['23505', () => new AppError('conflict', 'This exists already.')],
-  ['23P01', () => new AppError('conflict', 'This overlaps with something that exists.')],
+  ['23505', () => new AppError('conflict', 'This already exists.')],
+  ['23P01', () => new AppError('conflict', 'This overlaps with an existing one.')],
   ['40', () => unavailable('The database')],
   ['53', () => unavailable('The database')],
   ['55P03', () => unavailable('The database')],
@@ -19,11 +18,11 @@ const meanings: [prefix: string, meaning: () => AppError][] = [
 ];
 
 const networkCodes = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'];
-/** What `pg` says without a code when a connection is lost or cannot be had in time. */
+/** Messages of `pg` without a code, for a lost connection or a timeout while connecting. */
 const lostConnection =
   /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Client was closed|Connection ended/;
 
-/** The expected failure behind an error of the database or of the way to it; undefined for anything else. */
+/** The expected failure behind an error of the database or the network; undefined for any other error. */
 export function databaseFailure(error: unknown): AppError | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };

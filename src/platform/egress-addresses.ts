@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { AddressRanges } from './address-ranges.ts';
 
 /**
- * IPv4 that is nobody's public host: IANA's special-purpose registry, reachable or not
- * (iana.org/assignments/iana-ipv4-special-registry), multicast, the reserved rest, and one of a cloud.
+ * IPv4 addresses that are not public hosts: IANA's special-purpose registry
+ * (iana.org/assignments/iana-ipv4-special-registry), multicast, reserved addresses, and one address of a cloud.
  */
 export const specialIpv4 = [
-  '0.0.0.0/8', // this network, and on most systems this host
+  '0.0.0.0/8', // this network; on most systems this host
   '10.0.0.0/8', // private
   '100.64.0.0/10', // shared by carriers; metadata of Alibaba's cloud
   '127.0.0.0/8', // loopback
@@ -24,17 +24,17 @@ export const specialIpv4 = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved; broadcast
-  '168.63.129.16/32', // public by its number, inside Azure the host of the machine
+  '168.63.129.16/32', // formally public; inside Azure the host of the virtual machine
 ] as const;
 
 /**
- * IPv6 that IANA handed out for public hosts (iana.org/assignments/ipv6-unicast-address-assignments), rounded up to what
- * the next allocations will come from. Everything else is refused, which takes with it loopback, mapped and compatible
- * IPv4, NAT64, 6to4, link-local, unique local, site-local, multicast, discard and segment routing.
+ * IPv6 ranges allocated to public hosts (iana.org/assignments/ipv6-unicast-address-assignments), rounded up to include the
+ * next allocations. Everything else is refused: loopback, mapped and compatible IPv4, NAT64, 6to4, link-local, unique
+ * local, site-local, multicast, discard and segment routing.
  */
 export const publicIpv6 = ['2001::/16', '2003::/16', '2400::/6', '2800::/6', '2c00::/8'] as const;
 
-/** Special purposes inside those (iana.org/assignments/iana-ipv6-special-registry). */
+/** Special-purpose ranges within the public ones (iana.org/assignments/iana-ipv6-special-registry). */
 export const specialIpv6 = [
   '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID and more
   '2001:db8::/32', // documentation
@@ -44,7 +44,7 @@ export const specialIpv6 = [
 const special = new AddressRanges([...specialIpv4, ...specialIpv6]);
 const allocated = new AddressRanges(publicIpv6);
 
-/** Whether an address, in any spelling that Node knows, is of a public host. One with a zone is not. */
+/** Whether an address, in any notation that Node parses, is a public host. An address with a zone is not. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0 || address.includes('%') || special.has(address)) return false;

@@ -218,12 +218,12 @@ describe('TLS', () => {
     setDefaultCACertificates([own.cert]);
     await expect(egress.request(get(`https://other.example:${server.port}/`))).rejects.toMatchObject({
       errorClass: 'tls',
-      message: 'No secure connection could be made (ERR_TLS_CERT_ALTNAME_INVALID).',
+      message: 'A secure connection could not be established (ERR_TLS_CERT_ALTNAME_INVALID).',
     });
     setDefaultCACertificates(trusted);
     await expect(openEgress().request(get(`https://127.0.0.1:${server.port}/`))).rejects.toMatchObject({
       errorClass: 'tls',
-      message: 'No secure connection could be made (DEPTH_ZERO_SELF_SIGNED_CERT).',
+      message: 'A secure connection could not be established (DEPTH_ZERO_SELF_SIGNED_CERT).',
     });
     const plain = kept(await httpServer((_, response) => response.end()));
     expect(await outcome(openEgress().request(get(`https://127.0.0.1:${plain.port}/`)))).toBe('tls');

@@ -6,13 +6,13 @@ import type { buildConnector } from 'undici';
 import { type EgressRules, knownAddresses, mayReach } from './egress-destination.ts';
 import { connectFailure, EgressFailure, tlsFailure } from './egress-failure.ts';
 
-/** The addresses of a name, at least one. Rejects when it has none or `signal` says that it took too long. */
+/** Resolves a name to at least one address. Rejects when it has none or `signal` aborts. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<string[]>;
 
 /**
- * Asks the DNS itself and not the system, whose resolver keeps one of four threads busy for every name that does not
- * answer, and makes names of the inside out of short ones.
- * @param servers instead of the system's
+ * Queries the DNS directly. The system's resolver would block one of libuv's four threads for every unresponsive name, and
+ * expand short names with internal search domains.
+ * @param servers replace the system's DNS servers
  */
 export const dnsResolve =
   (servers?: string[]): Resolve =>
@@ -20,7 +20,7 @@ export const dnsResolve =
     const resolver = new Resolver({ timeout: 2_500, tries: 2 });
     if (servers) resolver.setServers(servers);
     signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-    // IPv4 first: where IPv6 goes nowhere, each attempt to use it costs a second.
+    // IPv4 first: without IPv6 connectivity each attempt to use it costs a second.
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (addresses.length === 0) throw (answers[0] as PromiseRejectedResult).reason;
@@ -30,11 +30,11 @@ export const dnsResolve =
 export interface ConnectorOptions {
   rules: EgressRules;
   resolve: Resolve;
-  /** For the name and the connection together, and again for TLS. */
+  /** For resolving and connecting together, and again for TLS. */
   timeoutMs: number;
 }
 
-/** One forbidden address among several condemns the name: whoever answers so is trying something. */
+/** A name with any forbidden address is refused: a mix of public and internal addresses suggests an attack. */
 async function permittedAddresses(hostname: string, { rules, resolve }: ConnectorOptions, signal: AbortSignal) {
   const known = knownAddresses(hostname)?.filter((address) => mayReach(rules, address));
   const addresses =
@@ -48,7 +48,7 @@ async function permittedAddresses(hostname: string, { rules, resolve }: Connecto
   return addresses.map((address): LookupAddress => ({ address, family: isIP(address) }));
 }
 
-/** A TCP connection to one of the addresses that were checked: the name is not asked for again. */
+/** Opens a TCP connection to one of the checked addresses. The name is not resolved again. */
 async function dial(hostname: string, port: number, options: ConnectorOptions): Promise<Socket> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   const addresses = await permittedAddresses(hostname, options, signal);
@@ -60,7 +60,7 @@ async function dial(hostname: string, port: number, options: ConnectorOptions): 
     lookup,
     noDelay: true,
     autoSelectFamily: true,
-    // Node's own 250 ms give up hosts on the other side of the world.
+    // Node's default of 250 ms is too short for distant hosts.
     autoSelectFamilyAttemptTimeout: 1_000,
   });
   try {
@@ -76,7 +76,7 @@ async function dial(hostname: string, port: number, options: ConnectorOptions): 
   return socket;
 }
 
-/** Connects undici to permitted addresses only; TLS still asks for the name in the URL. */
+/** A connector for undici that reaches permitted addresses only. TLS verifies the name in the URL. */
 export function guardedConnector(build: typeof buildConnector, options: ConnectorOptions): buildConnector.connector {
   const secure = build({ timeout: options.timeoutMs, allowH2: false });
   return (target, callback) => {
@@ -84,7 +84,7 @@ export function guardedConnector(build: typeof buildConnector, options: Connecto
     dial(target.hostname, Number(target.port || (isSecure ? 443 : 80)), options).then(
       (socket) => {
         if (!isSecure) return callback(null, socket);
-        // The dot that ends a name in the DNS is in no certificate.
+        // Certificates contain names without the trailing dot of the DNS.
         const servername = isIP(target.hostname) === 0 && target.hostname.replace(/\.$/, '');
         secure({ ...target, ...(servername && { servername }), httpSocket: socket }, (error, secured) =>
           error ? callback(tlsFailure(error), null) : callback(null, secured!),

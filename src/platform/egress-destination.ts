@@ -3,14 +3,14 @@ import { AddressRanges } from './address-ranges.ts';
 import { isPublicAddress } from './egress-addresses.ts';
 import type { PlatformEnv } from './env.ts';
 
-/** Where requests to addresses that callers choose may go. */
+/** The allowed destinations of requests to callers' URLs. */
 export interface EgressRules {
   httpsOnly: boolean;
-  /** Any when absent. */
+  /** Any port when absent. */
   ports?: readonly number[];
-  /** Opened although they are not public. */
+  /** Allowed although not public. */
   allowed: AddressRanges;
-  /** Closed although they are public. */
+  /** Forbidden although public. */
   denied: AddressRanges;
 }
 
@@ -35,8 +35,9 @@ const longestUrl = 2_048;
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * What is known of a host without asking anyone: the address that it spells, or this machine's own for `localhost`.
+ * The addresses of a host that needs no DNS: a literal address, or `localhost`.
  * @param hostname of a parsed URL; IPv6 with or without brackets
+ * @returns undefined for any other name
  */
 export function knownAddresses(hostname: string): string[] | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
@@ -50,9 +51,8 @@ const isName = (hostname: string): boolean => {
 };
 
 /**
- * What speaks against sending requests to a URL, as far as can be said without asking the DNS. Asked when the URL is
- * written, to tell who writes it, and again before each request.
- * @returns a sentence for the person who chose it, beginning in lower case; undefined when nothing does
+ * Checks a URL without the DNS. Called when a URL is saved, so that its author sees the problem, and before each request.
+ * @returns the problem as a sentence that begins in lower case; undefined for an allowed URL
  */
 export function checkDestination(text: string, rules: EgressRules): string | undefined {
   const url = text.length <= longestUrl ? URL.parse(text) : null;
@@ -67,12 +67,12 @@ export function checkDestination(text: string, rules: EgressRules): string | und
   if (rules.ports && !rules.ports.includes(port)) return `only the ports ${rules.ports.join(' and ')} are allowed`;
   const known = knownAddresses(url.hostname);
   if (known) {
-    return known.some((address) => mayReach(rules, address)) ? undefined : 'the address is not a public one';
+    return known.some((address) => mayReach(rules, address)) ? undefined : 'the address is not public';
   }
-  return isName(url.hostname) ? undefined : 'the host is not a name that the DNS can have';
+  return isName(url.hostname) ? undefined : 'the host is not a valid DNS name';
 }
 
-// What the connection is about belongs to the connection; what is sent says how an answer may be encoded.
+// Set by the HTTP connection itself. Responses are requested without an encoding.
 const reserved = new Set([
   'accept-encoding',
   'connection',
@@ -88,11 +88,11 @@ const reserved = new Set([
   'upgrade',
 ]);
 
-/** What speaks against sending a header that a caller chose, as `checkDestination` says it. */
+/** Checks a caller's header. @returns the problem, in the form of `checkDestination` */
 export function checkHeader(name: string, value: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'the name is not one that a header can have';
-  if (reserved.has(name.toLowerCase())) return `the header ${name} cannot be chosen`;
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'the name is not a valid header name';
+  if (reserved.has(name.toLowerCase())) return `the header ${name} cannot be set`;
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
     ? undefined
-    : `the value of ${name} has characters that no header can have`;
+    : `the value of ${name} contains characters that are not allowed in a header`;
 }

@@ -1,15 +1,15 @@
 import type { EgressErrorClass } from './core/egress-errors.ts';
 
-/** Facts for the log of whoever chose the address. */
+/** Facts for the delivery log. */
 export interface EgressFacts {
-  /** Of an answer that began and did not end. */
+  /** Status of an incomplete response. */
   status?: number;
   /** From the call to the failure. */
   durationMs?: number;
   cause?: unknown;
 }
 
-/** A request that got no whole answer. Its message may be shown to anyone; its cause is for our own log. */
+/** A request that got no complete response. The message may be shown to callers; the cause is only for the log. */
 export class EgressFailure extends Error {
   override name = 'EgressFailure';
   readonly errorClass: EgressErrorClass;
@@ -24,17 +24,17 @@ export class EgressFailure extends Error {
   }
 }
 
-// They say nothing of addresses: what a name resolves to inside is nobody's business outside.
+// The messages contain no addresses: they could disclose the internal network.
 const sentences: Record<EgressErrorClass, string> = {
-  forbidden_destination: 'Requests may not be sent to this address.',
+  forbidden_destination: 'Requests to this address are not allowed.',
   invalid_request: 'The request is not valid HTTP.',
   dns: 'The host name could not be resolved.',
-  connect: 'No connection could be made.',
-  tls: 'No secure connection could be made.',
-  timeout: 'No whole answer came in time.',
-  reset: 'The connection was closed before the answer was whole.',
-  malformed_response: 'The answer is not valid HTTP.',
-  response_too_large: 'The headers of the answer are too large.',
+  connect: 'The connection could not be established.',
+  tls: 'A secure connection could not be established.',
+  timeout: 'No complete response was received in time.',
+  reset: 'The connection was closed before the response was complete.',
+  malformed_response: 'The response is not valid HTTP.',
+  response_too_large: 'The headers of the response are too large.',
 };
 
 const codeOf = (error: unknown): string => {
@@ -44,11 +44,11 @@ const codeOf = (error: unknown): string => {
 
 const isTimeout = (code: string) => /^(ABORT_ERR|TimeoutError|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code);
 
-/** Of what ends a connection before it is one. */
+/** The failure behind an error while connecting. */
 export const connectFailure = (cause: unknown): EgressFailure =>
   new EgressFailure(isTimeout(codeOf(cause)) ? 'timeout' : 'connect', undefined, { cause });
 
-/** Names what is wrong with a certificate, so that its owner can see to it. */
+/** The failure behind an error of TLS. The message contains the error code, so that the receiver can fix its certificate. */
 export function tlsFailure(cause: unknown): EgressFailure {
   const code = codeOf(cause);
   if (isTimeout(code)) return new EgressFailure('timeout', undefined, { cause });
@@ -57,14 +57,14 @@ export function tlsFailure(cause: unknown): EgressFailure {
 
 const classes: [RegExp, EgressErrorClass][] = [
   [/^UND_ERR_HEADERS_OVERFLOW$|^HPE_HEADER_OVERFLOW$/, 'response_too_large'],
-  // undici asserts what it expects of an answer, as that its status is at least 100.
+  // undici uses assertions for some malformed responses, such as a status below 100.
   [/^HPE_|^HTTPParserError$|^UND_ERR_RES_|^ERR_ASSERTION$/, 'malformed_response'],
   [/^UND_ERR_(INVALID_ARG|REQ_CONTENT_LENGTH_MISMATCH|NOT_SUPPORTED)$/, 'invalid_request'],
   [/^ETIMEDOUT$/, 'timeout'],
   [/^E[A-Z]+$|^UND_ERR_/, 'reset'],
 ];
 
-/** Whatever ended an exchange, as the failure that it is. What nobody foresaw stays what it is. */
+/** The EgressFailure behind an error of an exchange. An unexpected error is returned unchanged. */
 export function toEgressFailure(error: unknown, facts: EgressFacts): unknown {
   if (error instanceof EgressFailure) {
     return new EgressFailure(error.errorClass, error.message, { ...facts, cause: error.cause });

@@ -9,47 +9,47 @@ export interface EgressRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** For everything together: name, connection, request, headers and body of the answer. */
+  /** Covers everything: resolving, connecting, sending, and reading headers and body. */
   deadlineMs: number;
-  /** Of the body that is kept; the rest is not read. */
+  /** Limit of the body; the rest is not read. */
   maxResponseBytes: number;
-  /** Ends the request; it rejects with the signal's reason. */
+  /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
 export interface EgressResponse {
-  /** Any final one: redirects are not followed. */
+  /** Any final status; redirects are not followed. */
   status: number;
-  /** Names in lower case; what came several times is one text, with commas. */
+  /** Names in lower case; repeated headers are joined with commas. */
   headers: Record<string, string>;
-  /** As it came: an encoding is not decoded. */
+  /** The received bytes; an encoding is not decoded. */
   body: Buffer;
-  /** Whether there was more of it than is kept. */
+  /** Whether the body exceeded `maxResponseBytes`. */
   truncated: boolean;
   durationMs: number;
 }
 
 export interface EgressOptions {
-  /** Asks the DNS unless given. */
+  /** Queries the DNS by default. */
   resolve?: Resolve;
   connectTimeoutMs?: number;
   connectionsPerOrigin?: number;
 }
 
-/** undici gives a header that came several times as a list, whatever its name. */
+/** undici returns any repeated header as a list. */
 const asTexts = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 
 const maxHeaderBytes = 16 * 1024;
 /**
- * To one origin: more than a process has requests under way. Many tenants share an origin, and who waited for another's
- * connection would use up a deadline without being sent.
+ * Per origin. Larger than the number of concurrent requests of a process: tenants can share an origin, and a request that
+ * waited for another's connection could exceed its deadline without being sent.
  */
-const mostConnections = 1_024;
-/** How long a connection may serve before its name is resolved and checked again. */
+const maxConnections = 1_024;
+/** Lifetime of a connection. A new one resolves and checks the name again. */
 const connectionLifeMs = 60_000;
 
-/** One exchange: keeps the start of the answer, and is over before the connection is if it must be. */
+/** One exchange. It collects the start of the response, and can end before its connection does. */
 class Exchange implements Dispatcher.DispatchHandler {
   status: number | undefined;
   readonly over = Promise.withResolvers<{ truncated: boolean }>();
@@ -62,7 +62,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    // It may end before anyone waits for it.
+    // It may reject before it is awaited.
     this.over.promise.catch(() => {});
   }
 
@@ -70,7 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     return Buffer.concat(this.#chunks);
   }
 
-  /** Ends it wherever it is. A request that still waits for its connection is never sent. */
+  /** Aborts the exchange. A request that still waits for a connection is never sent. */
   end(error: Error): void {
     this.over.reject(error);
     this.#cut ??= error;
@@ -94,7 +94,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#size += kept.length;
     if (kept.length === chunk.length) return;
     this.over.resolve({ truncated: true });
-    controller.abort(new Error('The rest of the answer is not wanted.'));
+    controller.abort(new Error('The rest of the response is not needed.'));
   }
 
   onResponseEnd(): void {
@@ -107,8 +107,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /**
- * The only way to addresses that callers choose. Nothing but public hosts is reached, whatever a name resolves to at
- * whatever moment, no redirect is followed, no proxy is asked, and no answer takes longer or more room than it may.
+ * Sends all requests to callers' URLs. Only public hosts are reached, even if a name resolves to different addresses over
+ * time. Redirects are not followed, no proxy is used, and responses are limited in time and size.
  */
 export class Egress {
   readonly #rules: EgressRules;
@@ -120,14 +120,14 @@ export class Egress {
     this.#options = options;
   }
 
-  /** What speaks against a URL, for the person who writes it; undefined when nothing does. Asks no DNS. */
+  /** Checks a URL without the DNS. @returns the problem, for the author of the URL; undefined for an allowed URL */
   checkDestination(url: string): string | undefined {
     return checkDestination(url, this.#rules);
   }
 
   /**
-   * Sends one request and reads its answer.
-   * @throws EgressFailure of a closed list of classes; the reason of `signal`
+   * Sends one request and reads its response.
+   * @throws EgressFailure; the reason of `signal` when it aborts
    */
   async request({ url, method, headers, body, ...request }: EgressRequest): Promise<EgressResponse> {
     const { deadlineMs, maxResponseBytes, signal } = request;
@@ -157,7 +157,7 @@ export class Egress {
     }
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     await (await this.#agent)?.destroy();
   }
@@ -165,15 +165,15 @@ export class Egress {
   #permitted(text: string): URL {
     const problem = this.checkDestination(text);
     if (problem !== undefined) {
-      throw new EgressFailure('forbidden_destination', `Requests may not be sent to this URL: ${problem}.`);
+      throw new EgressFailure('forbidden_destination', `Requests to this URL are not allowed: ${problem}.`);
     }
     return new URL(text);
   }
 
-  // Loaded with the first request: it takes a tenth of a second, and most processes never send one.
+  // undici is loaded by the first request, because loading it takes 100 ms and most processes never send one.
   async #open(): Promise<Dispatcher> {
     const { Agent, buildConnector } = await import('undici');
-    const { resolve = dnsResolve(), connectTimeoutMs = 10_000, connectionsPerOrigin = mostConnections } = this.#options;
+    const { resolve = dnsResolve(), connectTimeoutMs = 10_000, connectionsPerOrigin = maxConnections } = this.#options;
     return new Agent({
       connect: guardedConnector(buildConnector, { rules: this.#rules, resolve, timeoutMs: connectTimeoutMs }),
       connections: connectionsPerOrigin,
@@ -181,7 +181,7 @@ export class Egress {
       keepAliveMaxTimeout: connectionLifeMs,
       maxHeaderSize: maxHeaderBytes,
       pipelining: 1,
-      // The deadline is over everything; these two start anew with every byte.
+      // These timeouts restart with every byte. The deadline covers the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

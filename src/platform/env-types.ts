@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** Key ring for secrets at rest: `id:base64` pairs separated by commas; the first one seals, all of them open. */
+/** Keys for secrets at rest: `id:base64` pairs separated by commas. The first key seals, every key opens. */
 export const sealingKeys = z
   .string()
   .regex(
@@ -11,10 +11,10 @@ export const sealingKeys = z
   .refine((ring) => {
     const ids = ring.split(',').map((key) => key.split(':')[0]);
     return new Set(ids).size === ids.length;
-  }, 'names a key twice');
+  }, 'contains the same key id twice');
 
 export const secret = z.string().min(32, 'expected at least 32 characters');
-/** Issued by others, sent in a header. */
+/** A key issued by another service and sent in a header. */
 export const foreignKey = z.string().regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
@@ -22,7 +22,7 @@ export const httpUrl = z
   .string()
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'expected http:// or https://');
 
-/** As OpenTelemetry writes headers; values are percent-encoded. */
+/** Headers in OpenTelemetry's format; values are percent-encoded. */
 export const headers = z.string().regex(/^[^=,\s]+=[^,]+(,[^=,\s]+=[^,]+)*$/, 'expected name=value[,…]');
 
 export const split = (text: string) =>
@@ -30,7 +30,7 @@ export const split = (text: string) =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-/** Items separated by commas; the default is written the same way. */
+/** Items separated by commas. Defaults are texts too. */
 export const list = z.string().transform(split);
 const isRange = (text: string): boolean => {
   const [address = '', bits] = text.split('/');

@@ -36,7 +36,9 @@ describe('readEnv', () => {
   test('refuses a ring of keys that names one twice', () => {
     const key = Buffer.alloc(32).toString('base64');
     expect(readEnv({ ...usable, SEALING_KEYS: `k2:${key},k1:${key}` }).SEALING_KEYS).toBeDefined();
-    expect(messageOf({ ...usable, SEALING_KEYS: `k1:${key},k1:${key}` })).toMatch(/SEALING_KEYS: names a key twice/);
+    expect(messageOf({ ...usable, SEALING_KEYS: `k1:${key},k1:${key}` })).toMatch(
+      /SEALING_KEYS: contains the same key id twice/,
+    );
   });
 
   test('refuses fail points and opened addresses in production', () => {
@@ -50,7 +52,7 @@ describe('readEnv', () => {
       /FAIL_POINT/,
     );
     expect(messageOf({ ...usable, ...secrets, NODE_ENV: 'production', EGRESS_ALLOW_CIDRS: '10.0.0.0/8' })).toMatch(
-      /EGRESS_ALLOW_CIDRS: not in production/,
+      /EGRESS_ALLOW_CIDRS: is not allowed in production/,
     );
     expect(messageOf({ ...usable, EGRESS_PORTS: '443,0' })).toMatch(/EGRESS_PORTS: expected ports/);
     expect(readEnv({ ...usable, EGRESS_PORTS: '443, 8443' }).EGRESS_PORTS).toEqual([443, 8443]);

@@ -76,7 +76,7 @@ export type SettingsOf<Shape extends z.ZodRawShape> = keyof Shape extends never 
 /** The parsed values of the variables that every process reads. */
 export type PlatformEnv = SettingsOf<typeof platformShape>;
 
-/** Variables of the one-machine stack alone: where its data lies, which ports it takes, which programs it uses. */
+/** Variables of the local stack: data folder, ports and programs. */
 export const localSchema = z.object({
   ATELIER_DATA: z.string().min(1).default('.atelier'),
   PORT: port.default(3000),
@@ -90,7 +90,7 @@ export const localSchema = z.object({
   XDG_CACHE_HOME: z.string().min(1).optional(),
 });
 
-/** Production does not start without these, and the strict health check asks for them in every environment. */
+/** Required in production. The strict health check requires them in every environment. */
 export const requiredInProduction = ['SEALING_KEYS', 'URL_SIGNING_KEY', 'CRON_SECRET'] as const;
 const platformSettings: Settings = {
   shape: platformShape,
@@ -101,14 +101,14 @@ const platformSettings: Settings = {
 export const variableNames = (settings: readonly Settings[]): string[] =>
   [platformSettings, ...settings].flatMap(({ shape }) => Object.keys(shape));
 
-/** Thrown when the environment is unusable; the message names each bad variable on a line of its own, never its value. */
+/** Thrown for an invalid environment. The message has one line per invalid variable, without its value. */
 export class EnvError extends Error {
   override name = 'EnvError';
 }
 
 export type Variables = Record<string, string | undefined>;
 
-/** An empty variable counts as unset: that is what `NAME=` in an env file means to the person who wrote it. */
+/** An empty variable counts as unset, as `NAME=` in an env file is meant. */
 function parse<T extends z.ZodType>(schema: T, variables: Variables): z.infer<T> {
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
@@ -119,7 +119,7 @@ function parse<T extends z.ZodType>(schema: T, variables: Variables): z.infer<T>
     const name = issue.path.join('.');
     return given[name] === undefined ? `  ${name}: is not set` : `  ${name}: ${issue.message}`;
   });
-  throw new EnvError(`The environment is not usable:\n${lines.join('\n')}`);
+  throw new EnvError(`The environment is invalid:\n${lines.join('\n')}`);
 }
 
 /** @throws EnvError naming every variable that production lacks or refuses */
@@ -128,16 +128,16 @@ function checkProduction(env: PlatformEnv, settings: readonly Settings[]): void 
   const refused = settings.flatMap(({ refusedInProduction = [] }) => refusedInProduction);
   const problems = [
     ...requiredInProduction.filter((name) => given[name] === undefined).map((name) => `  ${name}: is not set`),
-    ...refused.filter((name) => given[name] !== undefined).map((name) => `  ${name}: not in production`),
+    ...refused.filter((name) => given[name] !== undefined).map((name) => `  ${name}: is not allowed in production`),
   ];
   if (problems.length === 0) return;
-  throw new EnvError(`The environment is not usable with NODE_ENV=production:\n${problems.join('\n')}`);
+  throw new EnvError(`The environment is invalid for NODE_ENV=production:\n${problems.join('\n')}`);
 }
 
 /**
  * Reads and checks the environment of a process, once, at its start.
  * @param settings of every part
- * @throws EnvError naming every bad variable
+ * @throws EnvError naming every invalid variable
  */
 export function readEnv<Values>(
   settings: readonly Settings[],
@@ -151,7 +151,7 @@ export function readEnv<Values>(
 }
 
 export interface LocalSettings {
-  /** Absolute path of the folder that holds all state of the one-machine stack. */
+  /** Absolute path of the folder with all state of the local stack. */
   dataFolder: string;
   port: number;
   temporalPort: number;
@@ -161,13 +161,13 @@ export interface LocalSettings {
   temporalAddress?: string;
   temporalCli?: string;
   publicUrl?: string;
-  /** The user's cache folder, where programs that took long to get are kept. */
+  /** The user's cache folder. A downloaded or built Temporal CLI is stored in it. */
   cacheFolder: string;
   startedByNpm: boolean;
   parentEnvironment: Variables;
 }
 
-/** Settings of `npm start`. @throws EnvError naming every bad variable. */
+/** Settings of `npm start`. @throws EnvError naming every invalid variable. */
 export function readLocalSettings(variables: Variables = process.env): LocalSettings {
   const local = parse(localSchema, variables);
   return {
@@ -186,14 +186,14 @@ export function readLocalSettings(variables: Variables = process.env): LocalSett
   };
 }
 
-/** Where an operator's command finds the database: named, or the running local stack's. */
+/** How a CLI command finds the database: `DATABASE_URL`, or the running local stack's. */
 export interface CliSettings {
   databaseUrl?: string;
   /** Written by the local stack while it runs. */
   connectionFile: string;
 }
 
-/** @throws EnvError naming every bad variable. */
+/** @throws EnvError naming every invalid variable. */
 export function readCliSettings(variables: Variables = process.env): CliSettings {
   const { DATABASE_URL, ATELIER_DATA } = parse(localSchema.pick({ DATABASE_URL: true, ATELIER_DATA: true }), variables);
   return {
@@ -202,13 +202,13 @@ export function readCliSettings(variables: Variables = process.env): CliSettings
   };
 }
 
-/** For operators' commands. @throws EnvError when they are missing or malformed */
+/** For CLI commands. @throws EnvError when the keys are missing or malformed */
 export function readSealingKeys(variables: Variables = process.env): string {
   const { SEALING_KEYS } = parse(platformSchema.pick({ SEALING_KEYS: true }).required(), variables);
   return SEALING_KEYS;
 }
 
-/** Values that must never be written anywhere. */
+/** Values that must never appear in logs or traces. */
 export const secretsOf = (env: PlatformEnv): string[] => {
   const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;
   const headerValues = split(OTEL_EXPORTER_OTLP_HEADERS ?? '').map((pair) => pair.slice(pair.indexOf('=') + 1));
@@ -216,12 +216,12 @@ export const secretsOf = (env: PlatformEnv): string[] => {
   return secrets.filter((value) => value !== undefined);
 };
 
-/** How mail leaves. */
+/** Settings of outgoing mail. */
 export interface MailSettings {
-  /** smtp:// or smtps://; without it a mail becomes a file. */
+  /** smtp:// or smtps://. Without it mails are written to files. */
   smtpUrl?: string;
   from: string;
-  /** Where `.eml` files go. */
+  /** Folder of the `.eml` files. */
   folder: string;
 }
 
@@ -231,7 +231,7 @@ export const mailSettings = ({ SMTP_URL, MAIL_FROM, MAIL_FOLDER }: PlatformEnv):
   ...(SMTP_URL && { smtpUrl: SMTP_URL }),
 });
 
-/** For operators' commands: files go where those of the local stack are. @throws EnvError naming every bad variable */
+/** For CLI commands. The default folder is the local stack's. @throws EnvError naming every invalid variable */
 export function readMailSettings(variables: Variables = process.env): MailSettings {
   const { ATELIER_DATA } = parse(localSchema.pick({ ATELIER_DATA: true }), variables);
   const { SMTP_URL, MAIL_FROM } = parse(platformSchema.pick({ SMTP_URL: true, MAIL_FROM: true }), variables);

@@ -1,46 +1,46 @@
 import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
-const gatheredMs = 20;
-const gatheredLength = 64 * 1024;
+const bufferMs = 20;
+const maxBufferLength = 64 * 1024;
 const standardOutput = 1;
 
-/** The message of the one line that each request gets. */
+/** The message of the line that is logged per request. */
 export const requestMessage = 'request';
 
-/** Pino tells a stream with this member what each line is. */
+/** Pino sets `lastMsg` and other fields on a stream that has this property. */
 const metadata = Symbol.for('pino.metadata');
 
-const napMs = 5;
-const nap = new Int32Array(new SharedArrayBuffer(4));
+const retryWriteMs = 5;
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-/** Writes everything. A reader that does not keep up is waited for: the alternative is memory without end. */
+/** Writes the whole text. Blocks while the reader is slow, because a buffer could grow without limit. */
 function writeAll(text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(standardOutput, rest));
     } catch (error) {
-      // Whoever read it is gone, and nobody is left to be told.
+      // The reader is gone; the error cannot be reported anywhere.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
-      Atomics.wait(nap, 0, 0, napMs);
+      Atomics.wait(sleepCell, 0, 0, retryWriteMs);
     }
   }
 }
 
 /**
- * Standard output. A line is written at once, so that what a process said before a kill -9 is not lost, except the
- * lines of requests: they are gathered for 20 ms, because a system call each would cost more than writing them does.
+ * Standard output. Lines are written immediately, so that none is lost when the process is killed. Only the lines of
+ * requests are collected for up to 20 ms, because a system call per line would be expensive.
  */
 export function standardOutputLog(write: (text: string) => void = writeAll): DestinationStream & { flush(): void } {
-  let gathered = '';
+  let buffered = '';
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (gathered === '') return;
-    const text = gathered;
-    gathered = '';
+    if (buffered === '') return;
+    const text = buffered;
+    buffered = '';
     write(text);
   };
   process.on('exit', flush);
@@ -49,9 +49,9 @@ export function standardOutputLog(write: (text: string) => void = writeAll): Des
     lastMsg: undefined as string | undefined,
     flush,
     write(line: string) {
-      gathered += line;
-      if (stream.lastMsg !== requestMessage || gathered.length > gatheredLength) return flush();
-      timer ??= setTimeout(flush, gatheredMs).unref();
+      buffered += line;
+      if (stream.lastMsg !== requestMessage || buffered.length > maxBufferLength) return flush();
+      timer ??= setTimeout(flush, bufferMs).unref();
     },
   };
   return stream;

@@ -5,15 +5,15 @@ import { redactorOf } from './redact.ts';
 export type Log = Logger;
 
 export interface LogOptions {
-  /** Texts that must never be written, whatever they look like. */
+  /** Texts that are redacted wherever they appear. */
   secrets?: readonly string[];
-  /** Standard output unless given. */
+  /** Standard output by default. */
   destination?: DestinationStream;
-  /** Asked at each line for what else it is to say. */
-  alsoTell?: () => object;
+  /** Called for each line. The returned fields are added to it. */
+  lineFields?: () => object;
 }
 
-/** What an error says of itself; what a library hung onto it may be anybody's data. */
+/** Type, message, stack and code only: libraries attach other properties, which can contain tenants' data. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = stdSerializers.err(error);
@@ -21,15 +21,19 @@ function describeError(error: unknown): unknown {
 }
 
 /**
- * JSON lines on standard output. Keys, secrets and addresses are taken out of every line, and a line has a limit.
+ * Logs JSON lines to standard output. Keys, secrets and e-mail addresses are redacted, and long lines are shortened.
  */
-export function openLog(level: string, process: string, { secrets = [], destination, alsoTell }: LogOptions = {}): Log {
+export function openLog(
+  level: string,
+  process: string,
+  { secrets = [], destination, lineFields }: LogOptions = {},
+): Log {
   const options = {
     level,
     base: { process },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describeError, error: describeError },
-    ...(alsoTell && { mixin: alsoTell }),
+    ...(lineFields && { mixin: lineFields }),
     hooks: { streamWrite: redactorOf(secrets) },
   };
   return pino(options, destination ?? standardOutputLog());

@@ -1,12 +1,12 @@
-/** Does `look` at most once at a time, and gives everybody its answer until that is `ms` milliseconds old. */
-export function memoize<Found>(ms: number, look: () => Promise<Found>): () => Promise<Found> {
-  let found: Promise<Found> | undefined;
+/** Caches the result of `load` for `ms` milliseconds. Concurrent calls share one call of `load`; errors are not cached. */
+export function memoize<Value>(ms: number, load: () => Promise<Value>): () => Promise<Value> {
+  let cached: Promise<Value> | undefined;
   return () => {
-    if (found) return found;
-    const current = look();
-    found = current;
+    if (cached) return cached;
+    const current = load();
+    cached = current;
     const forget = () => {
-      if (found === current) found = undefined;
+      if (cached === current) cached = undefined;
     };
     current.then(() => setTimeout(forget, ms).unref(), forget);
     return current;

@@ -1,15 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Log } from './log.ts';
 
-/** How long a gauge may take to read the database. */
+/** Timeout of a gauge's database query. */
 export const gaugeTimeoutMs = 500;
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Everything else that is sent as a method is one like any other. */
+/** Other methods are counted as `other`, so that callers cannot create label values. */
 export const usualMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** One value of a gauge, and which of its kind it is. */
+/** One value of a gauge, with its labels. */
 export interface Reading {
   labels?: Record<string, string>;
   value: number;
@@ -19,7 +19,7 @@ export interface GaugeOptions {
   name: string;
   help: string;
   labelNames?: string[];
-  /** Asked at each scrape. One that rejects, or has no reading, leaves the gauge out of it. */
+  /** Called at each scrape. If it rejects or returns no readings, the gauge is omitted. */
   read: () => Promise<Reading[]> | Reading[];
 }
 
@@ -31,18 +31,18 @@ export interface CounterOptions<Label extends string> {
 
 export interface AnsweredRequest {
   method: string;
-  /** As the document has it, with parameters in braces: never a path that somebody sent. */
+  /** The route template of the OpenAPI document, with parameters in braces; never a requested path. */
   route: string;
   status: number;
   seconds: number;
 }
 
-/** What this process counts, for Prometheus. No label holds an organization, an id or a text from outside. */
+/** Prometheus metrics of this process. Labels never contain organizations, ids or callers' text. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Histogram({
     name: 'atelier_http_request_duration_seconds',
-    help: 'Requests answered, by route and status, until their answer began.',
+    help: 'Time until the response began, by route and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: secondsBuckets,
     registers: [this.#registry],
@@ -57,7 +57,7 @@ export class Metrics {
     this.#requests.observe({ method: usualMethods.has(method) ? method : 'other', route, status }, seconds);
   }
 
-  /** A counter of a feature's own. @returns a function that counts one */
+  /** Registers a counter. @returns a function that increments it by one */
   counter<Label extends string>({
     name,
     help,
@@ -82,19 +82,19 @@ export class Metrics {
           if (readings.length === 0) this.remove();
         } catch (error) {
           log.warn({ err: error, gauge: name }, 'a gauge could not be read');
-          // Without labels a gauge would say 0.
+          // A gauge without labels would report 0.
           if (labelNames.length === 0) this.remove();
         }
       },
     });
   }
 
-  /** Memory, CPU time, event-loop lag and garbage collection of the process; these cost a little all the time. */
+  /** Collects memory, CPU time, event-loop lag and garbage collection of the process. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Everything in the text format of Prometheus. */
+  /** All metrics in Prometheus's text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -7,12 +7,12 @@ const firstReconnectMs = 100;
 const longestReconnectMs = 5_000;
 const pingEveryMs = 1_000;
 
-/** What is done whenever the connection is made, before anything is heard on it. */
+/** Called after each connect, before notifications are handled. */
 export type OnConnect = (client: pg.Client) => Promise<void>;
 
 /**
- * Hears PostgreSQL's NOTIFY on one connection of its own. A notification sent while the connection is down is lost, so
- * whoever listens must also look for itself now and then, or ask whether the connection is known to be up.
+ * Receives PostgreSQL notifications on one connection of its own. Notifications sent while the connection is down are
+ * lost, so listeners must also poll, or check `silenceMs`.
  */
 export class Notifications {
   readonly #url: string;
@@ -22,7 +22,7 @@ export class Notifications {
   readonly #onLost: (() => void)[] = [];
   #client: pg.Client | undefined;
   #stopped = false;
-  #heardUpTo = Number.NEGATIVE_INFINITY;
+  #receivedUpTo = Number.NEGATIVE_INFINITY;
   #ping: NodeJS.Timeout | undefined;
 
   constructor(url: string, log: Log) {
@@ -30,7 +30,7 @@ export class Notifications {
     this.#log = log;
   }
 
-  /** Channels are named by the program, never by a request. Call before `start`. */
+  /** Call before `start`. Channel names must not come from requests. */
   on(channel: string, handler: (payload: string) => void): void {
     this.#handlers.set(channel, handler);
   }
@@ -42,14 +42,14 @@ export class Notifications {
   }
 
   /**
-   * How long ago, in ms, it was certain that nothing had been missed: PostgreSQL hands over what is pending before it
-   * answers a query, so everything sent before the last answered ping began has been heard.
+   * Milliseconds since the time up to which no notification can have been missed. PostgreSQL delivers pending notifications
+   * before it answers a query, so everything sent before the last answered ping began has been received.
    */
   get silenceMs(): number {
-    return performance.now() - this.#heardUpTo;
+    return performance.now() - this.#receivedUpTo;
   }
 
-  /** Sends on this very connection, whose process id receivers see. */
+  /** Sends on the listening connection, so that receivers see its process id. */
   async send(channel: string, payload: string): Promise<void> {
     await this.#client?.query('select pg_notify($1, $2)', [channel, payload]);
   }
@@ -69,7 +69,7 @@ export class Notifications {
     for (const channel of this.#handlers.keys()) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     this.#client = client;
     for (const connected of this.#onConnect) await connected(client);
-    this.#heardUpTo = began;
+    this.#receivedUpTo = began;
     this.#schedulePing(client);
   }
 
@@ -85,7 +85,7 @@ export class Notifications {
       const began = performance.now();
       try {
         await client.query('select 1');
-        this.#heardUpTo = began;
+        this.#receivedUpTo = began;
         this.#schedulePing(client);
       } catch {
         client.end().catch(() => {});
@@ -96,8 +96,8 @@ export class Notifications {
   async #reconnect(lost: pg.Client): Promise<void> {
     if (this.#client !== lost) return;
     this.#client = undefined;
-    this.#heardUpTo = Number.NEGATIVE_INFINITY;
-    for (const tell of this.#onLost) tell();
+    this.#receivedUpTo = Number.NEGATIVE_INFINITY;
+    for (const onLost of this.#onLost) onLost();
     for (let pause = firstReconnectMs; !this.#stopped; pause = Math.min(pause * 2, longestReconnectMs)) {
       try {
         return await this.start();

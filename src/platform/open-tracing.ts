@@ -6,7 +6,7 @@ export type TracingEnv = Pick<
   'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_SERVICE_NAME' | 'OTEL_TRACES_SAMPLER_ARG'
 >;
 
-/** Tracing as the environment wants it. Nothing of OpenTelemetry is loaded where it wants none. */
+/** Starts tracing if an endpoint is configured. Otherwise OpenTelemetry is not loaded. */
 export async function openTracing(
   env: TracingEnv,
   rest: Pick<TracingSettings, 'process' | 'version' | 'secrets' | 'log'>,

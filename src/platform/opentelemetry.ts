@@ -36,22 +36,22 @@ const kinds = {
 const exportEveryMs = 1_000;
 const exportLimitMs = 5_000;
 const closeLimitMs = 2_000;
-/** While the collector is away spans wait here; then new ones are dropped. */
-const mostWaiting = 8_192;
+/** Spans that are buffered while the collector is unavailable. Further spans are dropped. */
+const maxQueuedSpans = 8_192;
 const longestText = 256;
-const complainEveryMs = 60_000;
+const warnEveryMs = 60_000;
 
-/** A collector that is away is found so at every try; one line a minute is enough. */
-function complaints(log: Log): (facts: object) => void {
+/** Logs a warning at most once a minute: every export fails while the collector is unavailable. */
+function throttledWarning(log: Log): (facts: object) => void {
   let silentUntil = 0;
   return (facts) => {
     if (Date.now() < silentUntil) return;
-    silentUntil = Date.now() + complainEveryMs;
+    silentUntil = Date.now() + warnEveryMs;
     log.warn(facts, 'traces are lost');
   };
 }
 
-/** Random, except where a span's children knew its id before it was told. */
+/** Random ids, except for a span whose id its children already use. */
 class SpanIds extends RandomIdGenerator {
   next: string | undefined;
 
@@ -81,7 +81,7 @@ function openProvider(settings: TracingSettings, idGenerator: SpanIds): TracerPr
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,
-        maxQueueSize: mostWaiting,
+        maxQueueSize: maxQueuedSpans,
         scheduledDelayMillis: exportEveryMs,
         exportTimeoutMillis: 2 * exportLimitMs,
       }),
@@ -90,13 +90,13 @@ function openProvider(settings: TracingSettings, idGenerator: SpanIds): TracerPr
 }
 
 /**
- * Tracing over OpenTelemetry's SDK. It is not registered for the whole process: libraries that find a provider there
- * tell it what they please, prompts among it.
+ * Tracing with OpenTelemetry's SDK. The provider is not registered globally: libraries would send spans of their own to it,
+ * which can contain prompts.
  */
 export function startTracing(settings: TracingSettings): Tracing {
-  const complain = complaints(settings.log);
-  setGlobalErrorHandler((error) => complain(error instanceof Error ? { err: error } : { problem: String(error) }));
-  const warn = (problem: string) => complain({ problem });
+  const warnLost = throttledWarning(settings.log);
+  setGlobalErrorHandler((error) => warnLost(error instanceof Error ? { err: error } : { problem: String(error) }));
+  const warn = (problem: string) => warnLost({ problem });
   const quiet = () => {};
   diag.setLogger({ error: warn, warn, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.WARN);
 
@@ -106,7 +106,7 @@ export function startTracing(settings: TracingSettings): Tracing {
   const active = new AsyncLocalStorage<Span>();
   const redact = redactorOf(settings.secrets);
 
-  // What callers may name, models and correlation ids, can be anything.
+  // Models and correlation ids are chosen by callers and could contain secrets.
   const clean = (attributes: SpanAttributes = {}): Attributes =>
     Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [name, typeof value === 'string' ? redact(value) : value]),
@@ -165,8 +165,8 @@ export function startTracing(settings: TracingSettings): Tracing {
       return context && { traceId: context.traceId, spanId: context.spanId };
     },
     async close() {
-      // A collector that hangs is not waited for.
-      await Promise.race([provider.shutdown().catch(complain), sleep(closeLimitMs)]);
+      // Do not wait for a collector that hangs.
+      await Promise.race([provider.shutdown().catch(warnLost), sleep(closeLimitMs)]);
     },
   };
 }

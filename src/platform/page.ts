@@ -1,4 +1,4 @@
-/** Some of a list, and how long the whole of it is. */
+/** A page of a list. `total` is the length of the whole list. */
 export interface Page<T> {
   items: T[];
   total: number;
@@ -6,5 +6,5 @@ export interface Page<T> {
   offset: number;
 }
 
-/** Which of a list. */
+/** Selects a page of a list. */
 export type PageRequest = Pick<Page<never>, 'limit' | 'offset'>;

@@ -8,19 +8,19 @@ import type { ErrorCodes } from './errors.ts';
 import type { GaugeOptions } from './metrics.ts';
 import type { OutboxHandlers } from './outbox.ts';
 
-/** Work that a feature repeats: what nobody came back for is expired, removed or reported. */
+/** Periodic housekeeping of a feature: it expires, removes or reports rows. */
 export interface Sweep {
-  /** As operators see it: `expire credit reservations`. */
+  /** Shown to operators, such as `expire credit reservations`. */
   name: string;
   everyMs: number;
   /**
-   * Does all that is due now, across all tenants. Harmless to repeat and to run twice at once.
-   * @returns how many items it changed
+   * Processes all due items of all tenants. Safe to repeat and to run concurrently.
+   * @returns the number of changed items
    */
   run(): Promise<number>;
 }
 
-/** What a feature declares without being opened. */
+/** The static declarations of a feature. */
 export interface Declarations {
   /** The feature's folder below `src`. */
   name: string;
@@ -32,10 +32,10 @@ export interface Declarations {
   errors?: ErrorCodes;
   /** In the order in which the documentation lists them. */
   events?: readonly EventType[];
-  /** What the audit log records, and what each entry's `subjectId` identifies. */
+  /** The actions recorded in the audit log, with the kind of id that each action's `subjectId` is. */
   auditActions?: Readonly<Record<string, ResourceId>>;
   failPoints?: readonly string[];
-  /** Tasks that it gives to `boundedWork`. */
+  /** Tasks executed by `boundedWork`. */
   boundedTasks?: readonly AnyBoundedTask[];
 }
 
@@ -51,13 +51,13 @@ export type NoSettings = Record<never, z.ZodType>;
 export interface Part<Needs, Gives extends object, Shape extends z.ZodRawShape = NoSettings>
   extends Omit<Declarations, 'settings'> {
   settings?: Settings<Shape>;
-  /** Connects to nothing: that is `start`'s to do. */
+  /** Creates the services. Must not connect to anything; `start` does. */
   open(base: Needs & { env: SettingsOf<Shape> }): Gives | Promise<Gives>;
   /** Connects and starts timers. Called in the order of the parts. */
   start?(services: Needs & Gives): Promise<void> | void;
   /** Called in reverse order. */
   close?(services: Needs & Gives): Promise<void> | void;
-  /** By kind of outbox entry. */
+  /** Handlers by kind of outbox entry. */
   outbox?(services: Needs & Gives): OutboxHandlers;
   sweeps?(services: Needs & Gives): Sweep[];
   gauges?(services: Needs & Gives): GaugeOptions[];

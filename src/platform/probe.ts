@@ -4,8 +4,8 @@ import { databaseRoles } from './database.ts';
 import { type Statement, sqlOn } from './sql.ts';
 
 /**
- * Asks PostgreSQL about itself on one connection of its own, within a time limit. Whoever asks how the database is must
- * not queue behind the requests that wait for it, and must have an answer when it does not answer at all.
+ * Queries PostgreSQL on one connection of its own, with a timeout. Health checks and gauges must not queue behind requests
+ * for the pool, and must return even when PostgreSQL does not answer.
  */
 export class Probe {
   readonly #url: string;
@@ -16,7 +16,7 @@ export class Probe {
     this.#url = url;
   }
 
-  /** @throws Error when there is no answer in time; the connection is thrown away then */
+  /** @throws Error when PostgreSQL does not answer in time; the connection is then closed */
   async rows<Row extends QueryResultRow>(of: Statement<Row>, withinMs: number): Promise<Row[]> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`PostgreSQL did not answer in ${withinMs} ms.`)), withinMs);
@@ -24,9 +24,9 @@ export class Probe {
     try {
       return await Promise.race([asked, late.promise]);
     } catch (error) {
-      // What PostgreSQL itself reports leaves the connection as good as it was.
+      // After an error reported by PostgreSQL the connection is still usable.
       if (!(error instanceof Error && 'severity' in error)) this.close();
-      // Ends with the connection, and nobody waits for it any more.
+      // It rejects when the connection closes, and is no longer awaited.
       asked.catch(() => {});
       throw error;
     } finally {
@@ -36,7 +36,7 @@ export class Probe {
 
   close(): void {
     this.#connected = undefined;
-    // A server that is stalled would leave a polite goodbye unanswered.
+    // `client.end()` would wait for a server that hangs.
     this.#socket?.destroy();
     this.#socket = undefined;
   }

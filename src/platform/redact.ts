@@ -2,14 +2,14 @@ const longestLine = 16 * 1024;
 const longestText = 2_000;
 const replacement = '[redacted]';
 
-/** Members whose text is a secret wherever they stand. */
+/** Fields whose value is always redacted. */
 const secretMembers = new RegExp(
   '"(authorization|proxy-authorization|cookie|set-cookie|x-api-key|x-webhook-secret|password|secret|token|api_?key' +
     '|access_?token|refresh_?token|private_?key)":"(?:[^"\\\\]|\\\\.)*"',
   'gi',
 );
 
-/** What betrays itself by its form, and a part of it that is quickly looked for: few lines have any. */
+/** Patterns of secrets. `part` is a fast pre-check, because few lines contain any. */
 const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /sk[_-]/, form: /sk_(?:live|test)_[0-9A-Za-z]+|sk-[0-9A-Za-z_-]{8,}/g },
   { part: /AIza/, form: /AIza[0-9A-Za-z_-]{20,}/g },
@@ -28,7 +28,7 @@ function shortened(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member)]));
 }
 
-/** A line that is too long, with its texts cut; without everything but the usual members when that is not enough. */
+/** Truncates the texts of a long line. If that is not enough, only the standard fields are kept. */
 function shortenLine(line: string): string {
   const whole = JSON.parse(line);
   const cut = JSON.stringify({ ...(shortened(whole) as object), truncated: true });
@@ -39,8 +39,8 @@ function shortenLine(line: string): string {
 }
 
 /**
- * Takes secrets and addresses out of lines of JSON, and the end off lines that are too long. A line stays JSON.
- * @param secrets texts that must never be written, whatever they look like
+ * Redacts secrets and e-mail addresses in JSON lines and shortens long lines. The result is still JSON.
+ * @param secrets texts that are redacted wherever they appear
  */
 export function redactorOf(secrets: readonly string[]): (line: string) => string {
   const known = secrets.filter((secret) => secret.length >= 8).map((secret) => JSON.stringify(secret).slice(1, -1));

@@ -1,69 +1,69 @@
 import type { Log } from './log.ts';
 import type { StatementWatch } from './sql.ts';
 
-/** OpenTelemetry's kinds: who asked, who was asked, and what only happens inside. */
+/** OpenTelemetry's span kinds. */
 export type SpanKind = 'server' | 'client' | 'producer' | 'consumer' | 'internal';
 
-/** Ids, names and numbers; no text that a request or a model brought. */
+/** Ids, names and numbers; never text from requests or models. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 export interface SpanOptions {
-  /** `internal` unless given. */
+  /** `internal` by default. */
   kind?: SpanKind;
   attributes?: SpanAttributes;
-  /** A W3C traceparent from another process. Without one the span belongs to the span it began in, if there is one. */
+  /** A W3C traceparent of another process. Without it the current span is the parent, if there is one. */
   parent?: string | undefined;
 }
 
-/** A span while its work goes on. */
+/** A span that has not ended. */
 export interface OpenSpan {
-  /** For whoever goes on with the trace in another process; absent when nobody keeps this trace. */
+  /** Continues the trace in another process; undefined when the trace is not sampled. */
   readonly traceparent: string | undefined;
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
-  /** @param failure its class, one of a closed list: never a message, which may hold anybody's data */
+  /** @param failure the class of the failure; never a message, which could contain tenants' data */
   fail(failure: string): void;
 }
 
-/** Work that was watched elsewhere and is over. */
+/** A span of work that was measured elsewhere and has ended. */
 export interface EndedSpan extends SpanOptions {
-  /** 16 hex digits; its children know it already. */
+  /** 16 hex digits. Its children already use it as their parent. */
   spanId: string;
   startedAt: Date;
   failure?: string | undefined;
 }
 
-/** Tells an OpenTelemetry collector what this process does. There is none in a process that nobody asked to. */
+/** Exports spans to an OpenTelemetry collector. */
 export interface Tracing {
-  /** Runs `work` in a span; spans that begin within it are its children. What it throws fails the span. */
+  /** Runs `work` in a span. Spans started within it are its children. An error marks the span as failed. */
   inSpan<T>(name: string, options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T>;
-  /** A span that ends now. */
+  /** Records a span that ends now. */
   ended(name: string, span: EndedSpan): void;
-  /** Where this is called from, as lines of log say it. */
+  /** Ids of the current span, for log lines. */
   current(): { traceId: string; spanId: string } | undefined;
-  /** Sends what is left, for two seconds at most. */
+  /** Exports the remaining spans, for at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface TracingSettings {
-  /** Of the collector: `/v1/traces` is below it. */
+  /** Base URL of the collector, without `/v1/traces`. */
   endpoint: string;
-  /** As the environment writes them. */
+  /** `name=value,…` with percent-encoded values. */
   headers: string | undefined;
   serviceName: string;
-  /** What of the traces that begin here is kept, 0 to 1. One that began elsewhere was decided on there. */
+  /** Share of new traces that is sampled, 0 to 1. An incoming traceparent carries its own decision. */
   ratio: number;
-  /** Which roles the process has. */
+  /** The roles of the process. */
   process: string;
   version: string;
-  /** Texts that must never be told, whatever they look like. */
+  /** Texts that are redacted wherever they appear. */
   secrets: readonly string[];
   log: Log;
 }
 
 const identifier = /^[\w.:-]{1,64}$/;
 
-/** The class of a failure: the closest to a closed list that it says of itself, never its message. */
+/** The class of a failure: its kind, code, type or name; never its message. */
 export function failureClass(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { kind, code, type } = error as { kind?: unknown; code?: unknown; type?: unknown };
@@ -71,7 +71,7 @@ export function failureClass(error: unknown): string {
   return typeof name === 'string' ? name : error.name;
 }
 
-/** Each named statement is a span of whatever asked it. What nobody asked for, a drain that found nothing, is none. */
+/** Makes each named statement a child span of the current span. Statements outside a span are not traced. */
 export const traceStatements =
   (tracing: Tracing): StatementWatch =>
   (name, ask) => {

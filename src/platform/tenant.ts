@@ -1,6 +1,6 @@
 export type Environment = 'live' | 'test';
 
-/** Whose data: an organization's live or test half. The two never meet. */
+/** The owner of data: an organization in one environment. Live and test data are never mixed. */
 export interface Tenant {
   organizationId: string;
   environment: Environment;

@@ -97,7 +97,7 @@ function parseAliases(setting: string): z.infer<typeof aliases> {
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
     const why = issue ? `${issue.path.join('.')}: ${issue.message}` : (error as Error).message;
-    throw new EnvError(`The environment is not usable:\n  MODEL_ALIASES: ${why}`);
+    throw new EnvError(`The environment is invalid:\n  MODEL_ALIASES: ${why}`);
   }
 }
 
@@ -114,7 +114,7 @@ export function withAliases(setting: string | undefined, models: ModelList = lis
     const model = typeof alias === 'string' ? models.get(alias) : alias;
     if (!model) {
       const how = `"${alias}" is not listed; say {"provider": …, "upstream": …} instead`;
-      throw new EnvError(`The environment is not usable:\n  MODEL_ALIASES: ${name}: ${how}`);
+      throw new EnvError(`The environment is invalid:\n  MODEL_ALIASES: ${name}: ${how}`);
     }
     result.set(name, model);
   }

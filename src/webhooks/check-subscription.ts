@@ -14,7 +14,7 @@ const own = ['content-type', 'user-agent'];
 function headerProblem(name: string, value: string, brand: string): string | undefined {
   const problem = checkHeader(name, value);
   if (problem !== undefined) return problem;
-  if (own.includes(name.toLowerCase()) || isSignatureHeader(name, brand)) return `the header ${name} cannot be chosen`;
+  if (own.includes(name.toLowerCase()) || isSignatureHeader(name, brand)) return `the header ${name} cannot be set`;
   return value.length > longestHeaderValue ? `expected at most ${longestHeaderValue} characters` : undefined;
 }
 

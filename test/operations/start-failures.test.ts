@@ -33,6 +33,6 @@ test('a Temporal that is not there is named in one line', async () => {
 
 test('aliases of models that cannot be read are named, and not where they were read', async () => {
   expect(await lastWords({ MODEL_ALIASES: '{"a"' })).toMatch(
-    /^The environment is not usable:\n {2}MODEL_ALIASES: [^\n]+$/,
+    /^The environment is invalid:\n {2}MODEL_ALIASES: [^\n]+$/,
   );
 });

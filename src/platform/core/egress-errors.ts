@@ -1,15 +1,16 @@
 /**
- * Why a request to an address that a caller chose got no whole answer. Delivery logs show it, so the list only grows.
+ * Why a request to a caller's URL got no complete response. These classes are published in delivery logs, so values are
+ * only ever added.
  *
- *     forbidden_destination  the rules do not let requests go there; nothing was sent
- *     invalid_request        what was to be sent is not valid HTTP; nothing was sent
- *     dns                    the name has no address, or nobody said in time
- *     connect                refused or unreachable
- *     tls                    connected, but no secure connection came of it
- *     timeout                the deadline passed: while connecting, waiting or reading
- *     reset                  the other side hung up before its answer was whole
- *     malformed_response     the answer is not HTTP
- *     response_too_large     its headers are larger than is read; a body is cut instead
+ *     forbidden_destination  the destination is not allowed; nothing was sent
+ *     invalid_request        the request is not valid HTTP; nothing was sent
+ *     dns                    the name has no address, or the DNS did not answer in time
+ *     connect                the connection was refused or the host is unreachable
+ *     tls                    the TLS handshake failed
+ *     timeout                the deadline passed while connecting, waiting or reading
+ *     reset                  the connection was closed before the response was complete
+ *     malformed_response     the response is not valid HTTP
+ *     response_too_large     the headers exceed the limit; a large body is truncated instead
  */
 export const egressErrorClasses = [
   'forbidden_destination',

@@ -1,8 +1,8 @@
 /** A type of event that webhooks can subscribe to. `Facts` is what is stored when the event is published. */
 export interface EventType<Facts = never> {
-  /** As published: `workflow.run.completed`. */
+  /** The published name, such as `workflow.run.completed`. */
   readonly type: string;
-  /** The member `data` of the payload. Ids and statuses in dialect A's form. */
+  /** Renders the field `data` of the payload, with ids and statuses in dialect A's form. */
   data(facts: Facts): object;
 }
 
