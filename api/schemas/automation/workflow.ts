@@ -16,7 +16,8 @@ const stepFields = {
   name: text(200).optional(),
   prompt: z.string().optional().openapi({ description: 'Template with {{input}}, {{name}}, {{steps.<id>.output}}.' }),
   expression: z.string().optional().openapi({
-    description: 'CEL over input, variables and steps.<id>.output, of conditions and transforms; else prompt holds it.',
+    description:
+      'CEL over input, variables and steps.<id>.output, of conditions and transforms; else prompt holds it. At most 2,000 characters and 250 ms.',
   }),
   then: z.string().optional().openapi({ description: 'Of a condition that holds: a later step, or end.' }),
   else: z.string().optional().openapi({ description: 'Of one that does not: a later step, or end (the default).' }),
@@ -25,7 +26,12 @@ const stepFields = {
   system: z.string().optional(),
   temperature: z.number().min(0).max(1).optional(),
   maxTokens: z.int().min(1).max(1_000_000).optional(),
-  outputSchema: freeForm.optional().openapi({ description: 'JSON Schema that the answer is held to.' }),
+  outputSchema: freeForm
+    .optional()
+    .openapi({
+      description:
+        'JSON Schema that the answer must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
+    }),
   retry: z.object({ maxAttempts: z.int().min(1).max(20) }).optional(),
   fallback: z.array(modelChoice).max(5).optional().openapi({ description: 'Asked in turn when a model fails.' }),
 };

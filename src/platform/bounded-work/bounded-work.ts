@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { type ChildEnd, WorkProcess } from './child-process.ts';
@@ -165,9 +166,13 @@ export class BoundedWork {
       const isSpent = answer.spent || member.tasks >= tasksPerProcess;
       if (isSpent) this.#replace(member);
       else if (member.state === 'busy') member.state = 'idle';
+      if (answer.kind === 'too_costly') throw new WorkTooCostly('time');
       settle(waiting, answer);
     } catch (error) {
       this.#replace(member);
+      if (error instanceof WorkTooCostly) {
+        this.#log.warn({ organizationId, task: basename(module, '.ts'), limit: error.limit }, 'a task was too costly');
+      }
       if (this.#closing.signal.aborted) waiting.reject(ending());
       else if (error instanceof WorkTooCostly || waiting.interrupted++ > 0) waiting.reject(error as Error);
       else this.#queue.push(organizationId, waiting);
@@ -187,8 +192,7 @@ export class BoundedWork {
   }
 }
 
-function settle(waiting: Waiting, answer: Answer): void {
+function settle(waiting: Waiting, answer: Exclude<Answer, { kind: 'too_costly' }>): void {
   if (answer.kind === 'done') waiting.resolve(JSON.parse(answer.result));
-  else if (answer.kind === 'too_costly') waiting.reject(new WorkTooCostly('time'));
   else waiting.reject(new Error(answer.message));
 }
