@@ -26,12 +26,10 @@ const stepFields = {
   system: z.string().optional(),
   temperature: z.number().min(0).max(1).optional(),
   maxTokens: z.int().min(1).max(1_000_000).optional(),
-  outputSchema: freeForm
-    .optional()
-    .openapi({
-      description:
-        'JSON Schema that the answer must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
-    }),
+  outputSchema: freeForm.optional().openapi({
+    description:
+      'JSON Schema that the answer must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
+  }),
   retry: z.object({ maxAttempts: z.int().min(1).max(20) }).optional(),
   fallback: z.array(modelChoice).max(5).optional().openapi({ description: 'Asked in turn when a model fails.' }),
 };
