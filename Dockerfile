@@ -2,25 +2,30 @@
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+# Without the programs of the local stack (PostgreSQL, Node, Temporal's test server): they are development dependencies.
 RUN npm ci --omit=dev
 
-FROM node:24-bookworm-slim AS bundle
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
 # The workflow code is bundled at build time, so that webpack never runs inside a worker.
 RUN node workers/prepare-bundle.ts /app/bundles
-
-FROM node:24-bookworm-slim
 # Returned by /api/version: docker build --build-arg COMMIT_SHA=$(git rev-parse HEAD) .
 ARG COMMIT_SHA=
+RUN printf '%s' "$COMMIT_SHA" >COMMIT && chmod -R a+rX,go-w .
+
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
-    COMMIT_SHA=$COMMIT_SHA \
     HOST=0.0.0.0 \
-    WORKFLOW_BUNDLE_DIR=/app/bundles \
+    WORKFLOW_BUNDLE_DIR=/var/lib/atelier/bundles \
+    MAIL_FOLDER=/var/lib/atelier/mail \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
-COPY --from=bundle --chown=node:node /app ./
+# Owned by root: the process cannot change its own program.
+COPY --from=build /app ./
+# A new volume takes the owner of the folder that it is mounted on.
+RUN install -d -o node -g node /var/lib/atelier /var/lib/atelier/bundles /var/lib/atelier/mail
 USER node
 EXPOSE 3000
 CMD ["node", "workers/main.ts", "api"]

