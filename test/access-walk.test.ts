@@ -5,8 +5,8 @@ import { createKey, revokeKey } from '../src/tenancy/keys.ts';
 import { type Answer, type ApiClient, apiClient } from './api-client.ts';
 import { type DocumentedOperation, exampleBody, pathOf, readDocument, type Things } from './openapi/document.ts';
 import { openProduct, type Product, type Tenant } from './product.ts';
+import { createThings } from './things.ts';
 import { until } from './until.ts';
-import { addDelivery } from './webhooks/rows.ts';
 
 // Every route, with every kind of key: far more than it takes alone, as others may use the machine too.
 jest.setTimeout(240_000);
@@ -26,28 +26,9 @@ beforeAll(async () => {
   operations = readDocument((await apiClient(api).get('/openapi.json')).body).operations.filter(
     ({ needsKey }) => needsKey,
   );
-  things = await createThings(apiClient(api, owner.testKey));
+  things = await createThings(apiClient(api, owner.testKey), product.database);
 });
 afterAll(() => product.close());
-
-async function createThings(client: ApiClient): Promise<Things> {
-  const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
-  const workflow = (await client.post('/api/v1/workflows', { name: 'Mine', steps })).body.data.id;
-  const run = (await client.post(`/api/v1/workflows/${workflow}/execute`, { input: 'x' })).body.data.runId;
-  const yearly = { cron: '@yearly', timezone: 'UTC', paused: true };
-  await client.request('PUT', `/api/v1/workflows/${workflow}/schedule`, yearly);
-  const receiver = { name: 'Mine', url: 'https://hooks.example.com', events: ['*'] };
-  const webhook = (await client.post('/api/v1/webhooks', receiver)).body.data.id;
-  const deliveryId = await addDelivery(product.database, webhook, { status: 'failed' });
-  return [
-    { prefix: /\/v1\/workflows\//, parameter: 'id', id: workflow },
-    { prefix: /\/v1\/runs\//, parameter: 'id', id: run },
-    { prefix: /\/v1\/runs\//, parameter: 'stepId', id: 'say' },
-    { prefix: /^POST \S*\/v1\/webhooks\/\{id\}$/, parameter: 'id', id: workflow },
-    { prefix: /\/v1\/webhooks\//, parameter: 'id', id: webhook },
-    { prefix: /\/v1\/webhooks\//, parameter: 'deliveryId', id: deliveryId },
-  ];
-}
 
 const call = (client: ApiClient, operation: DocumentedOperation, of = things) =>
   client.request(operation.method, pathOf(operation, of), exampleBody(operation));
