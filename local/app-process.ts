@@ -6,32 +6,32 @@ import { fileSize, lastLines } from './log-file.ts';
 import { termThenKill } from './processes.ts';
 
 export interface AppOptions {
-  /** Roles that run in the one process. */
+  /** Roles of the process. */
   roles: readonly string[];
   env: Record<string, string | undefined>;
   logFile: string;
-  /** The entry point; the product's own unless given. */
+  /** The entry point; `workers/main.ts` by default. */
   entryPoint?: string;
-  /** Told the process id at once, before it is ready. */
+  /** Called with the process id as soon as the process is spawned. */
   onSpawn?: (pid: number) => void;
   signal?: AbortSignal;
 }
 
 export interface RunningApp {
   pid: number;
-  /** Base URL of the HTTP API, as the process says it. */
+  /** Base URL of the HTTP API, as reported by the process. */
   api: string;
   ended: Promise<void>;
-  /** TERM, on which the process drains by itself; KILL after 45 s (its own limit is 40 s), with `hasty` after 1.5 s. */
+  /** Sends TERM, on which the process drains (within 40 s); KILL after 45 s, with `hasty` after 1.5 s. */
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
 const READY_MS = 60_000;
 
 /**
- * Starts the product's processes (API and workers in one) and waits until they serve.
- * It drains by itself too when its channel to us closes, so that a killed starter leaves nothing half alive.
- * Throws with its last log lines when it ends or is not ready in 60 s.
+ * Starts the product as one process (API and workers) and waits until it is ready.
+ * The process also drains when its IPC channel closes, so that it does not outlive a killed starter.
+ * Throws with its last log lines if it ends or is not ready within 60 s.
  */
 export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signal }: AppOptions): Promise<RunningApp> {
   const main = entryPoint ?? fileURLToPath(new URL('../workers/main.ts', import.meta.url));
@@ -52,7 +52,7 @@ export async function startApp({ roles, env, logFile, entryPoint, onSpawn, signa
     if (type === 'ready') ready.resolve(api ?? '');
   });
   const timer = setTimeout(() => ready.reject(new Error(`was not ready within ${READY_MS / 1000} s`)), READY_MS);
-  const abort = () => ready.reject(new Error('was told to stop before it was ready'));
+  const abort = () => ready.reject(new Error('was stopped before it was ready'));
   signal?.addEventListener('abort', abort);
   void app.ended.then(() => ready.reject(endOf(app, child.exitCode ?? child.signalCode)));
   try {

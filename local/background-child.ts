@@ -1,20 +1,20 @@
 import type { ChildProcess } from 'node:child_process';
 import { recordProcess, type StopOptions, stopProcess } from './processes.ts';
 
-/** A child process that does not keep its parent alive, and whose end can be awaited any time. */
+/** A child process that does not keep its parent alive and whose end can be awaited at any time. */
 export interface BackgroundChild {
   /** 0 when it could not be spawned. */
   pid: number;
-  /** Resolves when it has ended, for whatever reason. It does not keep this process alive either. */
+  /** Resolves when it has ended, for any reason. Awaiting it does not keep this process alive. */
   ended: Promise<void>;
   hasEnded(): boolean;
   /** Why it could not be spawned. */
   problem(): Error | undefined;
-  /** Ends it with the signals of `options`; resolves when it is gone and collected. */
+  /** Stops it with the signals of `options`; resolves when it has exited. */
   stop(options: StopOptions): Promise<void>;
 }
 
-/** Follows a child that was just spawned with `detached: true`, so that it leads a process group of its own. */
+/** Watches a child that was just spawned with `detached: true`, and therefore leads a process group of its own. */
 export function followInBackground(child: ChildProcess): BackgroundChild {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   let problem: Error | undefined;

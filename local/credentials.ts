@@ -1,13 +1,13 @@
 import { readJson, writePrivateJson } from './private-file.ts';
 
-/** Of the organization Demo, made on the first start and shown on every one. */
+/** Keys of the organization Demo. They are created by the first start and printed by every start. */
 export interface Credentials {
   organizationId: string;
   testKey: string;
   liveKey: string;
 }
 
-/** What the product's tenancy does, bound to a database. */
+/** The operations of tenancy, bound to a database. */
 export interface Accounts {
   organizationExists(id: string): Promise<boolean>;
   createOrganization(input: { name: string; plan: string }): Promise<{ id: string }>;
@@ -15,8 +15,8 @@ export interface Accounts {
 }
 
 /**
- * The credentials kept in the file at `path`. They are made when there are none, and made anew when the database does not
- * know their organization (it was reset, or is another one).
+ * Reads the credentials from the file at `path`. Creates them if the file is missing, or if the database does not contain
+ * their organization (because it was reset or is a different one).
  */
 export async function keepCredentials(path: string, accounts: Accounts): Promise<Credentials> {
   const kept = readJson(path) as Credentials | undefined;

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { EnvError } from '../src/platform/env.ts';
 import { fileSize } from './log-file.ts';
 
-/** Absolute paths of everything the local stack keeps. Removing the folder resets it. */
+/** Absolute paths of all state of the local stack. Removing the folder resets the stack. */
 export interface DataFolder {
   path: string;
   /** PostgreSQL's data directory. */
   postgres: string;
   /** Temporal's SQLite file. */
   temporalDatabase: string;
-  /** Workflow bundles, by content. */
+  /** Workflow bundles, one file per version. */
   bundles: string;
   /** Node's cache of compiled code. */
   compileCache: string;
   logs: { postgres: string; temporal: string; app: string };
-  /** Mail that had nowhere else to go, a file each. */
+  /** Mails, one file each, when no SMTP server is configured. */
   mail: string;
   /** Mode 0600: `Secrets`. */
   secrets: string;
@@ -23,15 +23,15 @@ export interface DataFolder {
   credentials: string;
   /** Mode 0600, only while the stack runs: `Connection`, for the CLI. */
   connection: string;
-  /** Who holds the folder and which processes it started: `Holding`. */
+  /** The process that uses the folder and the processes it started: `Holding`. */
   holding: string;
-  /** Locked by the one stack that runs on the folder. */
+  /** Locked while a stack uses the folder. */
   lock: string;
 }
 
 const LOG_LIMIT_BYTES = 20 * 1024 * 1024;
 
-/** Makes the folder, readable by its owner alone, and answers its layout. @throws EnvError when it cannot be made */
+/** Creates the folder, readable only by its owner. @throws EnvError when it cannot be created */
 export function openDataFolder(path: string): DataFolder {
   const at = (...names: string[]) => join(path, ...names);
   const folder: DataFolder = {
@@ -56,7 +56,7 @@ export function openDataFolder(path: string): DataFolder {
   return folder;
 }
 
-/** Sets aside logs that grew large, one generation (`.1`). Only the holder of the folder may do this. */
+/** Rotates large logs, keeping one generation (`.1`). Call it only while holding the folder. */
 export function rotateLogs(folder: DataFolder): void {
   for (const log of Object.values(folder.logs)) {
     if (fileSize(log) > LOG_LIMIT_BYTES) renameSync(log, `${log}.1`);

@@ -13,35 +13,35 @@ import {
   termThenKill,
 } from './processes.ts';
 
-/** In the order in which they are stopped: each one needs those after it. */
+/** In the order in which they are stopped: each part depends on those after it. */
 export const PARTS = ['app', 'temporal', 'postgres'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** What the holder of a data folder writes down for those who come after it. */
+/** Recorded by the stack that uses a data folder, for later starts. */
 export interface Holding {
   starter: ProcessRecord;
   state: 'running' | 'draining';
   processes: Partial<Record<Part, ProcessRecord>>;
 }
 
-/** The hold on a data folder. */
+/** Exclusive use of a data folder. */
 export interface Hold {
-  /** Writes down a process, so that a later start can stop it if this one is killed. */
+  /** Records a process, so that a later start can stop it if this one is killed. */
   record(part: Part, pid: number): void;
-  /** Says that a next start may wait for the end of this one. */
+  /** Records that this stack is stopping, so that the next start waits for it. */
   setDraining(): void;
-  /** Call when nothing runs on the folder any more. */
+  /** Call when all processes that use the folder have ended. */
   release(): void;
 }
 
 export interface HoldOptions {
   log: (line: string) => void;
-  /** How long a predecessor that drains is waited for. */
+  /** How long to wait for an earlier stack that is stopping. */
   waitMs?: number;
   signal?: AbortSignal;
 }
 
-/** The app drains by itself, up to 40 s, and then says why it did not; PostgreSQL has signals of its own. */
+/** The app drains within 40 s. PostgreSQL has signals of its own. */
 const STOPPING: Record<Part, StopOptions> = {
   app: termThenKill(45_000),
   temporal: termThenKill(10_000),
@@ -49,8 +49,8 @@ const STOPPING: Record<Part, StopOptions> = {
 };
 
 /**
- * Takes the data folder for this process: refuses while another start runs on it, waits while another one drains, and
- * after a start that was killed stops what it left running.
+ * Locks the data folder for this process. Fails while another stack uses it, waits while another stack is stopping, and
+ * stops the processes that a killed stack left running.
  * Throws an error that names the other process.
  */
 export async function holdDataFolder(folder: DataFolder, options: HoldOptions): Promise<Hold> {
@@ -58,7 +58,7 @@ export async function holdDataFolder(folder: DataFolder, options: HoldOptions): 
   try {
     await stopLeftovers(folder, options);
     const starter = recordProcess(process.pid);
-    if (starter === undefined) throw new Error('This process cannot find itself in the process table.');
+    if (starter === undefined) throw new Error('This process was not found in the process table.');
     const holding: Holding = { starter, state: 'running', processes: {} };
     const write = () => writePrivateJson(folder.holding, holding);
     write();
@@ -86,24 +86,24 @@ export async function holdDataFolder(folder: DataFolder, options: HoldOptions): 
 
 async function waitForLock(folder: DataFolder, { log, waitMs = 60_000, signal }: HoldOptions): Promise<KernelLock> {
   const started = performance.now();
-  for (let told = false; ; ) {
+  for (let logged = false; ; ) {
     const lock = tryLock(folder.lock);
     if (lock !== undefined) return lock;
     const waited = performance.now() - started;
     const written = readJson(folder.holding) as Holding | undefined;
-    // The words of a dead one may stand there for a moment, until the process that took its place writes its own.
+    // The file can still contain the record of a dead process, until the new holder writes its own.
     const holder = written !== undefined && isRunning(written.starter) ? written : undefined;
     const patience = { draining: waitMs, running: 0, unknown: 2000 }[holder?.state ?? 'unknown'];
     if (waited >= patience) {
       const who = holder === undefined ? 'another process' : `process ${holder.starter.pid}`;
       const does = holder?.state === 'draining' ? `still has not stopped after ${waitMs / 1000} s` : 'already runs';
       throw new Error(
-        `Atelier ${does} on ${folder.path} (${who}): stop it first, or set ATELIER_DATA to another folder.`,
+        `Atelier ${does} on ${folder.path} (${who}). Stop it first, or set ATELIER_DATA to another folder.`,
       );
     }
-    if (!told && holder !== undefined) {
+    if (!logged && holder !== undefined) {
       log(`Waiting for process ${holder.starter.pid}, which is still stopping`);
-      told = true;
+      logged = true;
     }
     await delay(50, undefined, { ...(signal && { signal }) });
   }
@@ -114,13 +114,13 @@ async function stopLeftovers(folder: DataFolder, { log, signal }: HoldOptions): 
   const givenUp = new Promise<never>((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-  // Nobody may be waiting for it when it comes.
+  // It may reject while it is not awaited.
   givenUp.catch(() => {});
   for (const part of PARTS) {
     const record = processes[part];
     if (record === undefined || !isRunning(record)) continue;
-    log(`Stopping ${part}, which an earlier start left running (process ${record.pid})`);
-    // Given up, they stay written down for the next start.
+    log(`Stopping ${part}, left running by an earlier start (process ${record.pid})`);
+    // If this is aborted, the remaining processes stay recorded for the next start.
     await Promise.race([stopProcess(record, STOPPING[part]), givenUp]);
   }
 }

@@ -1,18 +1,18 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** Held until released or until the process ends, however it ends. */
+/** A lock that is held until it is released or the process ends for any reason. */
 export interface KernelLock {
   release(): void;
 }
 
 const BUSY = 5;
 
-/** A lock whose handle is collected would be let go of; so the open ones are kept here. */
+/** Keeps the handles of open locks: a garbage-collected handle would release its lock. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Takes the lock that the file at `path` stands for, or answers undefined when another process holds it.
- * Node has no flock; SQLite takes an operating system's lock, which (unlike a file with a pid in it) cannot outlive its holder.
+ * Locks the file at `path`. Returns undefined when another process holds the lock.
+ * Node has no flock. SQLite uses locks of the operating system, which cannot outlive their process as a pid file can.
  */
 export function tryLock(path: string): KernelLock | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });

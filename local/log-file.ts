@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** Size of a file in bytes, 0 when it is not there: the mark from which `lastLines` reads. */
+/** Size of a file in bytes, 0 when it does not exist. `lastLines` accepts it as a start position. */
 export function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -4,9 +4,9 @@ const SHELLS = new Set(['sh', 'dash', 'bash', 'ash', 'zsh', 'ksh']);
 const POLL_MS = 300;
 
 /**
- * Calls back once when the process that started us is gone: npm killed with -9 sends no signal. npm may stand behind
- * the shell it runs scripts with, so a shell's parent is watched too.
- * Answers a function that ends the watch.
+ * Calls back once when the parent process has ended: npm does not send a signal when it is killed. npm can run scripts
+ * through a shell, so the parent of a shell is watched too.
+ * Returns a function that ends the watch.
  */
 export function watchParent(onGone: () => void): () => void {
   const parent = process.ppid;
@@ -22,7 +22,7 @@ export function watchParent(onGone: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Name and parent of a process; only Linux tells. */
+/** Name and parent of a process. Only on Linux. */
 function readProcess(pid: number): { name: string; parent: number } | undefined {
   try {
     const [, name = '', parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];

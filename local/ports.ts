@@ -1,13 +1,12 @@
 import { connect, createServer } from 'node:net';
 import type { LocalSettings } from '../src/platform/env.ts';
 
-/** By the variable that sets each. */
+/** Ports by the name of their variable. */
 export type Ports = Record<'PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'POSTGRES_PORT', number>;
 
 /**
- * The ports the stack is to take; 0 means any free one.
- * Throws an error that names the variable of each port that is taken or wanted twice; servers that are not ours to start
- * take none.
+ * The ports of the servers to start; 0 selects a free port. Servers that are not started need none.
+ * Throws an error that names the variable of each port that is in use or set twice.
  */
 export async function choosePorts(settings: LocalSettings): Promise<Ports> {
   const { port, temporalPort, temporalUiPort, postgresPort, temporalAddress, databaseUrl } = settings;
@@ -22,7 +21,7 @@ export async function choosePorts(settings: LocalSettings): Promise<Ports> {
     ...(databaseUrl === undefined ? [] : ['POSTGRES_PORT']),
   ];
   const chosen: { variable: string; number: number; problem?: string | undefined }[] = [];
-  // One after the other: two that want the same port must not meet each other's trial.
+  // Sequential, because each check binds its port briefly.
   for (const [variable, wish] of Object.entries(wanted)) {
     const number = wish === 0 ? await findFreePort() : wish;
     const rival = chosen.find((other) => other.number === number && !foreign.includes(other.variable))?.variable;
@@ -43,7 +42,7 @@ async function portProblem(port: number): Promise<string | undefined> {
   return problem === 'EADDRINUSE' ? 'is taken' : `cannot be used (${problem})`;
 }
 
-/** A free TCP port of 127.0.0.1 at this moment, chosen by the system. */
+/** A TCP port of 127.0.0.1 that is free now, chosen by the system. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -63,7 +62,7 @@ function bindProblem(port: number): Promise<string | undefined> {
   });
 }
 
-/** Some systems let us bind beside a listener on all addresses: then it answers. */
+/** Some systems allow binding to 127.0.0.1 while another process listens on all addresses, so connecting is tried too. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });

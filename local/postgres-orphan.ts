@@ -12,19 +12,19 @@ export const FAST_SHUTDOWN: StopOptions = {
   ],
 };
 
-/** For a second Ctrl-C: little patience, same order. */
+/** For a second Ctrl-C: the same signals with shorter delays. */
 export const HASTY_SHUTDOWN: StopOptions = { steps: FAST_SHUTDOWN.steps.map((step) => ({ ...step, waitMs: 3000 })) };
 
 /**
- * Clears what an earlier server left in a data directory: a server that still runs on it is shut down; a
- * `postmaster.pid` whose pid belongs to another program by now is removed, since PostgreSQL would respect it.
+ * Prepares a data directory for a start. Shuts down a server that still uses it, and removes a `postmaster.pid` whose pid
+ * now belongs to another program, because PostgreSQL would refuse to start.
  */
 export async function stopOrphan(directory: string, log: (line: string) => void): Promise<void> {
   const pid = readPostmasterFile(directory)?.pid;
   const record = pid === undefined ? undefined : recordProcess(pid);
   if (record === undefined) return;
   if (isServerOf(directory, record.pid)) {
-    log(`PostgreSQL: stopping the server that an earlier start left behind (process ${record.pid})`);
+    log(`PostgreSQL: stopping the server left running by an earlier start (process ${record.pid})`);
     await stopProcess(record, FAST_SHUTDOWN);
   } else {
     rmSync(join(directory, 'postmaster.pid'), { force: true });

@@ -7,16 +7,16 @@ import { ensureDatabase, OWNER, prepareCluster, prepareParent, spawnPostgresProg
 import { FAST_SHUTDOWN, HASTY_SHUTDOWN, readPostmasterFile, stopOrphan } from './postgres-orphan.ts';
 
 export interface PostgresOptions {
-  /** Made when it is not there. */
+  /** Created if it does not exist. */
   dataDirectory: string;
   port: number;
-  /** Of user `atelier`; it is what the cluster was made with. */
+  /** Password of the user `atelier`, with which the cluster was created. */
   password: string;
-  /** What the server writes; beside the data directory, with the ending `.log`, unless given. */
+  /** Output of the server. Default: the path of the data directory with `.log`. */
   logFile?: string;
-  /** Steps worth telling a person. */
+  /** Receives progress messages. */
   log?: (line: string) => void;
-  /** Server settings on top of ours, as in postgresql.conf. */
+  /** Additional server settings, as in postgresql.conf. */
   settings?: Record<string, string>;
 }
 
@@ -26,21 +26,21 @@ export interface RunningPostgres {
   logFile: string;
   /** Connection string of a database on this server. */
   url(database: string): string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   ended: Promise<void>;
   /** Fast shutdown (open transactions roll back), forced after 20 s; with `hasty`, after 3 s. */
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
-/** After a crash the old server's last processes may still hold its memory for some seconds. */
+/** After a crash the old server's processes can use its shared memory for some seconds. */
 const STILL_ENDING = /lock file .* already exists|shared memory block .* in use/;
 const RETRY_MS = 20_000;
 /** Long enough for the recovery after a crash. */
 const READY_MS = 60_000;
 
 /**
- * Starts PostgreSQL on 127.0.0.1 with the user and database `atelier`, whatever state an earlier one left behind.
- * Throws an error with the server's last log lines when it does not get ready.
+ * Starts PostgreSQL on 127.0.0.1 with the user and database `atelier`, also after a crash.
+ * Throws an error with the server's last log lines when it does not become ready.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const { dataDirectory, port, password, log = () => {} } = options;
@@ -104,7 +104,7 @@ async function startUntilReady(
   }
 }
 
-/** Ready is what the server itself says in `postmaster.pid`. */
+/** The server reports that it is ready in `postmaster.pid`. */
 async function ready(server: BackgroundChild, dataDirectory: string): Promise<'ready' | 'ended' | 'late'> {
   const deadline = performance.now() + READY_MS;
   while (performance.now() < deadline) {

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 
 /**
- * Writes a value as JSON that only its owner may read (0600). By rename, so that a reader or a crash
- * meets the old file or the new one, never half of it.
+ * Writes a value as JSON, readable only by its owner (0600). The file is renamed into place, so that it is never
+ * incomplete.
  */
 export function writePrivateJson(path: string, value: unknown): void {
   const fresh = `${path}.${process.pid}.new`;
@@ -16,7 +16,7 @@ export function writePrivateJson(path: string, value: unknown): void {
   renameSync(fresh, path);
 }
 
-/** The value in a JSON file, undefined when there is no file. Throws, naming the file, when it is not JSON. */
+/** Reads a JSON file; undefined when it does not exist. Throws an error that names the file when it is not JSON. */
 export function readJson(path: string): unknown {
   let text: string;
   try {
@@ -28,6 +28,6 @@ export function readJson(path: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${path} is damaged: it is not JSON. Restore it, or remove it to have it made anew.`);
+    throw new Error(`${path} is damaged: it is not JSON. Restore it, or remove it to create a new one.`);
   }
 }

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process as it is remembered in a file. `startedAt` tells it from a later process that got the same pid. */
+/** A process as recorded in a file. `startedAt` distinguishes it from a later process with the same pid. */
 export interface ProcessRecord {
   pid: number;
   startedAt: string;
 }
 
 export interface StopOptions {
-  /** Signals in order; each is given its time (milliseconds) before the next one is sent. */
+  /** Signals in order, with the milliseconds to wait before the next one is sent. */
   steps: { signal: NodeJS.Signals; waitMs: number }[];
-  /** Reach the whole process group with the last signal (the process must lead its group). */
+  /** Send the last signal to the whole process group, which the process must lead. */
   groupAtLast?: boolean;
 }
 
@@ -26,20 +26,20 @@ export function termThenKill(waitMs: number): StopOptions {
   };
 }
 
-/** The record of a running process, or undefined when there is none with this pid (a zombie counts as none). */
+/** The record of a running process; undefined when no process has this pid, or only a zombie. */
 export function recordProcess(pid: number): ProcessRecord | undefined {
   const startedAt = process.platform === 'linux' ? linuxStart(pid) : psStart(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-/** Whether exactly the recorded process still runs; another process with the same pid does not count. */
+/** Whether the recorded process still runs. Another process with the same pid does not count. */
 export function isRunning(record: ProcessRecord): boolean {
   return recordProcess(record.pid)?.startedAt === record.startedAt;
 }
 
 /**
  * Sends the signals of `options` in order until the recorded process is gone.
- * Throws when it survives all of them; a process that is gone already is success.
+ * Throws if it still runs after all of them.
  */
 export async function stopProcess(record: ProcessRecord, options: StopOptions): Promise<void> {
   for (const [index, { signal, waitMs }] of options.steps.entries()) {
@@ -48,10 +48,10 @@ export async function stopProcess(record: ProcessRecord, options: StopOptions): 
     sendSignal(record.pid, signal, toGroup);
     if (await isGoneWithin(record, waitMs)) return;
   }
-  throw new Error(`Process ${record.pid} does not end, not even by ${options.steps.at(-1)?.signal ?? 'waiting'}.`);
+  throw new Error(`Process ${record.pid} did not end, even after ${options.steps.at(-1)?.signal ?? 'waiting'}.`);
 }
 
-/** Waits until the recorded process is gone, at most `ms` milliseconds; answers whether it is. */
+/** Waits at most `ms` milliseconds for the recorded process to end. @returns whether it has ended */
 export async function isGoneWithin(record: ProcessRecord, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms;
   while (isRunning(record)) {
@@ -65,7 +65,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals, toGroup: boolean): void
   try {
     process.kill(toGroup ? -pid : pid, signal);
   } catch (error) {
-    // Not a group leader, or gone in between: the process itself is what matters.
+    // The process does not lead a group, or has just ended: signal only the process.
     if (toGroup) sendSignal(pid, signal, false);
     else if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
@@ -74,11 +74,11 @@ function sendSignal(pid: number, signal: NodeJS.Signals, toGroup: boolean): void
 function linuxStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may hold spaces; what follows the last bracket is fields 3 (state) to 22 (start, in ticks since boot).
+    // The name in parentheses can contain spaces. Fields 3 (state) to 22 (start, in ticks since boot) follow the last one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, start] = [fields[0], fields[19]];
     if (state === undefined || start === undefined || 'ZX'.includes(state)) return undefined;
-    // Ticks count from boot, so a boot's id is what tells two of them apart.
+    // Ticks are counted from boot, so the id of the boot is recorded too.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${start}`;
   } catch {
     return undefined;

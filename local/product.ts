@@ -7,7 +7,7 @@ import { roleNames } from '../workers/roles.ts';
 import { type Credentials, keepCredentials } from './credentials.ts';
 import type { Product } from './stack.ts';
 
-/** The product as the local stack runs it: all roles in one process, so that they share one connection to Temporal. */
+/** The product of the local stack: all roles in one process, which share a connection to Temporal. */
 export const product: Product = { roles: roleNames, prepareBundle, prepareDatabase };
 
 async function prepareDatabase(url: string, credentialsFile: string): Promise<Credentials> {

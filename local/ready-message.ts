@@ -2,13 +2,13 @@ import type { Stack } from './stack.ts';
 
 type Ready = Pick<Stack, 'api' | 'temporal' | 'temporalUi' | 'organizationId' | 'testKey' | 'liveKey'>;
 
-/** The one line of `npm start -- --json`; `temporalUi` is null when the Temporal server is not ours. */
+/** The line of `npm start -- --json`. `temporalUi` is null for an external Temporal server. */
 export function readyJson(stack: Ready, pid: number): string {
   const { api, temporal, temporalUi = null, organizationId, testKey, liveKey } = stack;
   return JSON.stringify({ ready: true, pid, api, temporal, temporalUi, organizationId, testKey, liveKey });
 }
 
-/** What a person sees when everything runs. */
+/** The text printed when the stack is ready. */
 export function readyText(stack: Ready): string {
   return `
 Atelier is ready.
@@ -22,11 +22,11 @@ Create a workflow and execute it:
 
 ${firstCurl(stack)}
 
-Ctrl-C stops everything; what runs is kept and goes on at the next start.
+Ctrl-C stops everything. Unfinished runs continue at the next start.
 `;
 }
 
-/** One command for any POSIX shell with curl and sed: creates a workflow, executes it, prints the COMPLETED run. */
+/** One command for a POSIX shell with curl and sed. It creates a workflow, executes it and prints the completed run. */
 export function firstCurl({ api, testKey }: Pick<Ready, 'api' | 'testKey'>): string {
   const workflow = {
     name: 'First workflow',

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { readJson, writePrivateJson } from './private-file.ts';
 
-/** Named like the variables the processes read. */
+/** Named like the environment variables. */
 export interface Secrets {
   POSTGRES_PASSWORD: string;
-  /** Key ring for secrets at rest, `id:base64`. */
+  /** Key for secrets at rest, `id:base64`. */
   SEALING_KEYS: string;
   URL_SIGNING_KEY: string;
   CRON_SECRET: string;
 }
 
 /**
- * The secrets kept in the file at `path`; those that are missing are made and kept (on the first start: all).
- * Throws when the file is damaged: making new ones would lock away what the old ones protect.
+ * Reads the secrets from the file at `path`. Missing ones are created and stored.
+ * Throws when the file is damaged: with new secrets, data sealed with the old ones could not be read.
  */
 export function keepSecrets(path: string): Secrets {
   const kept = readJson(path) as Partial<Secrets> | undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs tasks side by side and waits until each of them has ended, so that nothing comes up after a failure was reported. The first
- * failure aborts the signal the tasks were given, and is what this throws.
+ * Runs tasks concurrently and waits until all have ended, so that nothing is started after a failure was reported. The
+ * first failure aborts the signal of the tasks and is thrown.
  */
 export async function settleAll<T extends readonly unknown[]>(
   parent: AbortSignal,

@@ -6,17 +6,17 @@ export interface Stoppable {
 }
 
 export interface Shutdown {
-  /** A part that runs now, and has to be stopped. */
+  /** Adds a running part. */
   add(part: Part, running: Stoppable): void;
   /**
-   * Stops all parts in their order (app, Temporal, PostgreSQL), each also when one before it would not stop. Called again with `hasty`
-   * while it works, it hurries the part it waits for and those after it.
-   * Rejects at the end when a part would not stop.
+   * Stops all parts in order (app, Temporal, PostgreSQL), even if one fails to stop. A second call with `hasty` shortens the
+   * delays of the current part and those after it.
+   * Rejects at the end if a part did not stop.
    */
   run(options?: { hasty?: boolean }): Promise<void>;
 }
 
-/** Collects the parts of the stack as they come up, in any order, and brings them down in theirs. */
+/** Collects the running parts of the stack in any order, and stops them in theirs. */
 export function createShutdown(log: (line: string) => void): Shutdown {
   const parts = new Map<Part, Stoppable>();
   const progress: { hasty: boolean; current?: Stoppable; done?: Promise<void> } = { hasty: false };
@@ -38,7 +38,7 @@ export function createShutdown(log: (line: string) => void): Shutdown {
     run({ hasty = false } = {}) {
       if (hasty && !progress.hasty) {
         progress.hasty = true;
-        // Its own failure is reported by the stop that is already under way.
+        // A failure is reported by the stop that is already in progress.
         progress.current?.stop({ hasty }).catch(() => {});
       }
       progress.done ??= stopAll();

@@ -15,23 +15,23 @@ import { NoTemporalServer, prepareNamespaceAt } from './temporal-namespace.ts';
 import { findTemporalProgram } from './temporal-program.ts';
 import { startTemporal } from './temporal-server.ts';
 
-/** What the stack runs, apart from the servers below it. */
+/** The product that the stack runs on its servers. */
 export interface Product {
   roles: readonly string[];
-  /** Its entry point; `workers/main.ts` unless given. */
+  /** The entry point; `workers/main.ts` by default. */
   entryPoint?: string;
-  /** Builds the workflow bundle into the folder, if it is not there yet. */
+  /** Builds the workflow bundle in the folder, if it does not exist yet. */
   prepareBundle(folder: string): Promise<unknown>;
-  /** Brings the database up to date and answers the credentials of the organization Demo, kept in `credentialsFile`. */
+  /** Migrates the database and returns the credentials of the organization Demo, stored in `credentialsFile`. */
   prepareDatabase(databaseUrl: string, credentialsFile: string): Promise<Credentials>;
 }
 
 export interface StackOptions {
   settings: LocalSettings;
   product: Product;
-  /** Steps worth telling a person. */
+  /** Receives progress messages. */
   log: (line: string) => void;
-  /** Gives up a start under way; what is up by then is stopped before `startStack` throws. */
+  /** Aborts the start. Parts that already run are stopped before `startStack` throws. */
   signal: AbortSignal;
 }
 
@@ -40,21 +40,21 @@ export interface Stack extends Credentials {
   api: string;
   /** host:port */
   temporal: string;
-  /** Base URL of Temporal's web UI; absent when the Temporal server is not ours. */
+  /** Base URL of Temporal's web UI; absent for an external Temporal server. */
   temporalUi?: string;
-  /** Resolves when a part ends that was not told to: which one, with its last log lines. */
+  /** Resolves when a part ends unexpectedly, with its name and last log lines. */
   broken: Promise<string>;
-  /** Drains and stops everything in order; `hasty` (also later, while it works) cuts the patience short. */
+  /** Drains and stops all parts in order. `hasty`, also in a second call, shortens the delays. */
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
-/** The record at `connection.json`, from which the CLI learns how to reach the running stack. */
+/** The content of `connection.json`, with which the CLI connects to the running stack. */
 export interface Connection {
   pid: number;
   environment: Record<string, string>;
 }
 
-/** Everything a start carries from step to step. */
+/** The state of a start. */
 interface Start extends StackOptions {
   folder: DataFolder;
   secrets: Secrets;
@@ -64,8 +64,8 @@ interface Start extends StackOptions {
 }
 
 /**
- * Brings up PostgreSQL, Temporal and the product on one machine, with all state in the data folder.
- * Throws, with nothing left running, when a part does not come up; the message says which and why.
+ * Starts PostgreSQL, Temporal and the product, with all state in the data folder.
+ * If a part fails to start, stops the others and throws an error with the part and the reason.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { settings, log, signal } = options;
@@ -112,7 +112,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
   ]);
   const environment = environmentOf(start, database.url, temporal.address);
   writePrivateJson(folder.connection, { pid: process.pid, environment } satisfies Connection);
-  // The app would wait for a server that ended behind its back; we do not.
+  // The app would keep waiting for a server that has ended, so its start is aborted.
   const lost = new AbortController();
   void Promise.race(ends).then((what) => lost.abort(new Error(what)));
   const app: RunningApp = await startApp({
@@ -170,7 +170,7 @@ async function startDatabase(
   return { url, credentials: await product.prepareDatabase(url, folder.credentials) };
 }
 
-/** A host with several addresses answers several errors at once, and they come in one that says nothing itself. */
+/** A failed connection to a host with several addresses is an AggregateError without a message of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
@@ -180,7 +180,7 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   const namespace = settings.parentEnvironment.TEMPORAL_NAMESPACE || 'default';
   const address = settings.temporalAddress;
   if (address !== undefined) {
-    // A managed server may not let us: then its operator has prepared it, or the app will say what is missing.
+    // A managed server can refuse this. Then its operator must have prepared the namespace, or the app reports what is missing.
     await prepareNamespaceAt(address, namespace).catch((error: Error) => {
       if (error instanceof NoTemporalServer) throw new Error(`TEMPORAL_ADDRESS: ${error.message}`, { cause: error });
       log(`Temporal at ${address}: namespace ${namespace} could not be prepared (${error.message})`);
@@ -202,7 +202,7 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   return temporal;
 }
 
-/** Secrets that the person set in the environment go before those of the folder. */
+/** Secrets in the environment take precedence over those of the folder. */
 function environmentOf({ settings, secrets, ports }: Start, databaseUrl: string, temporalAddress: string) {
   const given = settings.parentEnvironment;
   return {

@@ -3,15 +3,15 @@ import { enableCompileCache } from 'node:module';
 import { EnvError, readLocalSettings } from '../src/platform/env.ts';
 import { openDataFolder } from './data-folder.ts';
 
-/** `npm start [-- --json]`: the whole product on one machine. */
+/** `npm start [-- --json]`: the local stack. */
 async function main(): Promise<number> {
   const settings = readLocalSettings();
   const json = process.argv.includes('--json');
-  // Before the rest is imported: a library that prints must not spoil the one line.
+  // Set before other modules are imported, because their output must not be on standard output.
   if (json) globalThis.console = new Console(process.stderr);
-  // What the servers below write is nobody else's to read.
+  // Files of the servers are readable only by their owner.
   process.umask(0o077);
-  // Before the rest is imported, so that a warm start finds it compiled.
+  // Enabled before other modules are imported, so that they are cached.
   enableCompileCache(openDataFolder(settings.dataFolder).compileCache);
   const [{ runStack }, { product }] = await Promise.all([import('./run.ts'), import('./product.ts')]);
   return runStack({ settings, product, json });

@@ -17,12 +17,12 @@ import { tryLock } from './kernel-lock.ts';
 
 export interface TemporalInstall {
   version: string;
-  /** Where the program is to stand; it is put there by rename, so that nobody runs half of it. */
+  /** Path of the program. It is renamed into place, so that no incomplete program is executed. */
   target: string;
   log: (line: string) => void;
-  /** Of the person who started us: PATH, proxies, Go's settings. */
+  /** The user's environment: PATH, proxies, Go's settings. */
   environment: Record<string, string | undefined>;
-  /** Ends the work, with all its processes. */
+  /** Aborts the installation and its processes. */
   signal?: AbortSignal;
 }
 
@@ -30,13 +30,13 @@ const DOWNLOAD_MS = 60_000;
 const BUILD_MS = 30 * 60_000;
 const PROGRESS_MS = 10_000;
 
-/** Lets the SDK download the CLI, 60 s at most. Answers the path of the program; throws with the reason. */
+/** Downloads the CLI with the SDK, within 60 s. Returns the path of the program; throws an error with the reason. */
 export function downloadTemporal(work: TemporalInstall): Promise<string> {
   const { version, log, environment } = work;
   return install(work, async (folder) => {
     log(`Temporal: downloading the CLI ${version}`);
     const script = fileURLToPath(new URL('./temporal-download.ts', import.meta.url));
-    // The SDK starts what it downloaded; whether that went well does not matter if the program is there.
+    // The SDK also starts the downloaded server. A failure to start does not matter if the program exists.
     const failure = await runBounded(
       { name: 'Temporal: download', timeoutMs: DOWNLOAD_MS, ...work },
       process.execPath,
@@ -46,14 +46,14 @@ export function downloadTemporal(work: TemporalInstall): Promise<string> {
       () => undefined,
       (error: Error) => error,
     );
-    // How the SDK names the file changes with its version; a part still being downloaded has an ending.
+    // The file name depends on the version of the SDK. An incomplete download has one of these extensions.
     const name = readdirSync(folder).find((entry) => !/\.(downloading|tmp|part)$/.test(entry));
-    if (name === undefined) throw failure ?? new Error('the SDK left no program');
+    if (name === undefined) throw failure ?? new Error('the SDK did not download a program');
     return join(folder, name);
   });
 }
 
-/** Builds the CLI from `tools/temporal` with Go. Answers the path of the program; throws with Go's last lines. */
+/** Builds the CLI from `tools/temporal` with Go. Returns the path of the program; throws an error with Go's last lines. */
 export function buildTemporal(work: TemporalInstall): Promise<string> {
   const { version, log, environment } = work;
   const go = findGo(environment.PATH);
@@ -84,7 +84,7 @@ export function buildTemporal(work: TemporalInstall): Promise<string> {
   });
 }
 
-/** One process installs, the others wait for it and take what it made. */
+/** One process installs; concurrent ones wait and use its result. */
 async function install(
   { target, log, signal }: TemporalInstall,
   make: (folder: string) => Promise<string>,
@@ -92,7 +92,7 @@ async function install(
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
   const lock = await waitForLock(join(parent, 'install.lock'), log, signal);
-  // What a killed process left half done; the lock says that nobody is at work there.
+  // Incomplete installations of killed processes. The lock guarantees that none is in progress.
   for (const name of readdirSync(parent)) {
     if (name.startsWith(`${basename(target)}.`)) rmSync(join(parent, name), { recursive: true, force: true });
   }
@@ -113,12 +113,12 @@ async function waitForLock(path: string, log: (line: string) => void, signal: Ab
   for (let waits = 0; ; waits += 1) {
     const lock = tryLock(path);
     if (lock !== undefined) return lock;
-    if (waits % 20 === 0) log('Temporal: waiting for another process that is getting the CLI');
+    if (waits % 20 === 0) log('Temporal: waiting for another process that is installing the CLI');
     await delay(PROGRESS_MS / 20, undefined, { ...(signal && { signal }) });
   }
 }
 
-/** Runs a program in a process group of its own, says every 10 s that it still does, and ends the group when time is up. */
+/** Runs a program in a process group of its own, logs its progress every 10 s, and kills the group after `timeoutMs`. */
 async function runBounded(
   { name, log, timeoutMs, signal }: { name: string; timeoutMs: number } & Pick<TemporalInstall, 'log' | 'signal'>,
   program: string,
@@ -130,7 +130,7 @@ async function runBounded(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // Nothing of it is left.
+      // The group has already ended.
     }
   };
   const output: string[] = [];
@@ -150,7 +150,7 @@ async function runBounded(
     late = true;
     endGroup();
   }, timeoutMs);
-  // An exit of ours in the middle takes the work with it.
+  // If this process exits, the program is killed too.
   process.once('exit', endGroup);
   signal?.addEventListener('abort', endGroup);
   try {
@@ -160,7 +160,7 @@ async function runBounded(
     });
     signal?.throwIfAborted();
     if (late) throw new Error(`not finished within ${timeoutMs / 1000} s`);
-    if (code !== 0) throw new Error(`failed (${code}): ${lastWords(output)}`);
+    if (code !== 0) throw new Error(`failed (${code}): ${lastLinesOf(output)}`);
   } finally {
     clearInterval(progress);
     clearTimeout(timer);
@@ -170,7 +170,7 @@ async function runBounded(
   }
 }
 
-function lastWords(output: string[]): string {
+function lastLinesOf(output: string[]): string {
   return output.join('').trim().split('\n').slice(-6).join('\n    ').slice(-1500);
 }
 

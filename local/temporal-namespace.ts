@@ -3,18 +3,18 @@ import { Connection } from '@temporalio/client';
 import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../src/temporal/contracts/search-attributes.ts';
 
-/** Closed runs stay visible this long; namespaces that the development server makes itself would forget them after a day. */
+/** Retention of closed workflows. The default of the development server is one day. */
 const RETENTION = '30 days';
 
-/** The type of all our search attributes; a namespace on an SQL store has ten of it. */
+/** The type of all search attributes. A namespace in an SQL store can have ten of this type. */
 const KEYWORD = 2;
 const NOTICED_MS = 20_000;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
 /**
- * Gives a namespace what Atelier needs: retention of at least 30 days and the search attributes. Makes the namespace
- * when it is missing. Safe to repeat and to run from several processes at once; throws the server's gRPC error otherwise.
+ * Prepares a namespace: creates it if it does not exist, and sets a retention of at least 30 days and the search
+ * attributes. Safe to repeat and to run concurrently. Throws the server's gRPC errors.
  */
 export async function prepareNamespace(connection: Connection, namespace: string): Promise<void> {
   await prepareRetention(connection, namespace);
@@ -25,19 +25,19 @@ export async function prepareNamespace(connection: Connection, namespace: string
   await unless(ALREADY_EXISTS, connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added }));
 }
 
-/** A server takes some seconds to notice a namespace that was just made. */
+/** A server needs some seconds to find a new namespace. */
 async function listSearchAttributes({ operatorService }: Connection, namespace: string) {
   const deadline = performance.now() + NOTICED_MS;
   for (;;) {
     const listed = await unless(NOT_FOUND, operatorService.listSearchAttributes({ namespace }));
     if (listed !== undefined) return listed;
     if (performance.now() > deadline)
-      throw new Error(`the server does not find it ${NOTICED_MS / 1000} s after it was made`);
+      throw new Error(`the server does not find the namespace ${NOTICED_MS / 1000} s after its creation`);
     await delay(200);
   }
 }
 
-/** There is no server, which is another matter than one that refuses. */
+/** No server answered, as opposed to a server that refused the request. */
 export class NoTemporalServer extends Error {
   override name = 'NoTemporalServer';
 }

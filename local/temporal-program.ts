@@ -7,32 +7,32 @@ import { buildTemporal, downloadTemporal } from './temporal-install.ts';
 
 const run = promisify(execFile);
 
-/** Older ones lack server features the workflows rely on (worker versioning, fairness). */
+/** Older versions lack required server features (worker versioning, fairness). */
 const OLDEST_ON_PATH = '1.5.0';
 
 export interface TemporalProgram {
   path: string;
-  /** As the program says it, for example "1.8.2". */
+  /** As reported by the program, such as "1.8.2". */
   version: string;
   source: 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'download' | 'build';
 }
 
 export interface TemporalSearch {
   settings: Pick<LocalSettings, 'temporalCli' | 'cacheFolder' | 'parentEnvironment'>;
-  /** Steps worth telling a person, among them a line every 10 s while something takes long. */
+  /** Receives progress messages, at least every 10 s during a download or build. */
   log: (line: string) => void;
-  /** Ends a download or a build under way. */
+  /** Aborts a download or build. */
   signal?: AbortSignal;
 }
 
 /**
- * Finds a Temporal CLI that runs, and gets one when the machine has none: TEMPORAL_CLI, PATH, our cache, a download
- * (60 s at most), a build with Go (some minutes, once).
- * Throws one error that lists every attempt with its reason and says what to install.
+ * Finds a working Temporal CLI or installs one: TEMPORAL_CLI, PATH, the cache, a download (at most 60 s), a build with Go
+ * (some minutes, once).
+ * Throws one error with the reason of every failed attempt and what to install.
  */
 export async function findTemporalProgram({ settings, log, signal }: TemporalSearch): Promise<TemporalProgram> {
   if (settings.temporalCli !== undefined) {
-    // Whoever names a program wants that one: another one in its place would hide the mistake.
+    // No fallback: another program would hide an error in TEMPORAL_CLI.
     return {
       path: settings.temporalCli,
       version: await requireVersion('TEMPORAL_CLI', settings.temporalCli),
@@ -63,12 +63,12 @@ export async function findTemporalProgram({ settings, log, signal }: TemporalSea
     }
   }
   throw new Error(
-    `No Temporal program (the temporal CLI, ${OLDEST_ON_PATH} or newer) could be found or made:\n${reasons.join('\n')}\n` +
+    `No Temporal program (the temporal CLI, ${OLDEST_ON_PATH} or newer) could be found, downloaded or built:\n${reasons.join('\n')}\n` +
       'Install the CLI (https://docs.temporal.io/cli) or Go 1.26.4 or newer, or set TEMPORAL_CLI to the program, or TEMPORAL_ADDRESS to a server.',
   );
 }
 
-/** The version we build, as `tools/temporal/go.mod` pins it. */
+/** The version pinned by `tools/temporal/go.mod`. */
 export function pinnedVersion(
   goMod = readFileSync(new URL('../tools/temporal/go.mod', import.meta.url), 'utf8'),
 ): string {
@@ -78,7 +78,7 @@ export function pinnedVersion(
   return version;
 }
 
-/** The version in the output of `temporal --version`: "temporal version 1.8.2 (Server 1.31.2, UI 2.50.1)". */
+/** Parses the output of `temporal --version`: "temporal version 1.8.2 (Server 1.31.2, UI 2.50.1)". */
 export function parseVersion(output: string): string | undefined {
   return /\btemporal version v?(\d+\.\d+\.\d+)/.exec(output)?.[1];
 }
@@ -106,7 +106,7 @@ function findOnPath(path = ''): string {
     try {
       return requireExecutable(join(folder, 'temporal'));
     } catch {
-      // The next folder.
+      // Try the next folder.
     }
   }
   throw new Error('not found');

@@ -12,18 +12,18 @@ import { atLeast, type TemporalProgram } from './temporal-program.ts';
 
 export interface TemporalOptions {
   program: TemporalProgram;
-  /** SQLite file with all state, made when it is not there; in memory when absent. */
+  /** SQLite file with all state, created if it does not exist. Without it the state is in memory. */
   databaseFile?: string;
   port: number;
-  /** The namespace to prepare; `default` unless given. */
+  /** The namespace to prepare; `default` by default. */
   namespace?: string;
   /** Port of the web UI; no web UI when absent. */
   uiPort?: number;
-  /** What the server writes; `temporal-<port>.log` in the system's temporary folder unless given. */
+  /** Output of the server. Default: `temporal-<port>.log` in the system's temporary folder. */
   logFile?: string;
-  /** Told the process id at once, before it is ready. */
+  /** Called with the process id as soon as the process is spawned. */
   onSpawn?: (pid: number) => void;
-  /** Environment of the server (GOMAXPROCS and the like); empty unless given. */
+  /** Environment of the server, such as GOMAXPROCS; empty by default. */
   env?: Record<string, string | undefined>;
 }
 
@@ -33,7 +33,7 @@ export interface RunningTemporal {
   uiUrl?: string;
   pid: number;
   logFile: string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   ended: Promise<void>;
   /** TERM, and KILL after 10 s; with `hasty`, after 2 s. */
   stop(options?: { hasty?: boolean }): Promise<void>;
@@ -41,12 +41,12 @@ export interface RunningTemporal {
 
 const READY_MS = 30_000;
 
-/** WAL with FULL keeps every acknowledged change through a power cut, at a fraction of the rollback journal's cost. */
+/** WAL with synchronous FULL survives power failures and is much faster than the rollback journal. */
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=FULL'];
 
 /**
- * By default a shard takes 20 tasks of each kind a second, and the one shard here would make every task wait 50 ms. Its
- * timers may be a second late, as much as a first retry waits.
+ * By default a shard polls 20 times a second for each kind of task, so with one shard every task would wait up to 50 ms.
+ * Timers can be a second late, which would double the delay before a first retry.
  */
 const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=5000',
@@ -94,7 +94,7 @@ function spawnServer({ program, databaseFile, port, uiPort, env }: TemporalOptio
     ...PRAGMAS.flatMap((pragma) => ['--sqlite-pragma', pragma]),
     ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
   ];
-  // A file, not a pipe: the server must survive us, and a Go program dies when its standard error is gone.
+  // A file, not a pipe: the server can outlive this process, and a Go program ends when its standard error is closed.
   const log = openSync(logFile, 'a', 0o600);
   try {
     return spawn(program.path, args, { detached: true, stdio: ['ignore', log, log], env: { ...env } });
@@ -109,7 +109,7 @@ async function prepare(address: string, namespace: string, hasEnded: () => boole
     if (hasEnded()) throw new Error('it ended before it was ready');
     return performance.now() < deadline;
   };
-  // gRPC waits a second after each failed attempt, so it is not asked before the port is open.
+  // gRPC waits a second after each failed attempt, so it connects only once the port is open.
   while (!(await accepts(address)) && stillWaiting()) await delay(15);
   for (;;) {
     try {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type Ask, type LiveOptions, liveTextModel } from './live-text-model.ts';
 
-/** The API wants a limit. Room for thinking and a long answer; nothing is paid for what is not written. */
+/** The API requires a limit. This one leaves room for thinking and a long answer; unused tokens cost nothing. */
 const defaultMaxTokens = 16_384;
 
-/** The last version of the API that takes a temperature, for the models that still know one. */
+/** The last version of the API that accepts a temperature, for models that support one. */
 const versionWithTemperature = { 'anthropic-version': '2023-06-01' };
 
 const count = z.int().min(0);
@@ -22,7 +22,7 @@ const answer = z.object({
 const limits = ['max_tokens', 'model_context_window_exceeded'];
 
 const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output, ...how }) => {
-  // Loaded when first needed: an SDK costs half a second and 30 MB.
+  // Loaded on first use: an SDK takes half a second and 30 MB.
   const { Anthropic } = await import('@anthropic-ai/sdk');
   const client = new Anthropic({
     apiKey: how.apiKey,
@@ -54,5 +54,5 @@ const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output,
   };
 };
 
-/** Claude, over the Messages API. */
+/** Claude, with the Messages API. */
 export const anthropicTextModel = (options: LiveOptions) => liveTextModel('ANTHROPIC', ask, options);

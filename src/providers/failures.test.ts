@@ -194,7 +194,7 @@ describe.each(liveAdapters)('$provider', (adapter) => {
   test('with a wrong key it is about credentials, and does not say which', async () => {
     const failure = await failureOf(adapter, fake, { options: { apiKey: 'sk-wrong-0123456789-key' } });
     expect(failure).toMatchObject({ kind: 'auth', retryable: false });
-    expect(failure.message).toBe(`${adapter.title} refused this installation's credentials (HTTP ${failure.status}).`);
+    expect(failure.message).toBe(`${adapter.title} rejected this installation's credentials (HTTP ${failure.status}).`);
   });
 
   test('when nobody listens it is about the connection', async () => {

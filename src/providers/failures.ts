@@ -1,33 +1,33 @@
 import type { HttpExchange } from './http-exchange.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
-/** What a failed call was about. */
+/** The context of a failed call. */
 export interface FailedCall {
-  /** As people write it. */
+  /** The provider's display name. */
   provider: string;
   /** The published name and the provider's own. */
   model: { name: string; upstream: string };
   timeoutMs: number;
   exchange: HttpExchange;
-  /** Never to be seen in a message. */
+  /** Removed from messages. */
   apiKey: string;
 }
 
-/** Nothing that a provider asks for is waited for any longer. */
+/** Upper limit of a requested retry delay. */
 const longestWaitMs = 24 * 3_600_000;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-/** An error's body, whichever provider wrote it: its identifiers, and the sentence for people. */
-interface Told {
+/** The error body of any provider: its identifiers and its message. */
+interface ErrorBody {
   codes: string[];
   message: string;
   retryDelayMs?: number;
 }
 
-function read(body: unknown): Told {
+function read(body: unknown): ErrorBody {
   const outer = Array.isArray(body) ? body[0] : body;
   const error = isRecord(outer) && isRecord(outer.error) ? outer.error : outer;
   if (!isRecord(error)) return { codes: [], message: '' };
@@ -47,13 +47,13 @@ function read(body: unknown): Told {
   };
 }
 
-interface Refusal extends Told {
+interface Refusal extends ErrorBody {
   status: number;
 }
 
 const has = ({ codes }: Refusal, pattern: RegExp) => codes.some((code) => pattern.test(code));
 
-/** The first that fits. Some providers use one status for several things, so identifiers come before statuses. */
+/** The first match decides. Identifiers come before statuses, because some providers use one status for several failures. */
 const rules: [FailureKind, (refusal: Refusal) => boolean][] = [
   ['auth', (r) => has(r, /^(API_KEY_INVALID|API_KEY_EXPIRED|invalid_api_key)$/)],
   ['content_refused', (r) => has(r, /^(content_filter|content_policy_violation|invalid_prompt|moderation_blocked)$/)],
@@ -69,16 +69,16 @@ const rules: [FailureKind, (refusal: Refusal) => boolean][] = [
   ['invalid_request', () => true],
 ];
 
-/** Milliseconds that the provider asks to wait; none for a time that is over, which would make everyone come at once. */
-function retryAfter(headers: Headers | undefined, told: Told): number | undefined {
+/** The retry delay in ms that the provider requests. A time in the past is ignored, because it would cause a burst of retries. */
+function retryAfter(headers: Headers | undefined, body: ErrorBody): number | undefined {
   const exact = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
   const header = headers?.get('retry-after') ?? '';
   const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  const asked = [exact, seconds, told.retryDelayMs ?? 0].find((wait) => wait > 0);
+  const asked = [exact, seconds, body.retryDelayMs ?? 0].find((wait) => wait > 0);
   return asked === undefined ? undefined : Math.min(Math.ceil(asked), longestWaitMs);
 }
 
-/** What a provider says of a bad request helps whoever wrote it; keys, accounts and addresses in it do not. */
+/** A provider's message about an invalid request helps its author. Keys, accounts and URLs are removed from it. */
 function withoutSecrets(message: string, apiKey: string): string {
   return message
     .replaceAll(apiKey, '[…]')
@@ -95,31 +95,31 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
   const http = refusal ? ` (HTTP ${refusal.status})` : '';
   const why = refusal && withoutSecrets(refusal.message, apiKey);
   const nobody = refusal && refusal.codes.length === 0 && (refusal.status === 404 || refusal.status < 400);
-  const asked = model.name === model.upstream ? '' : ` (asked for as ${model.name})`;
+  const asked = model.name === model.upstream ? '' : ` (requested as ${model.name})`;
   const sentences: Record<FailureKind, string> = {
     unavailable: `${provider} is unavailable${http}.`,
     overloaded: `${provider} is overloaded${http}.`,
-    rate_limited: `${provider} refuses so many requests${http}.`,
-    timeout: refusal ? `${provider} ran out of time${http}.` : `${provider} did not answer in ${timeoutMs / 1000} s.`,
+    rate_limited: `${provider} limited the rate of requests${http}.`,
+    timeout: refusal ? `${provider} timed out${http}.` : `${provider} did not answer in ${timeoutMs / 1000} s.`,
     connection: `The connection to ${provider} failed.`,
-    malformed_answer: `${provider} sent an answer that cannot be read.`,
-    auth: `${provider} refused this installation's credentials${http}.`,
+    malformed_answer: `${provider} sent an invalid response.`,
+    auth: `${provider} rejected this installation's credentials${http}.`,
     quota: `This installation's quota at ${provider} is used up${http}.`,
     content_refused: `${provider} refused the content${http}.`,
     invalid_request: nobody
       ? `The address configured for ${provider} does not offer its API${http}.`
-      : `${provider} refused the request as invalid${http}${why ? `: ${why}` : '.'}`,
-    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator can give the name another model with MODEL_ALIASES.`,
+      : `${provider} rejected the request as invalid${http}${why ? `: ${why}` : '.'}`,
+    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator can map the name to another model with MODEL_ALIASES.`,
   };
   return sentences[kind];
 }
 
-/** An error and what caused it, outermost first. */
+/** An error and its causes, outermost first. */
 function* chain(error: unknown): Generator<{ name?: unknown; code?: unknown }> {
   for (let at = error, depth = 0; isRecord(at) && depth < 8; at = at.cause, depth++) yield at;
 }
 
-/** Of what never became a whole answer. Names and codes are those of Node, undici and the SDKs. */
+/** The kind of failure without a complete response. Names and codes are those of Node, undici and the SDKs. */
 function kindOfBroken(error: unknown): FailureKind {
   const said = [...chain(error)].flatMap(({ name, code }) => [name, code]).map(String);
   if (said.some((word) => /^(AbortError|TimeoutError|ETIMEDOUT|UND_ERR_(HEADERS|BODY)_TIMEOUT)$/.test(word))) {
@@ -131,9 +131,8 @@ function kindOfBroken(error: unknown): FailureKind {
 }
 
 /**
- * Turns whatever an SDK threw into the one failure that the product knows. Decides by what went over the wire, which
- * every SDK reports in its own way and some in part; no text of the provider reaches the message but why a request is
- * invalid, without secrets.
+ * Converts an error of an SDK to a ProviderFailure. It is based on the HTTP exchange, because the SDKs report errors
+ * differently and incompletely. The message contains text of the provider only for an invalid request, without secrets.
  */
 export function toProviderFailure(error: unknown, call: FailedCall): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
@@ -151,7 +150,7 @@ export function toProviderFailure(error: unknown, call: FailedCall): ProviderFai
     };
     return new ProviderFailure(kind, message(kind, call, refusal), facts);
   }
-  // A whole answer that its SDK cannot read, a request that never became one, or what the SDK refused to send.
+  // A complete response that the SDK could not parse.
   if (status !== undefined && broken === undefined) {
     return new ProviderFailure('malformed_answer', message('malformed_answer', call), { status });
   }

@@ -27,17 +27,17 @@ const answer = z.object({
 const refusals = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'];
 const ends: Record<string, 'finished' | 'limit'> = { STOP: 'finished', MAX_TOKENS: 'limit' };
 
-/** Previews and moving names exist in the beta version alone. */
+/** Previews and `-latest` names exist only in the beta version. */
 const versionFor = (model: string) => (/-latest$|preview|-exp\b/.test(model) ? 'v1beta' : 'v1');
 
 const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output, ...how }) => {
   const { GoogleGenAI } = await import('@google/genai');
   const client = new GoogleGenAI({
     apiKey: how.apiKey,
-    // Else read from the environment.
+    // The default would be read from the environment.
     vertexai: false,
     apiVersion: versionFor(model.upstream),
-    // Without retryOptions nothing is tried again.
+    // Without retryOptions the SDK does not retry.
     httpOptions: {
       baseUrl: how.baseUrl ?? 'https://generativelanguage.googleapis.com',
       timeout: how.timeoutMs,
@@ -68,10 +68,10 @@ const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output,
     return { text: '', inputTokens, outputTokens, end: 'refused' };
   }
   const end = ends[finishReason];
-  // The rest of the reasons are the model's mishaps, such as MALFORMED_RESPONSE and OTHER.
-  if (!end) throw new Error(`An answer that ended with ${finishReason || 'nothing'}.`);
+  // Other reasons are errors of the model, such as MALFORMED_RESPONSE and OTHER.
+  if (!end) throw new Error(`The response ended with the reason ${finishReason || '(none)'}.`);
   return { text, inputTokens, outputTokens, end };
 };
 
-/** Gemini, over generateContent. */
+/** Gemini, with generateContent. */
 export const googleTextModel = (options: LiveOptions) => liveTextModel('GOOGLE', ask, options);

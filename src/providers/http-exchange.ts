@@ -1,14 +1,14 @@
-/** Far more than the longest text that any model writes. */
+/** Well above the longest output of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 
 /**
- * Node's own connections, without their limit of 300 s for an answer to begin: models think for longer, and the SDKs
- * watch over the time as a whole.
+ * Node's global dispatcher without its timeout of 300 s for the response headers: models can think longer, and the SDKs
+ * enforce a timeout for the whole call.
  */
 function patientDispatcher(): Dispatcher | undefined {
-  // The place where Node and every copy of undici keep the one they share; absent until the first request is made.
+  // Node and all copies of undici share this dispatcher. It does not exist before the first request.
   const shared = () => (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
   if (!shared()) return undefined;
   const dispatch: Dispatcher['dispatch'] = (options, handler) =>
@@ -21,7 +21,7 @@ async function readWhole(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > maxAnswerBytes) throw new Error(`An answer of more than ${maxAnswerBytes} bytes.`);
+    if (size > maxAnswerBytes) throw new Error(`The response is larger than ${maxAnswerBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -36,15 +36,15 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * The HTTP side of one call, handed to an SDK as its `fetch`. It keeps what SDKs drop (Google's loses the headers of
- * errors), reads answers to their end while the SDK's time limit still runs, and follows no redirect with a key in hand.
+ * The HTTP exchange of one call, passed to an SDK as `fetch`. It records what SDKs discard (Google's drops the headers of
+ * errors), reads the whole response within the SDK's timeout, and follows no redirect, because that would send the key.
  */
 export class HttpExchange {
   status: number | undefined;
   headers: Headers | undefined;
-  /** Of an answer that is an error, where it is JSON. */
+  /** Body of an error response, if it is JSON. */
   errorBody: unknown;
-  /** What went wrong when no whole answer came. */
+  /** The error, when no complete response was received. */
   broken: unknown;
 
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -56,7 +56,7 @@ export class HttpExchange {
       const body = await readWhole(response);
       if (!response.ok) this.errorBody = parseJson(body);
       const headers = new Headers(response.headers);
-      // The body is decoded by now, and as long as it is.
+      // The body is already decoded, so these headers no longer apply.
       for (const name of ['content-encoding', 'content-length']) headers.delete(name);
       const { status, statusText } = response;
       return new Response(body.length > 0 ? body : null, { status, statusText, headers });

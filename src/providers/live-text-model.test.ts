@@ -137,7 +137,7 @@ describe('what goes over the wire', () => {
   test.each(liveAdapters)('$provider is asked in words for what has no form, and its fence is removed', async (one) => {
     fakes.get(one.provider)!.next({ say: { text: '```json\n{"any": "thing"}\n```\n' } });
     const { body, answer } = await sent(one.provider, one.model, { outputSchema: free, system: 'Be brief.' });
-    expect(JSON.stringify(body)).toContain('Be brief.\\n\\nAnswer with one JSON value');
+    expect(JSON.stringify(body)).toContain('Be brief.\\n\\nAnswer only with one JSON value');
     expect(JSON.stringify(body)).not.toMatch(/output_config|response_format|responseJsonSchema/);
     expect(answer.text).toBe('{"any": "thing"}');
   });
@@ -243,7 +243,7 @@ describe.each(liveAdapters)('a call of $provider', (one) => {
     const failure = await connect(one, fake)
       .generate(asked, call())
       .catch((error) => error);
-    expect(failure).toMatchObject({ kind: 'invalid_request', message: 'This cannot be the name of a model.' });
+    expect(failure).toMatchObject({ kind: 'invalid_request', message: 'The name of the model is not valid.' });
     expect(fake.journal).toEqual([]);
   });
 });

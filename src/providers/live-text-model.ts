@@ -6,20 +6,20 @@ import { askInWords, type OutputForm, outputForm } from './structured-output.ts'
 
 export interface LiveOptions {
   apiKey: string;
-  /** Where the provider's API is; its own address unless given. */
+  /** Base URL of the API; the provider's own by default. */
   baseUrl?: string | undefined;
-  /** Of one call as a whole. */
+  /** Timeout of one call, including reading the response. */
   timeoutMs: number;
   models: ModelList;
 }
 
-/** One question, ready to be put into a provider's own form. */
+/** A request in a form that is common to all providers. */
 export interface Question {
   prompt: string;
   system: string | undefined;
   temperature: number | undefined;
   maxTokens: number | undefined;
-  /** Absent too where the schema goes beyond what providers accept: then `system` asks for it in words. */
+  /** Undefined if providers do not support the schema; `system` then contains it. */
   output: OutputForm | undefined;
   model: ListedModel;
   apiKey: string;
@@ -33,11 +33,11 @@ export interface Reply {
   text: string;
   inputTokens: number;
   outputTokens: number;
-  /** Why the model stopped: it had finished, a limit of tokens, or what it was to read or write was refused. */
+  /** Why the model stopped: it finished, reached a token limit, or the provider refused the content. */
   end: 'finished' | 'limit' | 'refused';
 }
 
-/** Asks once. Throws whatever its SDK throws, and when the answer is not of the provider's form. */
+/** Makes one call. Throws the SDK's errors, and an error for an invalid response. */
 export type Ask = (question: Question) => Promise<Reply>;
 
 function questionOf(request: TextRequest, model: ListedModel): Pick<Question, 'system' | 'maxTokens' | 'output'> {
@@ -51,10 +51,10 @@ function questionOf(request: TextRequest, model: ListedModel): Pick<Question, 's
   };
 }
 
-/** JSON is sometimes handed over in a Markdown fence, whatever was asked for. */
+/** Models sometimes wrap JSON in a Markdown fence. */
 const withoutFence = (text: string) => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
 
-/** What all live adapters have in common around the one thing that differs: how to ask. */
+/** A live text model. `ask` makes the provider's call; everything else is common to all providers. */
 export function liveTextModel(provider: TextProvider, ask: Ask, options: LiveOptions): TextModel {
   const title = textProviders[provider];
   return {
@@ -81,7 +81,7 @@ export function liveTextModel(provider: TextProvider, ask: Ask, options: LiveOpt
       }
       if (reply.end === 'refused') throw new ProviderFailure('content_refused', `${title} refused the content.`);
       if (reply.end === 'limit' && reply.text === '') {
-        const message = `${model.upstream} reached its limit of tokens before it wrote any text: raise maxTokens.`;
+        const message = `${model.upstream} reached its token limit before it wrote any text. Increase maxTokens.`;
         throw new ProviderFailure('invalid_request', message);
       }
       return {

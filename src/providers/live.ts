@@ -19,22 +19,25 @@ const adapters: Record<TextProvider, (options: LiveOptions) => TextModel> = {
   GOOGLE: googleTextModel,
 };
 
-/** Told this long before a provider stops serving a model. */
+/** How long before its sunset date a model is reported. */
 const noticeMs = 30 * 24 * 3_600_000;
 
-/** Of names that stand for another: whoever asks for a provider's own name knows what that is. */
+/** Warns about published names whose model will soon be shut down, but not about a provider's own names. */
 function warnOfSunsets(models: ModelList, configured: ReadonlyMap<string, TextModel>, log: Log): void {
   for (const [name, { provider, upstream, sunsetAt }] of models) {
     const soon = sunsetAt !== undefined && Date.parse(sunsetAt) < Date.now() + noticeMs;
     if (soon && name !== upstream && configured.has(provider)) {
-      log.warn({ name, provider, upstream, sunsetAt }, 'a model ends: give its name another with MODEL_ALIASES');
+      log.warn(
+        { name, provider, upstream, sunsetAt },
+        'a model will be shut down: map its name to another model with MODEL_ALIASES',
+      );
     }
   }
 }
 
 /**
- * The registry with an adapter for each provider that the environment has a key for.
- * @throws EnvError when MODEL_ALIASES cannot be used
+ * The registry, with an adapter for each provider whose API key is set.
+ * @throws EnvError when MODEL_ALIASES is invalid
  */
 export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): ProviderRegistry {
   const models = withAliases(env.MODEL_ALIASES);

@@ -82,7 +82,7 @@ describe('MODEL_ALIASES', () => {
   });
 
   test.each([
-    ['{"a": "nobody"}', /a: "nobody" is not listed/],
+    ['{"a": "nobody"}', /a: "nobody" is not a listed model/],
     ['{"a": {"upstream": "x"}}', /a/],
     ['{"a": {"provider": "ACME", "upstream": "x"}}', /a/],
     ['{"a": {"provider": "OPENAI", "upstream": "x", "tempreture": true}}', /a/],

@@ -3,22 +3,22 @@ import { z } from 'zod';
 import { EnvError } from '../platform/env.ts';
 import { ProviderFailure } from './ports.ts';
 
-/** Providers of text models, with the names that people know them by. */
+/** Providers of text models, with their display names. */
 export const textProviders = { ANTHROPIC: 'Anthropic', OPENAI: 'OpenAI', GOOGLE: 'Google' } as const;
 export type TextProvider = keyof typeof textProviders;
 
-/** What a name of a model stands for. */
+/** The model behind a published name. */
 export interface ListedModel {
   provider: TextProvider;
-  /** The provider's own name for it. */
+  /** The provider's name of the model. */
   upstream: string;
   /** In tokens. */
   limits?: { context: number; output: number } | undefined;
-  /** Whether the provider takes a temperature for it. */
+  /** Whether the provider accepts a temperature for it. */
   temperature: boolean;
-  /** Fields in the provider's own form, merged into the body of every request. */
+  /** Provider-specific fields that are merged into every request. */
   params?: Record<string, unknown> | undefined;
-  /** The day on which the provider stops serving it, as announced: YYYY-MM-DD. */
+  /** The date on which the provider will shut it down, YYYY-MM-DD. */
   sunsetAt?: string | undefined;
 }
 
@@ -34,8 +34,8 @@ const gemini = { provider: 'GOOGLE', limits: { context: 1_048_576, output: 65_53
 const gemini3 = { ...gemini, temperature: false } as const;
 
 const listed: Record<string, ListedModel> = {
-  // Published names, accepted for ever; all three were shut down by their providers. Their successors think unless they
-  // are told not to, out of the same maxTokens.
+  // Published names that stay supported although their providers shut the models down. The successors think by default,
+  // which uses up maxTokens, so thinking is reduced.
   'claude-sonnet-4-20250514': {
     ...claude5,
     upstream: 'claude-sonnet-5-5',
@@ -71,7 +71,7 @@ const listed: Record<string, ListedModel> = {
   'gemini-2.5-flash': { ...gemini, upstream: 'gemini-2.5-flash', sunsetAt: '2026-12-01' },
 };
 
-/** The models that this release knows. */
+/** The models of this release. */
 export const listedModels: ModelList = new Map(Object.entries(listed));
 
 const tokens = z.int().min(1);
@@ -102,9 +102,9 @@ function parseAliases(setting: string): z.infer<typeof aliases> {
 }
 
 /**
- * The models of this release with the operator's in their place.
- * @param setting MODEL_ALIASES: JSON, or the path of a file with it. Values are the name of a listed model, or a whole
- * entry; one that is there already is replaced, not merged.
+ * The models of this release, with entries added or replaced by the operator.
+ * @param setting MODEL_ALIASES: JSON, or the path of a JSON file. Values are names of listed models, or whole entries. An
+ * existing entry is replaced, not merged.
  * @throws EnvError
  */
 export function withAliases(setting: string | undefined, models: ModelList = listedModels): ModelList {
@@ -113,7 +113,7 @@ export function withAliases(setting: string | undefined, models: ModelList = lis
   for (const [name, alias] of Object.entries(parseAliases(setting))) {
     const model = typeof alias === 'string' ? models.get(alias) : alias;
     if (!model) {
-      const how = `"${alias}" is not listed; say {"provider": …, "upstream": …} instead`;
+      const how = `"${alias}" is not a listed model. Use {"provider": …, "upstream": …}`;
       throw new EnvError(`The environment is invalid:\n  MODEL_ALIASES: ${name}: ${how}`);
     }
     result.set(name, model);
@@ -121,16 +121,16 @@ export function withAliases(setting: string | undefined, models: ModelList = lis
   return result;
 }
 
-/** OpenAI's thinking models refuse a temperature, Anthropic's current API refuses it for all; the others take it. */
+/** OpenAI's thinking models reject a temperature, and so does Anthropic's current API; others accept it. */
 const guessTemperature = (provider: string, name: string) =>
   provider !== 'ANTHROPIC' && !(provider === 'OPENAI' && /^(o\d|gpt-[5-9])/.test(name));
 
-/** Goes into a path at Google's. */
+/** Google's API has the name in the path of the URL. */
 const usableName = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/;
 
 /**
- * What is asked when `name` is: a listed name is served as the list has it, any other goes to `provider` as it is.
- * @throws ProviderFailure when the name cannot be one, or is another provider's
+ * The model for `name`: the listed entry, or for other names a model of `provider` with this name.
+ * @throws ProviderFailure when the name is invalid or belongs to another provider
  */
 export function findModel(models: ModelList, provider: TextProvider, name: string): ListedModel {
   const model = models.get(name);
@@ -138,6 +138,6 @@ export function findModel(models: ModelList, provider: TextProvider, name: strin
     throw new ProviderFailure('invalid_request', `${name} is a model of ${textProviders[model.provider]}.`);
   }
   if (model) return model;
-  if (!usableName.test(name)) throw new ProviderFailure('invalid_request', 'This cannot be the name of a model.');
+  if (!usableName.test(name)) throw new ProviderFailure('invalid_request', 'The name of the model is not valid.');
   return { provider, upstream: name, temperature: guessTemperature(provider, name) };
 }

@@ -11,20 +11,20 @@ const answer = z.object({
       }),
     )
     .min(1),
-  // Servers that only speak like OpenAI may leave it out.
+  // Compatible servers may omit it.
   usage: z
     .object({ prompt_tokens: count, completion_tokens: count, total_tokens: count.optional() })
     .nullish()
     .transform((usage) => usage ?? { prompt_tokens: 0, completion_tokens: 0 }),
 });
 
-/** Chat Completions rather than Responses: every server that speaks like OpenAI has them, and they store nothing. */
+/** Uses Chat Completions, not Responses: all compatible servers support them, and they store nothing. */
 const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output, ...how }) => {
   const { OpenAI } = await import('openai');
   const client = new OpenAI({
     apiKey: how.apiKey,
     baseURL: how.baseUrl ?? 'https://api.openai.com/v1',
-    // Else read from the environment.
+    // The default would be read from the environment.
     organization: null,
     project: null,
     timeout: how.timeoutMs,
@@ -63,5 +63,5 @@ const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output,
   };
 };
 
-/** OpenAI's models, and everything else that speaks like them. */
+/** OpenAI's models, and those of compatible servers. */
 export const openaiTextModel = (options: LiveOptions) => liveTextModel('OPENAI', ask, options);

@@ -10,7 +10,7 @@ export interface ProviderServices {
   providers: ProviderRegistry;
 }
 
-/** The AI providers, live and sandbox. */
+/** The model providers, live and sandbox. */
 export const providers: Part<Foundation, ProviderServices, typeof providerSettings.shape> = {
   name: 'providers',
   settings: providerSettings,

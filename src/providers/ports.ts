@@ -1,59 +1,58 @@
-/** A JSON Schema document, as in draft 2020-12. */
+/** A JSON Schema document, draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;
 
-/** What a model is asked. */
+/** A request to a text model. */
 export interface TextRequest {
   provider: string;
-  /** The published name; adapters map it to the provider's own. */
+  /** The published name; adapters map it to the provider's name. */
   model: string;
   prompt: string;
   system?: string;
-  /** 0 to 1. Models that know no temperature are asked without it, and the answer says so. */
+  /** 0 to 1. Not sent to models that do not support it; `ignored` then contains it. */
   temperature?: number;
-  /** Of the answer, thinking included. More than the model can write counts as what it can. */
+  /** Limit of the output, including thinking. Reduced to the limit of the model. */
   maxTokens?: number;
   /**
-   * The answer is to be JSON that this schema accepts. Each provider is asked in its own form, as far as that goes:
-   * the text still has to be checked.
+   * Requests JSON that matches this schema. Providers do not guarantee it, so the caller must validate the text.
    */
   outputSchema?: JsonSchema;
 }
 
 export interface TextAnswer {
   text: string;
-  /** Everything that was read, from a cache too. */
+  /** All input tokens, including cached ones. */
   inputTokens: number;
-  /** Everything that was written, thinking included. */
+  /** All output tokens, including thinking. */
   outputTokens: number;
-  /** Who answered: the provider and its own name for the model. Absent in the sandbox. */
+  /** The provider that answered and its name of the model. Absent in the sandbox. */
   served?: { provider: string; model: string };
-  /** The text ends where a limit of tokens was reached. */
+  /** The text was cut off at a token limit. */
   truncated?: true;
-  /** What was asked for and the model does not know. */
+  /** Parameters that the model does not support. */
   ignored?: 'temperature'[];
 }
 
-/** How a call is made. */
+/** The context of one call. */
 export interface Call {
-  /** Whose work it is. */
+  /** The organization the call is made for. */
   organizationId: string;
-  /** 1 for the first attempt of this piece of work. */
+  /** The attempt of the step, from 1. */
   attempt: number;
-  /** Ends the call, down to its HTTP request. */
+  /** Aborts the call and its HTTP request. */
   signal: AbortSignal;
 }
 
 export interface TextModel {
-  /** True when the answer needs neither the network nor time: such a call is made inside the worker at once. */
+  /** Whether the call needs neither the network nor time. The worker then executes the step without an activity of its own. */
   isInstant(request: TextRequest): boolean;
   /**
-   * Makes one attempt; whoever calls owns repetition.
+   * Makes one attempt. Retries are up to the caller.
    * @throws ProviderFailure, or the signal's reason once it is aborted
    */
   generate(request: TextRequest, call: Call): Promise<TextAnswer>;
 }
 
-/** Every way in which a provider fails, as the rest of the product knows it, and whether another attempt may succeed. */
+/** The kinds of provider failures, and whether a retry can succeed. */
 export const failureKinds = {
   unavailable: true,
   overloaded: true,
@@ -71,16 +70,16 @@ export const failureKinds = {
 export type FailureKind = keyof typeof failureKinds;
 
 export interface FailureFacts {
-  /** Where the provider itself says so; else as its kind has it. */
+  /** Set if the provider states it; otherwise the kind decides. */
   retryable?: boolean;
   retryAfterMs?: number;
-  /** Of the HTTP answer, where there was one. */
+  /** Status of the HTTP response, if there was one. */
   status?: number;
-  /** The provider's id of the request, for its support. */
+  /** The provider's request id, for its support. */
   requestId?: string;
 }
 
-/** A provider's failure. Its message may be shown to the tenant: it holds no credentials and no address. */
+/** A failure of a provider. The message may be shown to tenants: it contains no credentials and no URLs. */
 export class ProviderFailure extends Error {
   override name = 'ProviderFailure';
   readonly kind: FailureKind;

@@ -3,18 +3,18 @@ import type { Environment } from '../platform/tenant.ts';
 import { listedModels, type ModelList } from './models.ts';
 import type { TextModel } from './ports.ts';
 
-/** Chooses implementations by the environment of the work, here and nowhere else. */
+/** Selects implementations by environment. No other code distinguishes live and sandbox. */
 export interface ProviderRegistry {
   /**
-   * Who answers for a model: the provider that the list of models names for it, and `provider` for any other name.
+   * The implementation for a model: that of the listed provider, or of `provider` for a model that is not listed.
    * @throws AppError provider_not_configured, with facts `{provider}`
    */
   textModel(environment: Environment, provider: string, model?: string): TextModel;
-  /** Whether any model of this environment answers at once: a step that asks none of them need not be tried first. */
+  /** Whether models of this environment can be instant. If not, a worker need not try to execute model steps itself. */
   mayBeInstant(environment: Environment): boolean;
 }
 
-/** `live` has an entry for each provider that the operator gave credentials for. */
+/** @param live adapters of the providers with credentials, by provider */
 export function providerRegistry(
   sandbox: TextModel,
   live: ReadonlyMap<string, TextModel> = new Map(),

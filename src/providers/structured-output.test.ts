@@ -131,9 +131,9 @@ describe('a schema in the form that providers accept', () => {
 
 test('in words, after what the system prompt says', () => {
   expect(askInWords({ type: 'array' }, 'Be brief.')).toMatch(
-    /^Be brief\.\n\nAnswer with one JSON value .*\n\{"type":"array"\}$/,
+    /^Be brief\.\n\nAnswer only with one JSON value .*\n\{"type":"array"\}$/,
   );
-  expect(askInWords({ type: 'array' }, undefined)).toMatch(/^Answer with one JSON value/);
+  expect(askInWords({ type: 'array' }, undefined)).toMatch(/^Answer only with one JSON value/);
 });
 
 function chain(length: number): JsonSchema {

@@ -1,13 +1,13 @@
 import type { JsonSchema } from './ports.ts';
 
-/** A schema as every provider accepts it: objects are closed, and limits of values are told in descriptions. */
+/** A schema in the form all providers accept: objects are closed, and limits of values are part of descriptions. */
 export interface OutputForm {
   schema: JsonSchema;
-  /** No object has an optional property, which OpenAI's strict mode demands. */
+  /** Whether all properties are required, as OpenAI's strict mode demands. */
   allRequired: boolean;
 }
 
-/** Providers do not hold models to these, or not to all of them: the model reads them as words, and the caller checks. */
+/** Keywords that not all providers enforce. They are added to descriptions, and the caller validates the output. */
 const describedLimits = [
   ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   ...['multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
@@ -16,11 +16,11 @@ const known = new Set([
   ...describedLimits,
   ...['$defs', '$ref', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'items', 'properties', 'required'],
   ...['additionalProperties', 'title', 'description'],
-  // Said to nobody.
+  // Omitted.
   ...['$schema', '$id', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
 ]);
 
-/** Thrown inside this file for schemas that some provider has no form for. */
+/** Thrown in this file for schemas that some provider does not support. */
 class Inexpressible extends Error {}
 
 const isSchema = (value: unknown): value is JsonSchema =>
@@ -36,7 +36,7 @@ function listOf(value: unknown): unknown[] {
   return value;
 }
 
-/** Any name may be a property's, `__proto__` too, which only a definition can set. */
+/** `defineProperty`, because a property can be named `__proto__`. */
 function mapValues(values: JsonSchema, map: (value: unknown) => unknown): JsonSchema {
   const result: JsonSchema = {};
   for (const [name, value] of Object.entries(values)) {
@@ -70,7 +70,7 @@ function closedObject({ properties, additionalProperties, required = [] }: JsonS
   const described = schemaOf(properties);
   const names = listOf(required);
   const open = isSchema(additionalProperties) || Object.keys(described).length === 0;
-  // A property that is required and not described has no form.
+  // Every required property needs a schema.
   if (open || !names.every((name) => Object.hasOwn(described, String(name)))) throw new Inexpressible();
   return { type: 'object', properties: mapValues(described, rewrite), required: names, additionalProperties: false };
 }
@@ -103,13 +103,13 @@ function rewrite(given: unknown): JsonSchema {
 
 const parts = (value: unknown): unknown[] => (typeof value === 'object' && value !== null ? Object.values(value) : []);
 
-/** Everything within `schema` that looks like a schema, itself included. */
+/** All nested objects that can be schemas, including `schema`. */
 function* all(schema: unknown): Generator<JsonSchema> {
   if (isSchema(schema)) yield schema;
   for (const part of parts(schema)) yield* all(part);
 }
 
-/** Whether a definition leads back to itself, which not every provider can follow. */
+/** Whether a definition refers to itself, which not every provider supports. */
 function isRecursive(definitions: JsonSchema): boolean {
   const names = Object.keys(definitions);
   const usedBy = new Map<string, string[]>(names.map((name) => [name, []]));
@@ -120,7 +120,7 @@ function isRecursive(definitions: JsonSchema): boolean {
     for (const used of known) usedBy.get(used)!.push(name);
     open.set(name, known.length);
   }
-  // Those that lead nowhere are taken away until none is left, or nothing but circles and what leads into them.
+  // Topological sort: definitions without references are removed repeatedly. What remains contains a cycle.
   const ended = names.filter((name) => open.get(name) === 0);
   for (let index = 0; index < ended.length; index++) {
     for (const user of usedBy.get(ended[index]!)!) {
@@ -131,7 +131,7 @@ function isRecursive(definitions: JsonSchema): boolean {
   return ended.length < names.length;
 }
 
-/** @returns undefined for a schema that goes beyond what providers accept; then `askInWords` is what remains */
+/** @returns undefined for a schema that not all providers support; use `askInWords` then */
 export function outputForm(outputSchema: JsonSchema): OutputForm | undefined {
   try {
     const schema = rewrite(outputSchema);
@@ -147,8 +147,8 @@ export function outputForm(outputSchema: JsonSchema): OutputForm | undefined {
   }
 }
 
-/** A system prompt that asks for JSON by itself. */
+/** A system prompt that requests JSON for a schema that providers do not support. */
 export function askInWords(outputSchema: JsonSchema, system: string | undefined): string {
-  const request = `Answer with one JSON value and nothing else, as this JSON Schema demands:\n${JSON.stringify(outputSchema)}`;
+  const request = `Answer only with one JSON value that conforms to this JSON Schema:\n${JSON.stringify(outputSchema)}`;
   return system ? `${system}\n\n${request}` : request;
 }

@@ -12,7 +12,7 @@ function tracedTextModel(model: TextModel, tracing: Tracing): TextModel {
         'gen_ai.request.model': request.model,
         'atelier.attempt': call.attempt,
       };
-      // Neither prompt nor answer: they are the customer's.
+      // Prompts and answers are tenants' data and are not traced.
       return tracing.inSpan('chat', { kind: 'client', attributes }, async (span) => {
         const answer = await model.generate(request, call);
         span.set({
@@ -29,7 +29,7 @@ function tracedTextModel(model: TextModel, tracing: Tracing): TextModel {
   };
 }
 
-/** Each call of a model is a span: who was asked, what it took, and in which way it failed. */
+/** Records a span per model call, with provider, model, tokens and class of failure. */
 export const tracedProviders = (registry: ProviderRegistry, tracing: Tracing): ProviderRegistry => ({
   ...registry,
   textModel: (environment, provider, model) =>

@@ -121,7 +121,7 @@ describe('the first npm start', () => {
     expect(await second.ended).toBe(1);
     expect(second.stdout).toBe('');
     expect(second.stderr).toBe(
-      `Atelier already runs on ${folder.data} (process ${processes.starter.pid}): stop it first, or set ATELIER_DATA to another folder.\n`,
+      `Atelier already runs on ${folder.data} (process ${processes.starter.pid}). Stop it first, or set ATELIER_DATA to another folder.\n`,
     );
     expect(folder.processes()).toEqual(processes);
     await executed();

@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js';
 import type { JsonSchema } from '../ports.ts';
 
-/** Deeper than this, only what a schema demands is made: recursive ones end. */
+/** Below this depth only required values are generated, so that recursive schemas end. */
 const generousDepth = 4;
 const deepest = 32;
-/** What one instance consists of at most, whatever its schema demands. */
+/** Maximum size of an instance. */
 const most = { values: 10_000, characters: 256 * 1024 };
 
 const formats: Record<string, string> = {
@@ -26,7 +26,7 @@ const formats: Record<string, string> = {
   regex: '.*',
 };
 
-/** Tried against a `pattern`. */
+/** Candidates for a `pattern`. */
 const simple = [
   'a',
   'A',
@@ -53,14 +53,14 @@ const numberOf = (value: unknown): number | undefined => (typeof value === 'numb
 
 interface Making {
   root: JsonSchema;
-  /** What strings say where the schema leaves it open. */
+  /** Content of strings that the schema does not determine. */
   text: string;
   depth: number;
-  /** Which of several equal items this is, so that they differ. */
+  /** Index of the item, so that items of an array differ. */
   index: number;
-  /** How many values and characters may still be made, for all of the instance together. */
+  /** Remaining values and characters of the whole instance. */
   budget: { values: number; characters: number };
-  /** Compiled already; undefined for those that are none. */
+  /** Compiled patterns; undefined for invalid ones. */
   patterns: Map<string, RE2JS | undefined>;
 }
 
@@ -73,7 +73,7 @@ function follow(ref: unknown, root: JsonSchema): unknown {
   }, root);
 }
 
-/** One schema for both: what neither alone would know, such as properties here and what is required there. */
+/** Merges two schemas, such as one with `properties` and one with `required`. */
 function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
   const properties = { ...(one.properties as JsonSchema), ...(other.properties as JsonSchema) };
   const required = [...listOf(one.required), ...listOf(other.required)];
@@ -85,7 +85,7 @@ function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
   };
 }
 
-/** Without references, `allOf` and choices; of a choice the first, or deep down the one that says least. */
+/** Resolves references, `allOf` and choices. Of a choice it takes the first, or below the depth limit the smallest. */
 function flattened(given: unknown, making: Making): JsonSchema {
   let schema: JsonSchema = isSchema(given) ? given : {};
   for (let step = 0; step < deepest; step++) {
@@ -117,7 +117,7 @@ function typeOf(schema: JsonSchema): string {
   return has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf') ? 'number' : 'string';
 }
 
-/** Patterns come from tenants: this engine takes time linear in pattern and text. */
+/** Patterns are chosen by tenants, so an engine with linear time is used. */
 function compile(pattern: string): RE2JS | undefined {
   try {
     return RE2JS.compile(pattern);
@@ -141,7 +141,7 @@ function makeString(schema: JsonSchema, making: Making): string {
   if (known !== undefined) return known;
   if (typeof format === 'string' && formats[format] !== undefined) return formats[format];
   const left = Math.max(0, budget.characters);
-  // Cut where characters end: a half of one would not be kept anywhere.
+  // Cut between characters: half of a surrogate pair cannot be stored.
   const said = `${index > 0 ? `${index + 1} ` : ''}${text}`.slice(0, left);
   const characters = [...said].slice(0, Math.max(0, longest));
   const made = characters.join('').padEnd(characters.length >= shortest ? 0 : Math.min(shortest, left), '.');
@@ -213,8 +213,8 @@ function make(given: unknown, making: Making): unknown {
 }
 
 /**
- * A value that a JSON Schema accepts, the same for the same schema and text. Beyond simple ones it does not look for a
- * text that a `pattern` accepts, and it does not know `not`, `if` and `dependent…`: give such schemas `examples`.
+ * Generates a value that a JSON Schema accepts. The same schema and text give the same value. Only simple patterns are
+ * supported, and `not`, `if` and `dependent…` are ignored: add `examples` to such schemas.
  */
 export const instanceOf = (schema: JsonSchema, text: string): unknown =>
   make(schema, { root: schema, text, depth: 0, index: 0, budget: { ...most }, patterns: new Map() });

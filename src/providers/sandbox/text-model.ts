@@ -5,14 +5,14 @@ import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/tas
 import { type JsonSchema, ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
 
-/** Words in a prompt that make the sandbox behave badly, so that integrators can test their own handling. */
+/** Words in a prompt that make the sandbox fail or delay, so that integrators can test their error handling. */
 const magic = {
   fail: /\bsandbox:fail\b/,
   overloaded: /\bsandbox:overloaded\b/,
   slow: /\bsandbox:slow=(\d{1,4}(?:\.\d{1,3})?)/,
 };
 
-/** The attempt at which an overloaded sandbox gives in. */
+/** The attempt at which an overloaded sandbox succeeds. */
 const overloadedUntilAttempt = 3;
 
 const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
@@ -23,7 +23,7 @@ export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = 
   limitMs: 1_000,
 };
 
-/** Of the prompt, characters that each string of an instance repeats. */
+/** Characters of the prompt that are repeated in the strings of an instance. */
 const repeatedInInstance = 16 * 1024;
 
 async function instance(work: BoundedWork, organizationId: string, schema: JsonSchema, text: string): Promise<string> {
@@ -31,12 +31,12 @@ async function instance(work: BoundedWork, organizationId: string, schema: JsonS
     return await work.run(makeInstance, organizationId, { schema, text: text.slice(0, repeatedInInstance) });
   } catch (error) {
     if (!(error instanceof WorkTooCostly)) throw error;
-    const message = `The sandbox cannot make an answer for this outputSchema. ${error.message}`;
+    const message = `The sandbox cannot generate an output for this outputSchema. ${error.message}`;
     throw new ProviderFailure('timeout', message, { retryable: false });
   }
 }
 
-/** Depends on the whole request and on nothing else: the same question always has the same answer. */
+/** The answer depends only on the request, so equal requests have equal answers. */
 function answerInWords(request: TextRequest): string {
   const { provider, model, system, prompt, temperature, maxTokens, outputSchema } = request;
   const asked = [provider, model, system ?? null, prompt, temperature ?? null, maxTokens ?? null];
@@ -53,7 +53,7 @@ async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Answers without any provider. The text contains the rendered prompt, so that a caller sees what a model would see. */
+/** A text model without a provider. Its output contains the rendered prompt, so that callers see what a model would receive. */
 export const sandboxTextModel = (work: BoundedWork): TextModel => ({
   isInstant: ({ prompt }) => !magic.slow.test(prompt) && !magic.overloaded.test(prompt),
 
