@@ -1,30 +1,34 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, glob, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundleSources } from './bundle-sources.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Everything that workflow code can import, and the SDK that turns it into a bundle. */
-const sources = ['workflows/**/*.ts', 'src/*/core/**/*.ts', 'src/temporal/contracts/*.ts', 'workers/build-bundle.ts'];
-const sdkManifest = 'node_modules/@temporalio/workflow/package.json';
+/** What the bundle is made of: the workflows, their interceptors and the program that builds it. */
+const entries = ['workflows/index.ts', 'workflows/trace.ts', 'workers/build-bundle.ts'];
 /** Where an image has the bundle of its own sources. The folder that a worker reads may be a volume. */
 const shippedFolder = join(root, 'bundles');
 
-/** The workflow code of one version, built ahead: a worker that loads it starts in a fifth of the time. */
+/** The workflow code of one version, built beforehand: a worker that loads it starts in a fifth of the time. */
 export interface Bundle {
-  /** 16 hex digits of a hash over its sources: the worker's build id. */
+  /** The worker's build id: 16 hex digits. */
   version: string;
   path: string;
 }
 
-async function contentVersion(): Promise<string> {
-  const files: string[] = [];
-  for await (const file of glob(sources, { cwd: root, exclude: ['**/*.test.ts'] })) files.push(file);
+/**
+ * The version of the sources in a folder: a hash over the modules that workflows reach and over the SDK's version. Editing
+ * anything else keeps the version.
+ */
+export async function versionOf(sources: string): Promise<string> {
   const hash = createHash('sha256');
-  for (const file of [...files.sort(), sdkManifest]) hash.update(file).update(await readFile(join(root, file)));
+  for (const file of await bundleSources(sources, entries)) {
+    hash.update(file).update(await readFile(join(sources, file)));
+  }
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -37,12 +41,12 @@ const exists = (path: string) =>
   );
 
 /**
- * The bundle of the present sources: copied from where the image has it, or else built, when it is not in the folder yet.
- * The build runs in a process of its own, so that webpack's memory ends with it; processes that do this at once each write
- * a file of their own and the last rename wins.
+ * The bundle of the present sources: copied from where the image has it, or else built, when the folder does not have it yet.
+ * The build runs in a process of its own, so that webpack's memory is released with it. Processes that do this at the same
+ * time each write their own file, and the last rename wins.
  */
 export async function prepareBundle(directory: string, shipped = shippedFolder): Promise<Bundle> {
-  const version = await contentVersion();
+  const version = await versionOf(root);
   const path = bundlePath(directory, version);
   if (await exists(path)) return { version, path };
   await mkdir(directory, { recursive: true });
@@ -62,7 +66,7 @@ async function build(target: string): Promise<void> {
   await promisify(execFile)(process.execPath, [script, target], { cwd: root });
 }
 
-/** Bundles that earlier versions left in the folder: runs that began with one of them end with it. */
+/** Bundles of earlier versions in the folder: runs that began with one of them end with it. */
 export async function earlierBundles(directory: string, current: string): Promise<Bundle[]> {
   const names = await readdir(directory);
   return names
@@ -70,5 +74,5 @@ export async function earlierBundles(directory: string, current: string): Promis
     .map((name) => ({ version: name.slice(0, 16), path: join(resolve(directory), name) }));
 }
 
-/** For a version that no run needs any more. */
+/** For a version that no run needs any longer. */
 export const removeBundle = (bundle: Bundle): Promise<void> => rm(bundle.path, { force: true });
