@@ -1,5 +1,6 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
+import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
 import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
@@ -60,10 +61,13 @@ export async function startRunsWorker({ services, connection, queue, activities 
     }
   };
 
-  if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version(bundle), log);
-  temporal.allowEagerStarts(true);
+  if (env.WORKER_AUTO_PROMOTE) {
+    await promoteVersion(temporal.client, version(bundle), log);
+    await announcePromotion(services, version(bundle));
+  }
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
+    followCurrentVersion(services, version(bundle), stopping.signal),
     ...earlier.map((one) =>
       serveEarlierVersion(one, {
         countOpen: () => countOpen(temporal.client, version(one)),

@@ -30,9 +30,10 @@ export class Notifications {
     this.#log = log;
   }
 
-  /** Call before `start`. Channel names must not come from requests. */
-  on(channel: string, handler: (payload: string) => void): void {
+  /** Channel names must not come from requests. Resolves when it listens; before `start`, at once. */
+  async on(channel: string, handler: (payload: string) => void): Promise<void> {
     this.#handlers.set(channel, handler);
+    await this.#client?.query(`listen ${pg.escapeIdentifier(channel)}`);
   }
 
   /** Call before `start`. */

@@ -7,15 +7,16 @@ import { findViolations, modelCalls } from './oracle.ts';
 jest.setTimeout(400_000);
 
 let versions: VersionScene;
+let oldEntry: string;
 beforeAll(async () => {
   versions = await openVersionScene();
+  oldEntry = copyOfEarlierSources(versions.folder);
 });
 afterAll(() => versions.close());
 
 test('200 runs in flight survive a rollout of changed workflow code and its rollback', async () => {
-  const { scene, temporal, folder, bundles } = versions;
+  const { scene, temporal, bundles } = versions;
   const { product, caller } = scene;
-  const oldEntry = copyOfEarlierSources(folder);
   const before = await product.start(['api', 'runs'], {}, oldEntry);
   const [oldVersion] = bundles();
   const workflowId = await caller.createWorkflow(before.api, ['One', 'sandbox:slow=20 Two {{input}}', 'Three']);
@@ -57,4 +58,43 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
   expect(of(ofOldAgain, newVersion) + of(ofOldAgain, oldVersion)).toBe(10);
   const { rows } = await product.database.pool.query('select status, count(*)::int from run group by status');
   expect(rows).toEqual([{ status: 'completed', count: 210 }]);
+});
+
+test('an API process that runs on starts its runs on the version that another process promoted', async () => {
+  const { scene, temporal } = versions;
+  const { product, caller } = scene;
+  await Promise.all(product.processes.map((one) => one.kill()));
+  const apis = (await Promise.all([1, 2].map(() => product.start(['api', 'runs'], {}, oldEntry)))).map(
+    ({ api }) => api,
+  );
+  const workflowId = await caller.createWorkflow(apis[0]!, ['One']);
+  /** Executes the workflow some times through each of the two. @returns the versions that the runs began on */
+  const versionsOfNext = async (count: number): Promise<Set<string | null | undefined>> => {
+    const known = new Set(caller.acknowledged);
+    for (let n = 0; n < count; n++) {
+      for (const api of apis) {
+        expect(await caller.execute(api, workflowId, { wait: true })).toMatchObject({ status: 200 });
+      }
+    }
+    const runIds = [...caller.acknowledged].filter((runId) => !known.has(runId));
+    return new Set(Object.values(await versionsOf(temporal.address, runIds)));
+  };
+  const beginOn = (version: string | null | undefined) => async () => {
+    const versionsNow = await versionsOfNext(1);
+    return versionsNow.size === 1 && versionsNow.has(version);
+  };
+  const [oldVersion, ...others] = await versionsOfNext(5);
+  expect(others).toEqual([]);
+
+  const promoting = await product.start(['runs']);
+  const newVersion = promoting.log.find(({ msg }) => msg === 'workers of this version take new runs')!
+    .buildId as string;
+  expect(newVersion).not.toBe(oldVersion);
+  // Temporal takes a moment to send new runs to the version that became the current one.
+  await until('runs begin on the new version', beginOn(newVersion), 60_000);
+  expect([...(await versionsOfNext(10))]).toEqual([newVersion]);
+
+  await product.start(['runs'], {}, oldEntry);
+  await until('runs begin on the old version again', beginOn(oldVersion), 60_000);
+  expect([...(await versionsOfNext(10))]).toEqual([oldVersion]);
 });
