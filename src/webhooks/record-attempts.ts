@@ -46,12 +46,12 @@ const recordStatement = statement<Recorded>(
    select id as "deliveryId", status from moved`,
 );
 
-// A failure needs a workflow of its own, which is owed until it is there.
-const oweWorkflows = statement(
-  'delivery.owe_workflows',
+// A delivery that failed needs a workflow.
+const enqueueWorkflows = statement(
+  'delivery.enqueue_workflows',
   `${enqueueSql('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id' })}
    on conflict (kind, subject_id) do update set created_at = excluded.created_at`,
-  // The dispatcher ensures the workflow itself; a further attempt is made by the workflow.
+  // The dispatcher resumes workflows itself, those of deliveries that arrived too.
   { enqueues: 'drain' },
 );
 
@@ -123,7 +123,7 @@ async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged
 }
 
 /**
- * Records attempts of one tenant, and what follows from them: states, retries, breakers, workflows that are owed, and
+ * Records attempts of one tenant, and what follows from them: states, retries, breakers, workflows, and
  * subscriptions that are turned off. One statement where all arrived, one transaction where not.
  * @returns what became of each delivery; without those that were over before
  */
@@ -151,7 +151,7 @@ export async function recordAttempts(
     const rows = await record(tx);
     const followed = rows.filter(({ status }) => status === 'retrying' || status === 'dead_lettered');
     const ids = followed.map(({ deliveryId }) => deliveryId);
-    if (ids.length > 0) await tx.rows(oweWorkflows, ids, scope.correlationId);
+    if (ids.length > 0) await tx.rows(enqueueWorkflows, ids, scope.correlationId);
     const counted = new Set(rows.map(({ deliveryId }) => deliveryId));
     for (const [state, id, of] of states) {
       const judgedOnce = of.filter(({ outcome }) => counted.has(outcome.work.deliveryId));

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { apiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
@@ -219,6 +221,29 @@ test('migrate brings an empty database up to date, once', async () => {
     await admin.query(`drop database ${name} with (force)`);
     await admin.end();
   }
+});
+
+test('outbox list shows the work that is not done yet, and filters it', async () => {
+  const { id: organizationId } = await createOrganization();
+  const { key } = await json('key', 'create', '--org', organizationId, '--env', 'test');
+  const client = apiClient(api.api, key);
+  const { id: workflowId } = await makeWorkflow(client);
+  // Without a worker the run does not end, and its entry stays.
+  const { body } = await client.post(`/api/v1/webhooks/${workflowId}`, {});
+  const ofRun = async (...filter: string[]) =>
+    (await json('outbox', 'list', ...filter)).entries.filter(
+      (entry: { organizationId: string }) => entry.organizationId === organizationId,
+    );
+  expect(await ofRun('--kind', 'run.start')).toEqual([
+    {
+      ...{ id: expect.any(String), kind: 'run.start', organizationId, environment: 'test', attempts: 0 },
+      ...{ subjectId: runIds.parse(body.data.runId), correlationId: expect.any(String) },
+      ...{ lastError: null, lastAttemptAt: null, createdAt: expect.any(String), nextAttemptAt: expect.any(String) },
+    },
+  ]);
+  expect(await ofRun('--kind', 'run.cancel')).toEqual([]);
+  expect(await ofRun('--failing')).toEqual([]);
+  expect((await failure(['outbox', 'list', '--limit', 'all'])).code).toBe('validation_error');
 });
 
 describe('in any case', () => {
