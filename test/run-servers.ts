@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import { readLocalSettings } from '../src/platform/env.ts';
 import { openProductDatabase } from '../src/services.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import { endProcessesOf } from './leftovers.ts';
-import { folderVariable, type Servers, serversFile, snapshotBeforeMigrating, snapshotOfMigrations } from './servers.ts';
+import { folderVariable, type Servers, serversFile } from './servers.ts';
 import { isSharedProductName, SharedProducts } from './shared-products.ts';
 
 // Started by Jest's set-up: the servers of one run. They end with the process that started this one.
@@ -33,8 +33,6 @@ async function createDatabase(adminUrl: string, name: string): Promise<void> {
 }
 
 async function migrateTemplate(url: string): Promise<void> {
-  // Migrating rewrites the snapshot when it is not the schema that the migrations make.
-  copyFileSync(snapshotOfMigrations, snapshotBeforeMigrating(folder));
   const database = await openProductDatabase(url, 2);
   await migrate(database);
   await database.close();

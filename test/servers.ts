@@ -23,11 +23,6 @@ export const folderVariable = 'ATELIER_TEST_RUN';
 /** Compiled code of every process that the tests start, kept from run to run. */
 export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
-export const snapshotOfMigrations = fileURLToPath(new URL('../migrations/.snapshot.json', import.meta.url));
-
-/** The snapshot as it was committed. */
-export const snapshotBeforeMigrating = (folder: string) => join(folder, 'migrations-snapshot.json');
-
 export const serversFile = (folder: string) => join(folder, 'servers.json');
 
 let known: Servers | undefined;
