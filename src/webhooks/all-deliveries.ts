@@ -10,7 +10,7 @@ export interface AnyDeliveryFilter {
   organizationId?: string | undefined;
   subscriptionId?: string | undefined;
   eventType?: string | undefined;
-  /** Over since then; those that are not, created since then. */
+  /** Finished at or after this time; open ones: created at or after it. */
   since?: Date | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface AnyDelivery extends Tenant {
   eventId: string;
   eventType: string;
   status: DeliveryStatus;
-  /** Of its subscription: while it is off, nothing can be replayed. */
+  /** Whether its subscription is active; nothing can be replayed while it is off. */
   isActive: boolean;
   attempts: number;
   statusCode: number | null;
@@ -45,7 +45,7 @@ const findAll = statement<AnyDelivery>(
     order by d.id desc limit $6`,
 );
 
-/** Of all tenants, newest first: for operators. */
+/** Deliveries of all tenants, newest first, for operators. */
 export function listAnyDeliveries(
   database: Database,
   { status, organizationId, subscriptionId, eventType, since }: AnyDeliveryFilter,

@@ -15,18 +15,18 @@ export interface AttemptDeliveriesServices extends AttemptServices {
 export interface EndedAttempt {
   deliveryId: string;
   isRetry: boolean;
-  /** Undefined when nothing was recorded: then the attempt is made again once its lease has ended. */
+  /** Undefined when nothing was recorded: the attempt is made again after its lease expires, or was recorded before. */
   recorded: Recorded | undefined;
-  /** Why it could not be made. */
+  /** Why the attempt could not be made. */
   error?: unknown;
 }
 
 /**
- * Makes attempts of one tenant that the caller has leased, first attempts and retries alike: loads what they need, sends
- * them at the same time and records each as it ends.
- * @param signal cuts off what is under way, which is then given back
- * @returns once they are under way, a promise for each that never rejects; none for deliveries that are gone
- * @throws what PostgreSQL throws; nothing was sent then
+ * Makes the next attempts of deliveries that the caller has leased: loads them, sends them concurrently and records each
+ * as it ends. First attempts and retries, of one tenant.
+ * @param signal aborts attempts in flight; their leases are returned
+ * @returns once they are in flight: a promise for each delivery that still exists, which never rejects
+ * @throws what PostgreSQL throws while they are loaded; nothing was sent then
  */
 export async function attemptDeliveries(
   services: AttemptDeliveriesServices,
@@ -56,7 +56,7 @@ async function attemptOne(
     if (recorded) services.countAttempt(recorded.status);
     return { deliveryId, isRetry, recorded };
   } catch (error) {
-    // Cut off, it may be made again at once; otherwise when its lease ends.
+    // An aborted attempt may be made again at once; any other one after its lease expires.
     if (signal.aborted) await returnLeases(scope, [deliveryId]).catch(() => {});
     else services.log.error({ err: error, deliveryId }, 'a delivery cannot be sent');
     return { deliveryId, isRetry, recorded: undefined, error };

@@ -15,12 +15,12 @@ interface Batch {
   tries: number;
 }
 
-/** Before the next try after the database failed. */
+/** The pause after the database failed. */
 const retryAfterMs = 1_000;
-/** With the pauses between them longer than a lease: by then another process makes the attempts again. */
+/** Together longer than a lease: by then another process makes the attempts again. */
 const mostTries = 60;
 
-/** Records attempts in batches, a tenant's together: what ends while one batch is written is in the next. */
+/** Records attempts in batches per tenant. Attempts that end while a batch is written go into the next one. */
 export class AttemptRecorder {
   readonly #log: Log;
   readonly #policy: DeliveryPolicy;
@@ -32,7 +32,7 @@ export class AttemptRecorder {
     this.#policy = policy;
   }
 
-  /** @returns undefined when the attempt was recorded before, its delivery is over, or the database stayed away */
+  /** @returns undefined when the attempt was recorded before, its delivery has ended, or the database stayed unavailable */
   record(scope: Scope, outcome: AttemptOutcome): Promise<Recorded | undefined> {
     const { organizationId, environment } = scope.tenant;
     const name = `${organizationId}/${environment}/${scope.correlationId}`;
@@ -41,7 +41,7 @@ export class AttemptRecorder {
     const recorded = new Promise<Recorded | undefined>((done) => batch.waiting.push({ outcome, done }));
     if (!this.#writing) {
       this.#writing = true;
-      // What ends in the same turn of the event loop is written together.
+      // Attempts that end in the same turn of the event loop share a batch.
       setImmediate(() => this.#write());
     }
     return recorded;
@@ -56,7 +56,7 @@ export class AttemptRecorder {
     this.#writing = false;
   }
 
-  /** A batch that fails is tried again by itself, while others go on. */
+  /** A batch that fails is tried again and does not block the others. */
   async #writeBatch(batch: Batch): Promise<void> {
     const { scope, waiting } = batch;
     try {

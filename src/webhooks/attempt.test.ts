@@ -18,7 +18,7 @@ class BrokenEgress extends Egress {
   }
 }
 
-test('what nobody foresaw is a failure like any other; what was cut off is none', async () => {
+test('an unexpected error is a failure like any other; an aborted attempt is none', async () => {
   const sealer = new Sealer(`k1:${randomBytes(32).toString('base64')}`);
   const egress = new BrokenEgress({ httpsOnly: true, allowed: new AddressRanges([]), denied: new AddressRanges([]) });
   const log = openLog('silent', 'test', { secrets: [] });

@@ -18,26 +18,26 @@ export interface AttemptServices {
   log: Log;
   sealer: Sealer;
   events: EventCatalog;
-  /** The word in the names of the signature headers of family A. */
+  /** The brand in the signature headers of family A: `X-<brand>-Signature`. */
   webhookBrand: string;
   deliveryPolicy: DeliveryPolicy;
 }
 
-/** Everything that an attempt needs. */
+/** What an attempt needs to be sent and judged. */
 export interface AttemptWork {
   deliveryId: string;
   subscriptionId: string;
   maxAttempts: number;
   /** Whether the subscription's last attempt failed. */
   hasFailed: boolean;
-  /** All that were recorded before. */
+  /** Attempts recorded before, over all replays. */
   attempts: number;
-  /** Of the current schedule, that were made before. */
+  /** Attempts recorded before in the current schedule. */
   scheduleAttempts: number;
   url: string;
   sealedHeaders: string | null;
   sealedSecret: string;
-  /** Null when there is none, or no longer. */
+  /** Null when there is none, or it has expired. */
   sealedPreviousSecret: string | null;
   eventId: string;
   eventType: string;
@@ -60,7 +60,7 @@ const findWork = statement<AttemptWork>(
 export const loadAttempts = (scope: Scope, deliveryIds: readonly string[]): Promise<AttemptWork[]> =>
   scope.rows(findWork, deliveryIds);
 
-/** How an attempt went, for its log and for what follows from it. */
+/** The result of an attempt and what the log keeps of it. */
 export interface AttemptOutcome {
   work: AttemptWork;
   result: AttemptResult;
@@ -70,7 +70,7 @@ export interface AttemptOutcome {
   responseBodyTruncated: boolean;
 }
 
-/** Bytes as a text that PostgreSQL keeps: what is not UTF-8, or NUL, is U+FFFD. */
+/** Decodes UTF-8. Invalid bytes and NUL, which PostgreSQL cannot store in a text, become U+FFFD. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\ufffd');
 
 function requestOf(
@@ -98,7 +98,7 @@ function requestOf(
 }
 
 /**
- * Makes one attempt: signed anew, with a time of its own, and one deadline over everything.
+ * Sends one attempt, signed with its own timestamp. One deadline covers connecting, sending and reading the answer.
  * @throws the reason of `signal`; a SealError when the secret cannot be read, and then nothing was sent
  */
 export async function makeAttempt(
@@ -124,7 +124,7 @@ export async function makeAttempt(
   } catch (failure) {
     if (signal?.aborted) throw failure;
     if (!(failure instanceof EgressFailure)) {
-      services.log.error({ err: failure, deliveryId: work.deliveryId }, 'an attempt ended in a way nobody foresaw');
+      services.log.error({ err: failure, deliveryId: work.deliveryId }, 'an attempt failed unexpectedly');
     }
     const result = failure instanceof EgressFailure ? { errorClass: failure.errorClass } : { errorClass: unforeseen };
     const durationMs = failure instanceof EgressFailure ? failure.durationMs : Date.now() - startedAt.getTime();

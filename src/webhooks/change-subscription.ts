@@ -15,8 +15,8 @@ import {
 } from './subscriptions.ts';
 
 /**
- * Changes only what is given. Turned on, or with another url, it begins as if nothing had failed; turned off, what is
- * still on its way to it is dead-lettered in the same transaction.
+ * Changes the given fields. Turning it on or changing its URL resets its failures; turning it off dead-letters its open
+ * deliveries in the same transaction.
  * @param id in either form
  * @throws AppError not_found, validation_error with paths url and headers.<name>; SealError
  */
@@ -53,8 +53,8 @@ export async function updateSubscription(
 }
 
 /**
- * Removes a subscription from every read at once; what has not reached it fails for ever. Deliveries that wait for a
- * replay are ended behind it, which an outbox entry begins.
+ * Deletes a subscription: it is gone from every read at once, and its open deliveries and dead letters fail for good. An
+ * outbox entry ends their workflows.
  * @param id in either form
  * @throws AppError not_found
  */
@@ -71,16 +71,16 @@ export async function deleteSubscription(scope: Scope, id: string): Promise<void
 const previousSecretMs = 24 * 3_600_000;
 
 export interface RotatedSecret {
-  /** Of the subscription: canonical uuid. */
+  /** The subscription's canonical uuid. */
   id: string;
   secret: string;
-  /** Until when the one before signs too. */
+  /** Until when the previous secret signs too. */
   previousSecretExpiresAt: Date;
 }
 
 /**
- * Gives a subscription a new secret, once per Idempotency-Key. The one before signs beside it for a day, so that
- * receivers can be told in turn.
+ * Gives a subscription a new secret, once per Idempotency-Key. The previous one signs too for a day, so that receivers can
+ * be updated one by one.
  * @param id in either form
  * @throws AppError not_found, idempotency_key_reused; SealError
  */

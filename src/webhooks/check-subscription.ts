@@ -8,7 +8,7 @@ export const mostHeaders = 20;
 export const longestHeaderValue = 1_000;
 const mostHeaderBytes = 8 * 1024;
 
-/** What the body is and who sends it is not for subscribers to say. */
+/** Headers that the product sets itself. */
 const own = ['content-type', 'user-agent'];
 
 function headerProblem(name: string, value: string, brand: string): string | undefined {
@@ -35,12 +35,12 @@ function findHeaderProblems(headers: Headers, brand: string): FieldError[] {
   });
 }
 
-/** Who reads a URL leaves out spaces at its ends, and line breaks: what is shown would not be where requests go. */
+/** URL parsers drop surrounding spaces and line breaks, so that requests would go elsewhere than the URL shown. */
 const urlProblem = (egress: Pick<Egress, 'checkDestination'>, url: string): string | undefined =>
   /\s/.test(url) ? 'expected a URL without spaces (%20 stands for one)' : egress.checkDestination(url);
 
 /**
- * Refuses a destination that nothing may be sent to, and headers that cannot be chosen.
+ * Refuses forbidden destinations and reserved headers.
  * @throws AppError validation_error with paths url, headers and headers.<name>
  */
 export function checkSubscription(

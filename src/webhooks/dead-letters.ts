@@ -17,7 +17,7 @@ export interface DeadLetter extends Tenant {
   statusCode: number | null;
   errorClass: string | null;
   finishedAt: Date;
-  /** Of `finishedAt`, to the microsecond. */
+  /** `finishedAt` to the microsecond. */
   position: string;
 }
 
@@ -36,7 +36,7 @@ const findDead = statement<DeadLetter>(
     order by d.finished_at, d.id limit $8`,
 );
 
-/** Where a walk over dead letters stands. */
+/** The position of the last dead letter of a page. */
 export interface DeadLetterCursor {
   /** As PostgreSQL writes it, to the microsecond. */
   finishedAt: string;
@@ -48,9 +48,9 @@ const noId = '00000000-0000-0000-0000-000000000000';
 interface Page {
   filter: DeadLetterFilter;
   after?: DeadLetterCursor | undefined;
-  /** Those of later are not looked at: a walk that replays would meet what failed again. */
+  /** Later ones are left out: a redrive would otherwise replay what it has just replayed. */
   until: Date;
-  /** Only of subscriptions that are turned on. */
+  /** Only those of active subscriptions. */
   replayable: boolean;
   limit: number;
 }
@@ -81,7 +81,7 @@ export interface RedrivenPage {
 }
 
 /**
- * Replays a page of dead letters. Who was replayed by somebody else meanwhile is passed over.
+ * Replays a page of dead letters. Those replayed by another caller meanwhile are skipped.
  * @throws AppError validation_error
  */
 export async function redrivePage(
@@ -109,7 +109,7 @@ const perPage = 20;
 const perSecondByDefault = 20;
 
 /**
- * Replays dead letters in the database alone, slowly enough for their receivers: running workers make the attempts.
+ * Replays dead letters without Temporal, at a limited rate; running workers make the attempts.
  * @throws AppError validation_error
  */
 export async function redriveInDatabase(

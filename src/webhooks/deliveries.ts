@@ -5,7 +5,7 @@ import { type DeliveryStatus, isReplayable } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
 
-/** A delivery as its log shows it: how it stands, and how its last attempt went. */
+/** A delivery in the log: its state and its last attempt. */
 export interface DeliveryEntry {
   id: string;
   eventId: string;
@@ -15,7 +15,7 @@ export interface DeliveryEntry {
   responseBody: string | null;
   responseBodyTruncated: boolean;
   durationMs: number | null;
-  /** Ever made, those before replays included. */
+  /** All attempts, those before replays included. */
   attempts: number;
   nextAttemptAt: Date | null;
   errorClass: string | null;

@@ -2,25 +2,25 @@ import { type BreakerPolicy, defaultBreakerPolicy } from './core/breaker.ts';
 import { failingLimitMs } from './core/failing.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './core/retry-schedule.ts';
 
-/** Every duration and bound of deliveries, as values, so that tests run whole schedules in seconds. */
+/** Every duration and limit of deliveries. Tests scale them down and run whole schedules in seconds. */
 export interface DeliveryPolicy {
   retry: RetryPolicy;
   breaker: BreakerPolicy;
-  /** For one attempt, from the name to the end of the answer. */
+  /** For one attempt, from resolving the name to the end of the answer. */
   deadlineMs: number;
-  /** Of a response that the log keeps. */
+  /** How much of a response body the log keeps. */
   keptResponseBytes: number;
-  /** How long whoever makes an attempt has the delivery to itself; longer than any attempt takes. */
+  /** How long a process may take for an attempt before another one makes it again; longer than any attempt takes. */
   leaseMs: number;
-  /** How long a dead letter waits for its replay. */
+  /** How long the workflow of a dead letter waits for its replay. */
   parkedMs: number;
-  /** How long a subscription may do nothing but fail. */
+  /** How long every delivery of a subscription may fail before it is turned off. */
   failingLimitMs: number;
-  /** How long a delivery that is due may be left alone before it is taken for forgotten. */
+  /** How long a retry may be overdue before it counts as stranded: it has lost its workflow. */
   strandedMs: number;
-  /** How often the workflow of a retry that waits for a place looks whether it was made. */
+  /** How often the workflow of a held retry checks whether the dispatcher has made it. */
   heldLookMs: number;
-  /** Attempts that the dispatcher of one process has under way at the same time. */
+  /** Attempts that the dispatcher of one process has in flight at most. */
   attemptsAtOnce: number;
 }
 
@@ -37,11 +37,11 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
   attemptsAtOnce: 256,
 };
 
-/** The same with every duration multiplied: days of retries in seconds. */
+/** Multiplies every duration, so that days of retries pass in seconds. */
 export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
   const { retry, breaker } = policy;
   const times = (ms: number) => Math.max(1, Math.round(ms * scale));
-  // What is compared with the work of machines cannot be as short as a scale may make it.
+  // Limits on real work have a minimum: a machine does not get faster with the scale.
   const deadlineMs = Math.max(times(policy.deadlineMs), 1_000);
   return {
     ...policy,

@@ -10,7 +10,7 @@ import {
 } from '../temporal/contracts/webhooks.ts';
 import type { Fairness } from '../temporal/contracts/work-context.ts';
 
-/** By this operators find dead letters. */
+/** Operators find dead letters by this search attribute. */
 const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus, SearchAttributeType.KEYWORD);
 
 function startOf(
@@ -30,14 +30,14 @@ function startOf(
   };
 }
 
-/** Starts the workflow of a delivery that failed once. One that is open is left alone. */
+/** Starts the workflow of a delivery that failed once, unless it is open. */
 export const startDelivery = (temporal: TemporalClient, args: DeliverWebhookArgs, fairness: Fairness): Promise<void> =>
   temporal.start(startOf(temporal, args, fairness));
 
-/** Makes the workflow of a delivery look at the row again, which has changed. One that is not open is started. */
+/** Signals the workflow of a delivery that its row has changed, and starts it if it is not open. */
 export const resumeDelivery = (temporal: TemporalClient, args: DeliverWebhookArgs, fairness: Fairness): Promise<void> =>
   temporal.signalWithStart(deliveryMessages.resume, startOf(temporal, args, fairness));
 
-/** The same, but nothing happens when the workflow is over or was never started. */
+/** Signals the workflow of a delivery that its row has changed, if it is open. */
 export const resumeDeliveryIfOpen = (temporal: TemporalClient, deliveryId: string): Promise<void> =>
   temporal.signalIfOpen(deliveryWorkflowId(deliveryId), deliveryMessages.resume);

@@ -22,7 +22,7 @@ interface DeliveryWorkflowRow {
   attempts: number;
   statusCode: number | null;
   errorClass: string | null;
-  /** Until its next attempt, when one is to come. */
+  /** Until its next attempt; 0 when none is scheduled. */
   waitMs: number;
   subscriptionId: string;
   eventType: string;
@@ -41,7 +41,7 @@ const findDelivery = statement<DeliveryWorkflowRow>(
     where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
 );
 
-/** Where a delivery stands, in words that an operator reads. */
+/** The progress of a delivery, worded for operators. */
 function progressOf({ status, attempts, statusCode, errorClass, waitMs }: DeliveryWorkflowRow): DeliveryProgress {
   switch (status) {
     case 'pending':
@@ -57,13 +57,13 @@ function progressOf({ status, attempts, statusCode, errorClass, waitMs }: Delive
   }
 }
 
-/** @returns undefined when there is none */
+/** @returns undefined when there is no such delivery */
 export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress | undefined> {
   const row = await scope.one(findDelivery, deliveryId);
   return row && progressOf(row);
 }
 
-// An entry written after the row was read is for a change that was not seen.
+// An entry that was written after the row was read announces a later change, so it stays.
 const settle = statement(
   'delivery.follow_settled',
   `delete from outbox where organization_id = $1 and environment = $2 and kind = 'delivery.follow' and subject_id = $3
@@ -71,9 +71,9 @@ const settle = statement(
 );
 
 /**
- * Gives a delivery that failed once, or was replayed, its workflow; one that is there is told to look at its row.
- * Harmless when it is over. Deletes its outbox entry.
- * @param waitMs until its next attempt, in place of what its row says
+ * Makes sure that a delivery which failed or was replayed has its workflow: starts it, or signals an open one that the
+ * row has changed. Deletes its outbox entry. Harmless when the delivery has ended.
+ * @param waitMs until its next attempt; by default what its row says
  */
 export async function ensureDeliveryWorkflow(
   { temporal, deliveryPolicy }: DeliveryWorkflowServices,
@@ -93,15 +93,15 @@ export async function ensureDeliveryWorkflow(
     parkedMs: deliveryPolicy.parkedMs,
   };
   const fairness = fairnessOf(tenant, plan);
-  // What has failed for the first time has none yet, and a signal would be one more event in its history.
+  // After its first failure a delivery has no workflow yet, and a signal would only lengthen the history.
   const isNew = row.status === 'retrying' && row.attempts === 1;
   await (isNew ? startDelivery : resumeDelivery)(temporal, args, fairness);
   failPoint('delivery.followed');
   await scope.rows(settle, deliveryId, row.readAt);
 }
 
-// The workflow of a delivery moves its time while the breaker holds it back, and the dispatcher makes one that is held for
-// want of a place. What is overdue otherwise lost its workflow, or never had one.
+// While the breaker is open, workflows put their deliveries off, and the dispatcher makes those that are held. Any other
+// overdue delivery has lost its workflow or never had one.
 const findStranded = statement<Tenant & { id: string }>(
   'delivery.lease_stranded',
   `update delivery set next_attempt_at = clock_timestamp()
@@ -115,7 +115,7 @@ const findStranded = statement<Tenant & { id: string }>(
 );
 
 const strandedAtOnce = 100;
-/** The correlation of this search; the deliveries continue under those of their events. */
+/** The correlation id of this search; the deliveries keep those of their events. */
 const searchCorrelation = 'stranded-deliveries';
 
 /** Starts the workflows of deliveries that are long overdue. @returns how many, and those that failed */

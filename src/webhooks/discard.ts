@@ -8,5 +8,5 @@ const discardStatement = statement<{ id: string; subscriptionId: string }>(
    returning id, subscription_id as "subscriptionId"`,
 );
 
-/** Gives a dead letter up for ever. @returns undefined when it is none */
+/** Fails a dead letter for good. @returns undefined when it is not a dead letter */
 export const discardDeadLetter = (scope: Scope, deliveryId: string) => scope.one(discardStatement, deliveryId);

@@ -18,18 +18,18 @@ export interface DispatchServices extends AttemptDeliveriesServices, DeliveryWor
 const pollEveryMs = 1_000;
 /** The pause after the database failed. */
 const pauseMs = 1_000;
-/** How long attempts that are under way when the process stops may take to end; then they are given back. */
+/** How long attempts in flight may take to end when the process stops; then they are aborted and their leases returned. */
 const stopGraceMs = 10_000;
 
-/** The share of all attempts under way that one organization may have: its receivers may all hang. */
+/** The share of the attempts in flight that one organization may have: all its receivers may hang. */
 const shareOfOne = 0.5;
 
 const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
 
 /**
- * Makes the first attempts of all deliveries, and retries that found no place when they were due: those that may be made
- * are leased in PostgreSQL, sent at the same time and recorded together. Only a delivery that failed gets a Temporal
- * workflow.
+ * Makes the first attempts of all deliveries, and the retries that are held because their subscriptions had no free place.
+ * Leases them in PostgreSQL, sends them concurrently and records them in batches. Only a delivery that failed gets a
+ * Temporal workflow.
  */
 export class Dispatcher {
   readonly #services: DispatchServices;
@@ -52,12 +52,12 @@ export class Dispatcher {
     this.#running = this.#run();
   }
 
-  /** Looks at once whether attempts are due. */
+  /** Polls for due attempts at once. */
   wake(): void {
     this.#woken.resolve();
   }
 
-  /** Begins no more attempts, waits for those under way, and gives back those that do not end in time. */
+  /** Stops leasing, waits for the attempts in flight, and returns the leases of those that do not end in time. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.wake();
@@ -74,13 +74,13 @@ export class Dispatcher {
         const waitMs = await this.#begin();
         if (waitMs > 0) await this.#idle(waitMs);
       } catch (error) {
-        log.warn({ err: error }, 'deliveries could not be begun');
+        log.warn({ err: error }, 'due deliveries could not be leased');
         await this.#idle(pauseMs);
       }
     }
   }
 
-  /** Until it is woken, or the time is over. */
+  /** Sleeps until it is woken or the time is over. */
   async #idle(ms: number): Promise<void> {
     const timer = setTimeout(() => this.wake(), ms);
     await this.#woken.promise;
@@ -88,7 +88,7 @@ export class Dispatcher {
     this.#woken = Promise.withResolvers();
   }
 
-  /** Begins what is due and allowed. @returns ms after which it is worth looking again without being woken */
+  /** Leases and sends what is due. @returns after how many ms to poll again */
   async #begin(): Promise<number> {
     const { database, deliveryPolicy, log } = this.#services;
     const free = deliveryPolicy.attemptsAtOnce - this.#underWay;
@@ -104,7 +104,10 @@ export class Dispatcher {
       groups.map((group) =>
         this.#beginGroup(group).catch((error) => {
           this.#count(group[0]!.organizationId, -group.length);
-          log.warn({ err: error }, 'deliveries wait for their lease to end');
+          log.warn(
+            { err: error },
+            'leased deliveries could not be loaded; they are tried again after their leases expire',
+          );
         }),
       ),
     );
@@ -132,7 +135,7 @@ export class Dispatcher {
     this.wake();
     if (!recorded) return;
     const { status } = recorded;
-    // The outbox enqueued the workflow of a failure too. That of a retry waits to hear how it ended.
+    // A failure enqueues this in the outbox too. The workflow of a retry waits for its result.
     if (isRetry || status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
   }
 

@@ -5,7 +5,7 @@ import type { DisabledReason } from './core/subscription-state.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
-/** Where a tenant wants to hear of its events, and how that place fares. */
+/** A webhook: where a tenant's events are sent, and the state of that receiver. */
 export const WebhookSubscription = defineEntity({
   name: 'WebhookSubscription',
   tableName: 'webhook_subscription',
@@ -22,27 +22,27 @@ export const WebhookSubscription = defineEntity({
     disabledReason: p.string().length(20).$type<DisabledReason>().nullable(),
     disabledAt: p.datetime().nullable(),
     maxAttempts: p.integer(),
-    /** Sealed JSON of the headers that its owner added: they may hold credentials. */
+    /** Sealed JSON of the headers that its owner added, which may hold credentials. */
     sealedHeaders: p.text().nullable(),
     /** Attempts per minute at most. */
     rateLimit: p.integer().nullable(),
-    /** Attempts under way at the same time at most. */
+    /** Attempts in flight at most. */
     concurrency: p.integer(),
     sealedSecret: p.text(),
-    /** The one before the last rotation, which signs too until then. */
+    /** The secret before the last rotation, which signs too until it expires. */
     sealedPreviousSecret: p.text().nullable(),
     previousSecretExpiresAt: p.datetime().nullable(),
     /** The breaker: see core/breaker.ts. */
     consecutiveFailures: p.integer(),
     nextProbeAt: p.datetime().nullable(),
-    /** Since when it has done nothing but fail, and when it last did. */
+    /** Since when every attempt has failed, and when the last one did. */
     failingSince: p.datetime().nullable(),
     lastFailedAt: p.datetime().nullable(),
-    /** When the next attempt may begin that its rate limit allows: see core/admission.ts. */
+    /** State of the rate limit: see core/admission.ts. */
     rateFreeAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
-    /** Set when it was deleted: its deliveries stay for the log. */
+    /** When it was deleted. The row stays for the log of its deliveries. */
     deletedAt: p.datetime().nullable(),
   },
   indexes: [
@@ -51,7 +51,7 @@ export const WebhookSubscription = defineEntity({
 });
 export type WebhookSubscription = InferEntity<typeof WebhookSubscription>;
 
-/** Something that happened, once, whoever hears of it. Written in the transaction of what it announces. */
+/** Something that happened, written in the transaction of its cause. */
 export const Event = defineEntity({
   name: 'Event',
   tableName: 'event',
@@ -60,9 +60,9 @@ export const Event = defineEntity({
     id: p.uuid().primary(),
     ...tenant,
     type: p.string().length(60),
-    /** What it is about; the same thing is told once of the same subject, unless it has none. */
+    /** What it is about. There is one event per subject and type; null for events that may repeat. */
     subjectId: p.uuid().nullable(),
-    /** What core/payload.ts makes the payload of. */
+    /** From which payload.ts renders the payload. */
     facts: p.json<Record<string, unknown>>(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),
@@ -83,15 +83,15 @@ export const Delivery = defineEntity({
     subscriptionId: p.uuid(),
     eventId: p.uuid(),
     status: p.string().length(20).$type<DeliveryStatus>(),
-    /** All attempts ever made. */
+    /** All attempts, over all replays. */
     attempts: p.integer(),
-    /** Those made since it was created or last replayed. */
+    /** Attempts since it was created or last replayed. */
     scheduleAttempts: p.integer(),
     /** When the next attempt is due; null when none is. */
     nextAttemptAt: p.datetime().nullable(),
-    /** Until when the process that makes an attempt has the delivery to itself. */
+    /** Until when the attempt belongs to the process that leased it. */
     leasedUntil: p.datetime().nullable(),
-    /** Since when a retry that is due waits for a place among the attempts under way; the dispatcher makes it then. */
+    /** Since when a due retry waits until its subscription has a free place; then the dispatcher makes it. */
     heldSince: p.datetime().nullable(),
     /** Of the last attempt. */
     statusCode: p.integer().nullable(),
@@ -126,7 +126,7 @@ export const Delivery = defineEntity({
 });
 export type Delivery = InferEntity<typeof Delivery>;
 
-/** What one attempt was answered. Never changed. */
+/** The log of one attempt. Never changed. */
 export const DeliveryAttempt = defineEntity({
   name: 'DeliveryAttempt',
   tableName: 'delivery_attempt',

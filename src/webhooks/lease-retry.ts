@@ -49,20 +49,19 @@ const hold = statement(
 );
 
 /**
- * What a delivery that is due may do.
- * - leased: make its attempt, which the caller has to itself
- * - wait: nothing for now, without having used up an attempt
- * - over: nothing; it is delivered, given up or gone
+ * - leased: the caller makes the attempt
+ * - wait: not now; no attempt was used up. `held`: the dispatcher makes it
+ * - over: the delivery has ended or is gone
  */
 export type RetryLease = { kind: 'leased' } | { kind: 'wait'; ms: number; held: boolean } | { kind: 'over' };
 
-/** Timers are not more exact than this. */
+/** Timers may fire this much early. */
 const earlyMs = 5;
 
 /**
- * Leases the next attempt of one delivery for its workflow. Where its subscription leaves no place, the delivery is held:
- * the dispatcher makes the attempt once it is its turn. A lease of the workflow's own does not stand in its way, so that
- * an attempt that was cut off is made again.
+ * Leases the next attempt of one delivery for its workflow. When the subscription has no free place, the delivery is held:
+ * the dispatcher makes the attempt when it is its turn. An earlier lease of the workflow itself is taken over, so that an
+ * attempt whose worker died is made again.
  */
 export function leaseRetry(scope: Scope, deliveryId: string, policy: DeliveryPolicy): Promise<RetryLease> {
   return scope.transaction(async (tx): Promise<RetryLease> => {
@@ -71,7 +70,7 @@ export function leaseRetry(scope: Scope, deliveryId: string, policy: DeliveryPol
     if (!row || !isOpen(row.status)) return { kind: 'over' };
     const { now, ageMs, dueMs, isDispatched } = row;
     if (isDispatched) return { kind: 'wait', ms: policy.heldLookMs, held: false };
-    // The dispatcher made the attempt that the workflow asks for.
+    // The dispatcher has already made the attempt that the workflow asks for.
     if (dueMs > earlyMs) return { kind: 'wait', ms: Math.ceil(dueMs), held: false };
     const load = loadOf(row);
     const admitted = admitAttempts(load, 1, now.getTime(), policy.breaker);

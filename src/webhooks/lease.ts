@@ -10,14 +10,14 @@ import type { DeliveryPolicy } from './delivery-policy.ts';
 import { changeOf, type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
 
 const subscriptionsAtOnce = 64;
-/** Of one subscription at a time, so that others have their turn. */
+/** Attempts of one subscription in one batch at most, so that others have their turn. */
 const mostOfOne = 64;
 
 const isFirst = "status = 'pending' and attempts = 0";
 const isHeld = `held_since is not null and status in (${openDelivery})`;
 const isFree = '(leased_until is null or leased_until < clock_timestamp())';
 
-/** Jumps from subscription to subscription along a partial index, however many deliveries wait for each. */
+/** Skips from subscription to subscription along a partial index, however many deliveries wait for each. */
 const subscriptionsOf = (condition: string) => `
      (select subscription_id as id from delivery where ${condition} order by subscription_id limit 1)
      union all
@@ -25,7 +25,7 @@ const subscriptionsOf = (condition: string) => `
               order by subscription_id limit 1)
        from due where due.id is not null`;
 
-// In random order: where places are few, the first subscriptions get them.
+// In random order: when the process has few free places, the first subscriptions take them.
 const lockDue = statement<{ id: string }>(
   'delivery.lock_due',
   `select s.id from webhook_subscription s
@@ -68,14 +68,14 @@ const leaseStatement = (name: string, condition: string, order: string) =>
 const leaseFirst = leaseStatement('delivery.lease_first', isFirst, 'created_at');
 const leaseHeld = leaseStatement('delivery.lease_held', isHeld, 'next_attempt_at');
 
-/** A delivery whose next attempt the caller has to itself. */
+/** A delivery whose next attempt belongs to the caller. */
 export interface Leased extends Tenant {
   deliveryId: string;
 }
 
 export interface DueAttempts {
   leased: Leased[];
-  /** When it is worth asking again although nothing new happens; undefined when nothing is held back. */
+  /** After how long a rate limit or a busy receiver may allow more; undefined when nothing waits for that. */
   waitMs: number | undefined;
 }
 
@@ -125,9 +125,8 @@ async function leaseOn(sql: Sql, room: Room, { breaker, leaseMs }: DeliveryPolic
 }
 
 /**
- * Leases attempts that are due, of all tenants, as far as there is room: first attempts, and retries that found no place
- * when their workflows asked. No more of a subscription than its concurrency, its rate and its breaker allow. Any number
- * of processes may do this at the same time.
+ * Leases due attempts of all tenants: first attempts, and retries that are held. Never more of a subscription than its
+ * concurrency, rate limit and breaker allow. Any number of processes may call this concurrently.
  */
 export const leaseDue = (database: Database, room: Room, policy: DeliveryPolicy): Promise<DueAttempts> =>
   systemTransaction(database, (tx) => leaseOn(tx, room, policy));
@@ -138,6 +137,6 @@ const giveBack = statement(
      and status in (${openDelivery})`,
 );
 
-/** Gives up leases whose attempts were not made to their end. */
+/** Returns the leases of attempts that were aborted. */
 export const returnLeases = (scope: Scope, deliveryIds: readonly string[]): Promise<unknown> =>
   scope.rows(giveBack, deliveryIds);

@@ -11,11 +11,11 @@ import { discardDeadLetter } from './discard.ts';
 import { deliveryNotFound } from './errors.ts';
 import { type RenewedDelivery, type ReplayedDelivery, renewDeadLetter, turnedOff } from './replay.ts';
 
-/** Of an operator, who works on the things of a tenant. */
+/** A scope in which an operator acts for a tenant. */
 export const operatorScopeOf = (database: Database, tenant: Tenant, correlationId: string) =>
   new Scope(database, tenant, correlationId, operator);
 
-/** A dead letter's change of state and its entry in the audit log: both or neither. */
+/** Changes a dead letter and writes the audit entry in one transaction. */
 function audited<Changed extends { id: string; subscriptionId: string }>(
   scope: Scope,
   action: 'delivery.replay' | 'delivery.discard',
@@ -31,11 +31,11 @@ function audited<Changed extends { id: string; subscriptionId: string }>(
   });
 }
 
-/** `renewDeadLetter`, written down. */
+/** `renewDeadLetter` with an audit entry. */
 export const renewAsOperator = (scope: Scope, deliveryId: string) =>
   audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId));
 
-/** `discardDeadLetter`, written down. */
+/** `discardDeadLetter` with an audit entry. */
 export const discardAsOperator = (scope: Scope, deliveryId: string) =>
   audited(scope, 'delivery.discard', (tx) => discardDeadLetter(tx, deliveryId));
 
@@ -51,7 +51,7 @@ const findStanding = statement<Standing>(
 );
 
 /**
- * Replays a dead letter of whatever tenant, in the database alone: a running worker makes its attempt within seconds.
+ * Replays a dead letter of any tenant, without Temporal: a running worker makes the attempt within seconds.
  * @param id in either form
  * @throws AppError not_found; conflict unless it is a dead letter of a subscription that is turned on
  */

@@ -4,10 +4,10 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 
-/** Whoever makes first attempts listens here. */
+/** The channel that wakes the dispatchers. */
 export const deliveriesChannel = 'atelier_deliveries';
 
-/** The row of a delivery that has just come to be. */
+/** Selects the row of a new delivery. */
 export const newDelivery = (event: string, subscription: string) =>
   `select uuidv7(), $1::uuid, $2::text, ${subscription}.id, ${event}.id, 'pending', 0, 0, ${event}.created_at, false, ${event}.created_at`;
 
@@ -18,16 +18,16 @@ export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
 /**
- * Joins the event of a delivery, looked up by its id. Asked for as a plain join, all of the tenant's events are read,
- * which seem few to the planner.
+ * Joins the event of a delivery by its id. With a plain join the planner, which takes a tenant's events to be few, would
+ * read all of them.
  */
 export const eventOf = (delivery: string, columns: string) =>
   `cross join lateral (select ${columns} from event where id = ${delivery}.event_id offset 0)`;
 
 /**
- * CTEs that write events of the tenant $1, $2 and their deliveries: for a statement that writes what they announce.
+ * CTEs that write events of the tenant $1, $2 and their deliveries, for the statement that writes their cause.
  * @param announced a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
- * @returns CTEs by the names `new_event` and `new_delivery`. A tenant who never subscribed to anything has no events.
+ * @returns the CTEs `new_event` and `new_delivery`. A tenant without webhooks gets no events.
  */
 export const publishEventsSql = (announced: string) => `
    new_event as (
@@ -44,7 +44,7 @@ export const publishEventsSql = (announced: string) => `
         and ${listens('s', 'e')}
      returning id)`;
 
-/** An expression that wakes whoever makes first attempts, when there are any to make; of a statement with these CTEs. */
+/** An expression that wakes the dispatchers when `new_delivery` has rows. */
 export const wakeDeliveries = `case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`;
 
 const publishStatement = statement<{ deliveries: string }>(
@@ -54,7 +54,7 @@ const publishStatement = statement<{ deliveries: string }>(
    select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
 );
 
-/** Writes an event, once of each subject, and its deliveries: in the transaction of what it announces. */
+/** Writes an event, once per subject, and its deliveries, in the transaction of its cause. */
 export async function publishEvent<Facts>(
   scope: Scope,
   { type }: EventType<Facts>,
@@ -77,7 +77,7 @@ const publishToOneStatement = statement<{ deliveryId: string }>(
    select id as "deliveryId", ${wakeDeliveries} from new_delivery`,
 );
 
-/** Writes an event for one subscription, whatever it listens to. @returns the delivery's id */
+/** Writes an event for one subscription, whichever events it subscribes to. @returns the delivery's id */
 export async function publishEventTo<Facts>(
   scope: Scope,
   subscriptionId: string,

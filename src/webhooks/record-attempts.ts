@@ -9,15 +9,15 @@ import { judge, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { turnOff } from './subscription-off.ts';
 
-/** What became of a delivery. */
+/** The state of a delivery after its attempt. */
 export interface Recorded {
   deliveryId: string;
   status: DeliveryStatus;
 }
 
-// A delivery that was turned off while its attempt was under way has arrived all the same when the receiver says so.
-// One that is over otherwise stays as it is. A failure counts only where no other attempt was recorded since it began:
-// it may be recorded already, by a commit whose answer was lost, or its lease have ended before it did.
+// A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. One that has
+// ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
+// recorded by a commit whose answer was lost, or its lease may have expired.
 const recordStatement = statement<Recorded>(
   'delivery.record',
   `with given as (
@@ -46,7 +46,7 @@ const recordStatement = statement<Recorded>(
    select id as "deliveryId", status from moved`,
 );
 
-// A delivery that failed needs a workflow.
+// A delivery that failed needs a workflow: the outbox makes sure that it gets one.
 const enqueueWorkflows = statement(
   'delivery.enqueue_workflows',
   `${enqueueSql('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id' })}
@@ -100,11 +100,11 @@ function rowOf({ outcome, verdict }: Judged) {
 const ms = (time: Date | null): number | null => time?.getTime() ?? null;
 const time = (of: number | null): Date | null => (of === null ? null : new Date(of));
 
-/** A failure is counted, and a success where failures were. */
+/** A failure changes its subscription, and so does a success after failures. */
 const changesSubscription = ({ outcome, verdict }: Judged): boolean =>
   verdict.status !== 'delivered' || outcome.work.hasFailed;
 
-/** What a subscription's attempts, in the order in which they ended, say of it. */
+/** Counts the attempts of one subscription, in the order in which they ended, and turns it off if necessary. */
 async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged[], policy: DeliveryPolicy) {
   const now = Date.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
@@ -123,9 +123,9 @@ async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged
 }
 
 /**
- * Records attempts of one tenant, and what follows from them: states, retries, breakers, workflows, and
- * subscriptions that are turned off. One statement where all arrived, one transaction where not.
- * @returns what became of each delivery; without those that were over before
+ * Records attempts of one tenant and their consequences: states, retries, breakers, workflows to start and subscriptions
+ * to turn off. One statement if all succeeded, otherwise one transaction.
+ * @returns the new states, without deliveries that had ended before
  */
 export async function recordAttempts(
   scope: Scope,
@@ -143,7 +143,7 @@ export async function recordAttempts(
   const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)));
   if (changing.length === 0) return record(scope);
   return scope.transaction(async (tx) => {
-    // Subscriptions before their deliveries, and in one order, so that nobody waits for somebody who waits for him.
+    // Subscriptions are locked before deliveries and in the order of their ids, to avoid deadlocks.
     const states: [StateRow | undefined, string, Judged[]][] = [];
     for (const [id, of] of changing.sort(([a], [b]) => (a < b ? -1 : 1))) {
       states.push([await tx.one(lockState, id), id, of]);

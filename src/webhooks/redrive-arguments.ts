@@ -10,7 +10,7 @@ export interface DeadLetterFilter {
   organizationId?: string | undefined;
   subscriptionId?: string | undefined;
   eventType?: string | undefined;
-  /** Dead-lettered since then. */
+  /** Dead-lettered at or after this time. */
   since?: Date | undefined;
 }
 
@@ -27,11 +27,11 @@ const time = z
   )
   .transform((text) => new Date(text));
 
-// Less is a pause longer than Temporal has timers for.
+// A lower rate would need longer pauses than Temporal's timers allow.
 const leastPerSecond = 0.01;
 const aRate = `Expected a number of at least ${leastPerSecond}.`;
 
-// A name that is not known is refused and not ignored: with nothing else in it, a mistyped filter would mean everything.
+// Unknown names are refused: ignoring a mistyped filter would redrive everything.
 const schemaOf = (events: EventCatalog) =>
   z.strictObject({
     organizationId: idOf(organizationIds).optional(),

@@ -34,7 +34,7 @@ const enqueueFollowing = (source: { correlation: string; due?: 'now' }) => `
      on conflict (kind, subject_id) do update
         set created_at = excluded.created_at, available_at = least(outbox.available_at, excluded.available_at)`;
 
-// Locks the subscription before the delivery: whoever turns it off meanwhile either finds this delivery or is found.
+// Locks the subscription before the delivery, so that turning it off happens before or after the replay, never between.
 const replayStatement = statement<RenewedDelivery>(
   'delivery.replay',
   `with listening as (
@@ -60,7 +60,7 @@ const findDelivery = statement<{ status: DeliveryStatus; isActive: boolean }>(
 );
 
 /**
- * Gives a dead letter a whole new schedule.
+ * Gives a dead letter a new schedule of attempts.
  * @returns undefined when it is no dead letter, or its subscription is turned off
  */
 export const renewDeadLetter = (scope: Scope, deliveryId: string) =>
@@ -100,7 +100,7 @@ export async function replayDelivery(
 
 export const turnedOff = () => new AppError('conflict', 'The webhook is turned off.');
 
-// Dead letters since then begin anew, and what happened while the subscription was off gets a delivery.
+// Replays dead letters since then, and creates deliveries of events that the subscription missed while it was off.
 const recoverStatement = statement<{ queued: number }>(
   'delivery.recover',
   `with renewed as (
@@ -130,7 +130,7 @@ const findSubscription = statement<{ isActive: boolean }>(
 
 export interface Recovery {
   recoveryId: string;
-  /** Deliveries that are on their way now. */
+  /** Deliveries that were replayed or created. */
   queued: number;
 }
 
@@ -142,8 +142,8 @@ export async function requireActive(scope: Scope, subscriptionId: string): Promi
 }
 
 /**
- * Delivers again whatever did not arrive since then: dead letters, and events that a subscription missed while it was
- * off. Events from before the subscription are not among them.
+ * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
+ * from before the subscription was created are not included.
  * @throws AppError not_found, conflict when it is turned off
  */
 export async function recoverDeliveries(

@@ -19,7 +19,7 @@ const findRows = statement<Row>(
      from webhook_subscription where id > $1 order by id limit $2`,
 );
 
-// Who changed it meanwhile sealed it with the present key.
+// A row that was changed meanwhile was sealed with the current key.
 const replace = (column: SealedColumn) =>
   statement<{ id: string }>(
     `subscription.reseal.${column}`,
@@ -37,9 +37,9 @@ const statements = new Map(columns.map(([, column]) => [column, replace(column)]
 const batch = 200;
 
 /**
- * Seals anew what was sealed with another key than the first of the ring, so that the others can be taken from it.
- * Harmless to repeat and while the product runs.
- * @returns how many texts were sealed anew
+ * Reseals what was sealed with a key other than the first one, so that the other keys can be removed. It can be repeated,
+ * and run while the product runs.
+ * @returns how many texts were resealed
  * @throws SealError when a text was sealed with a key that the ring does not have
  */
 export async function resealSubscriptions(database: Database, sealer: Sealer): Promise<number> {

@@ -2,13 +2,13 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { openDelivery } from './core/delivery-status.ts';
 
-/** How long the log of a delivery is kept that is over, its payload included. */
+/** How long the log of a finished delivery is kept. */
 const keptDays = 90;
-/** A delivery may be made of an event for as long as one can recover: 30 days and some. */
+/** Events are kept longer: `recover` creates deliveries of events up to 30 days old. */
 const eventDays = keptDays + 35;
 
-// Ids begin with their time, so the oldest rows stand at the beginning of the index that every table has. The bound is a
-// query of its own: a function that gives something new each time is asked for every row, and the index cannot be used.
+// Ids begin with their time, so the oldest rows come first in the primary key. The bound is a subquery: a volatile function
+// is evaluated for every row, and then the index cannot be used.
 const forgetDeliveries = statement<{ count: number }>(
   'retention.deliveries',
   `with old as (
@@ -28,7 +28,7 @@ const forgetEvents = statement<{ count: number }>(
    select count(*)::int as count from gone`,
 );
 
-/** Removes what is older than anyone may ask for, across all tenants, at most `limit` of each. @returns how many rows */
+/** Removes deliveries and events after their retention, of all tenants, at most `limit` of each. @returns how many */
 export async function forgetOldDeliveries(database: Database, limit: number): Promise<number> {
   const sql = sqlOn(database.pool);
   const deliveries = (await sql.one(forgetDeliveries, [keptDays, limit]))!.count;

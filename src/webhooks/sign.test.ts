@@ -38,7 +38,7 @@ const attemptAt = (sentAt: number, body = '{"id":"evt_1","type":"test.webhook"}'
 const brand = 'Service';
 
 describe('a signed attempt', () => {
-  test('is believed by receivers of all three families, whatever it says', () => {
+  test('verifies in all three families, whatever its body', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
         const secret = newSecret();
@@ -51,7 +51,7 @@ describe('a signed attempt', () => {
     );
   });
 
-  test('is not believed with another body or secret', () => {
+  test('does not verify with another body or secret', () => {
     const secret = newSecret();
     const attempt = attemptAt(Date.now());
     const headers = sign(attempt, { brand, secret });
@@ -74,7 +74,7 @@ describe('a signed attempt', () => {
     expect(Object.keys(sign(attempt, { brand, secret })).filter((name) => /previous/i.test(name))).toEqual([]);
   });
 
-  test('has a time of its own and keeps its ids', () => {
+  test('has its own timestamp and keeps its ids', () => {
     const secret = newSecret();
     const [first, second] = [0, 600_000].map((later) => sign(attemptAt(Date.now() + later), { brand, secret }));
     const changed = Object.keys(first!).filter((name) => first![name] !== second![name]);
@@ -87,7 +87,7 @@ describe('a signed attempt', () => {
     ]);
   });
 
-  test('says the same second three times', () => {
+  test('carries the same second in all three families', () => {
     const headers = sign(attemptAt(Date.UTC(2026, 10, 21, 12, 0, 0, 999)), { brand, secret: newSecret() });
     expect(headers['X-Service-Timestamp']).toBe('2026-11-21T12:00:00.000Z');
     expect(headers['X-Webhook-Timestamp']).toBe('1795262400');
@@ -115,7 +115,7 @@ describe('a signed attempt', () => {
     expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 
-  test('takes a secret that the customer chose for what it is', () => {
+  test('uses a secret without prefix as it is', () => {
     const secret = 'correct horse battery staple';
     const attempt = attemptAt(Date.now());
     const headers = sign(attempt, { brand, secret });

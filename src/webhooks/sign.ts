@@ -11,7 +11,7 @@ function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): s
   return createHmac('sha256', key).update(text, 'utf8').digest(encoding);
 }
 
-/** Standard Webhooks keys with what the secret encodes; a secret that the customer chose is its own bytes. */
+/** The key of Standard Webhooks is what the secret encodes in base64; a secret in another form is used as it is. */
 const standardKey = (secret: string): string | Buffer =>
   secret.startsWith(secretPrefix) ? Buffer.from(secret.slice(secretPrefix.length), 'base64') : secret;
 
@@ -25,14 +25,14 @@ function signaturesOf(attempt: SignedAttempt, secret: string): Signatures {
 }
 
 export interface SigningSecrets {
-  /** The word in the names of family A. */
+  /** The brand in the header names of family A. */
   brand: string;
   secret: string;
-  /** The one before a rotation, while receivers may still know only that. */
+  /** The secret before a rotation, while receivers may still use it. */
   previousSecret?: string | undefined;
 }
 
-/** The headers that identify and sign an attempt. Throws when there is no secret: nothing is sent unsigned. */
+/** The headers that identify and sign an attempt. @throws Error without a secret: nothing is sent unsigned */
 export function sign(
   attempt: SignedAttempt,
   { brand, secret, previousSecret }: SigningSecrets,
@@ -42,8 +42,8 @@ export function sign(
 }
 
 /**
- * A body that carries its own signature, as integration events do: over the JSON without the member `signature`, which
- * stands last.
+ * A body with its own signature, as integration events have it: computed over the JSON without the member `signature`,
+ * which is appended last.
  * @param payload without that member
  */
 export function withSignature(payload: object, secret: string): string {

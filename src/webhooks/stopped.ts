@@ -15,8 +15,8 @@ const findStopped = statement<{ id: string }>(
 const batch = 200;
 
 /**
- * Tells the workflows of deliveries that their subscription was turned off or deleted: they wait for a retry, or for a
- * replay, that will not come.
+ * Signals the workflows of deliveries whose subscription was turned off or deleted: the retry or the replay that they wait
+ * for will not come.
  */
 export async function resumeStopped(temporal: TemporalClient, scope: Scope, subscriptionId: string): Promise<void> {
   let after = '00000000-0000-0000-0000-000000000000';

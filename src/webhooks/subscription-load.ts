@@ -1,7 +1,7 @@
 import type { Tenant } from '../platform/tenant.ts';
 import type { Admitted, SubscriptionLoad } from './core/admission.ts';
 
-/** What a statement selects as `loadColumns`. */
+/** The row of a statement that selects `loadColumns`. */
 export interface LoadRow extends Tenant {
   id: string;
   concurrency: number;
@@ -14,8 +14,8 @@ export interface LoadRow extends Tenant {
 }
 
 /**
- * Of a subscription `s` that a statement before this one has locked: attempts that began while it waited for the lock are
- * counted too.
+ * The load of a subscription `s`. An earlier statement of the transaction must have locked it, so that attempts which began
+ * meanwhile are counted.
  */
 export const loadColumns = `s.id, s.organization_id as "organizationId", s.environment, s.concurrency, s.rate_limit as "rateLimit",
   s.rate_free_at as "rateFreeAt", s.consecutive_failures as "consecutiveFailures", s.next_probe_at as "nextProbeAt",
@@ -30,7 +30,7 @@ export const loadOf = ({ consecutiveFailures, nextProbeAt, rateFreeAt, ...row }:
 
 const timeOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
-/** What an admission changes of its subscription: next_probe_at and rate_free_at; undefined when nothing. */
+/** The new `next_probe_at` and `rate_free_at` of a subscription after an admission; undefined when both stay. */
 export function changeOf(
   load: SubscriptionLoad,
   { breaker, rateFreeAt }: Admitted,

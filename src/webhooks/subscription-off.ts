@@ -24,7 +24,7 @@ const enqueueStopped = statement<{ subjectId: string; entryId: string }>(
 const resumeStoppedLater = (scope: Scope, subscriptionId: string) =>
   scope.rows(enqueueStopped, subscriptionId, scope.correlationId);
 
-// What turned it off first stays the reason.
+// The first reason stays.
 const turnOffSubscription = statement(
   'subscription.turn_off',
   `update webhook_subscription
@@ -44,9 +44,8 @@ const parkOpen = statement(
 );
 
 /**
- * Turns a subscription off and dead-letters what is still on its way to it, to be replayed once it is on again. Harmless
- * when it is off already: a delivery that was made at the same moment is caught by the next call. Locks the
- * subscription before its deliveries.
+ * Turns a subscription off and dead-letters its open deliveries, which can be replayed once it is active again. It can be
+ * repeated, and then catches deliveries that were created concurrently. Locks the subscription before its deliveries.
  * @param scope of a transaction
  * @param subscriptionId canonical uuid
  */
@@ -56,8 +55,8 @@ export async function turnOff(scope: Scope, subscriptionId: string, reason: OffR
   await resumeStoppedLater(scope, subscriptionId);
 }
 
-// Announced in the same moment in which it was turned off or deleted, or by an attempt that was under way then. What is
-// open is said as the two indexes of it say it, so that what is over is not read.
+// Deliveries that were created while the subscription was being turned off or deleted, or retried by an attempt that was in
+// flight. The condition repeats those of the two partial indexes, so that finished deliveries are not read.
 const sweepStatement = statement<{ id: string }>(
   'subscription.sweep_deliveries',
   `update delivery d
@@ -71,7 +70,7 @@ const sweepStatement = statement<{ id: string }>(
    returning d.id`,
 );
 
-/** Ends what is still on its way to subscriptions that are off or deleted. Across all tenants. @returns how many */
+/** Ends the open deliveries of subscriptions that are off or deleted, of all tenants. @returns how many */
 export async function sweepTurnedOff(database: Database): Promise<number> {
   return (await sqlOn(database.pool).rows(sweepStatement)).length;
 }
@@ -85,8 +84,8 @@ const endAll = statement(
 );
 
 /**
- * Fails for ever what has not reached a subscription that is deleted.
- * @param scope of a transaction, in which the subscription was deleted already
+ * Fails the open deliveries and dead letters of a deleted subscription for good.
+ * @param scope of the transaction that deleted the subscription
  * @param subscriptionId canonical uuid
  */
 export async function endDeliveries(scope: Scope, subscriptionId: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Tenant } from '../platform/tenant.ts';
 /** Columns of `webhook_subscription` that are sealed. */
 export type SealedColumn = 'sealed_secret' | 'sealed_previous_secret' | 'sealed_headers';
 
-/** Where a column of a subscription is sealed to. */
+/** The context that a column of a subscription is sealed with. */
 export const sealedColumn = (column: SealedColumn, subscriptionId: string, tenant: Tenant): SealedPlace => ({
   table: 'webhook_subscription',
   column,
@@ -12,10 +12,10 @@ export const sealedColumn = (column: SealedColumn, subscriptionId: string, tenan
   tenant,
 });
 
-/** That a subscription's owner added to those that every delivery has. */
+/** Headers that the owner of a subscription added. */
 export type Headers = Record<string, string>;
 
-/** Null when there are none. @throws SealError */
+/** @returns null without headers. @throws SealError */
 export function sealHeaders(
   sealer: Sealer,
   headers: Headers,

@@ -18,7 +18,7 @@ import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscrip
 export interface SubscriptionServices {
   egress: Pick<Egress, 'checkDestination'>;
   sealer: Sealer;
-  /** The word in the names of the signature headers of family A. */
+  /** The brand in the signature headers of family A: `X-<brand>-Signature`. */
   webhookBrand: string;
 }
 
@@ -30,7 +30,7 @@ export interface NewSubscription {
   isActive: boolean;
   maxAttempts: number;
   headers: Headers;
-  /** Attempts a minute; null is as many as come. */
+  /** Attempts a minute; null for no limit. */
   rateLimit: number | null;
   concurrency: number;
 }
@@ -44,7 +44,7 @@ export interface Subscription extends NewSubscription {
   updatedAt: Date;
 }
 
-/** What is stored, with what is null given as such or not at all. */
+/** A stored row. Nullable columns may be missing. */
 type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'disabledReason'> & {
   [Column in 'sealedHeaders' | 'disabledReason']?: string | null | undefined;
 } & { rateLimit?: number | null | undefined };
@@ -52,7 +52,7 @@ type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'disabledRea
 export const mostSubscriptions = 100;
 export const defaultConcurrency = 8;
 
-/** Where a subscription's receiver was repaired, or another one takes its place, nothing has failed yet. */
+/** The failure state of a new subscription, and of one that was repaired or has a new URL. */
 export const untried = {
   consecutiveFailures: 0,
   nextProbeAt: null,
@@ -75,7 +75,8 @@ export function viewOf(
   };
 }
 
-// Two at once must not both be the hundredth. A statement of its own: the next one counts what the one before committed.
+// Serializes creations, so that two cannot both be the hundredth. A statement of its own: the next one counts what other
+// transactions committed meanwhile.
 const takeTurn = statement(
   'subscription.turn',
   "select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text || $2::text, 0))",
@@ -98,8 +99,8 @@ export interface CreatedSubscription extends Subscription {
 }
 
 /**
- * Creates a subscription, once per Idempotency-Key. Its secret is told here and nowhere else: only the repetition of this
- * very request gets it again.
+ * Creates a subscription, once per Idempotency-Key. Its secret is returned here and nowhere else, except when
+ * this request is repeated.
  * @throws AppError validation_error with paths url and headers.<name>, conflict, idempotency_key_reused; SealError
  */
 export async function createSubscription(
@@ -173,7 +174,7 @@ export async function getSubscription(
   return viewOf(services, scope, found);
 }
 
-/** Locks the row, so that two changes at once happen one after the other and neither is lost. @throws AppError not_found */
+/** Locks the row, so that concurrent changes are applied one after the other. @throws AppError not_found */
 export async function lockSubscription(em: EntityManager, id: string): Promise<WebhookSubscription> {
   const uuid = webhookIds.parse(id);
   const lockMode = LockMode.PESSIMISTIC_WRITE;

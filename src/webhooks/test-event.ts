@@ -5,7 +5,7 @@ import { publishEventTo } from './publish-event.ts';
 import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
 
 /**
- * Sends an event that says nothing, to see whether it arrives.
+ * Sends a test event.
  * @throws AppError not_found, conflict when it is turned off
  */
 export async function sendTestEvent(

@@ -1,4 +1,4 @@
-/** Rings when there may be first attempts to make. Where nobody in this process makes them, nobody hears it. */
+/** Wakes the dispatcher of this process, if it has one, when attempts may be due. */
 export class DeliveryWakeup {
   #listener: (() => void) | undefined;
 

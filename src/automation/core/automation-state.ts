@@ -1,6 +1,6 @@
 import { defineStates } from '../../platform/core/states.ts';
 
-/** Of what the product calls a workflow. A deleted one has no state: it is gone from every read. */
+/** The state of a workflow. A deleted one is gone from every read, whatever its state. */
 export const automationStateTable = defineStates(
   { table: 'automation', column: 'state' },
   {

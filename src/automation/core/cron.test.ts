@@ -37,7 +37,7 @@ describe('an expression', () => {
     ...['0 0 * foo *', '-1 * * * *', '1.5 * * * *'],
   ])('may not be %p', (cron) => expect(findCronProblem(cron)).toMatch(/\w/));
 
-  test('is told to Temporal in numbers, as two where either day suffices', () => {
+  test('is given to Temporal in numbers, as two expressions if either day suffices', () => {
     expect(temporalExpressions('@weekly')).toEqual(['0 0 * * 0']);
     expect(temporalExpressions('*/20 8-10 * jan,MAR mon-wed')).toEqual(['0,20,40 8,9,10 * 1,3 1,2,3']);
     expect(temporalExpressions('0 0 * * 5-7')).toEqual(['0 0 * * 0,5,6']);
@@ -58,7 +58,7 @@ describe('times', () => {
   const next = (cron: string, timezone: string, after: string, count: number) =>
     nextTimes(cron, timezone, new Date(after), count).map((time) => time.toISOString().slice(0, 16));
 
-  test('are those of the zone, the one that it is now excluded', () => {
+  test('are those of the zone, after the given moment', () => {
     expect(next('0 9 * * 1-5', 'Europe/Berlin', '2026-03-27T08:00:00Z', 2)).toEqual([
       '2026-03-30T07:00',
       '2026-03-31T07:00',
@@ -66,7 +66,7 @@ describe('times', () => {
     expect(next('0 0 29 2 *', 'UTC', '2026-01-01T00:00:00Z', 2)).toEqual(['2028-02-29T00:00', '2032-02-29T00:00']);
   });
 
-  test('leave out what clocks leap over', () => {
+  test('skip those that daylight saving skips', () => {
     expect(next('30 2 * * *', 'Europe/Berlin', '2026-03-28T00:00:00Z', 2)).toEqual([
       '2026-03-28T01:30',
       '2026-03-30T00:30',

@@ -1,6 +1,6 @@
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
 
-/** Temporal shows the expression to operators in a comment, which may not be longer. */
+/** The limit of the comment in which Temporal shows the expression. */
 export const maxCronLength = 200;
 
 const nicknames: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const nicknames: Readonly<Record<string, string>> = {
 // The parser also reads seconds, L, #, ? and H, which crontab(5) and Temporal do not know.
 const fields = /^(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[a-z]{3})+\s+(?:[\d*,/-]|[a-z]{3})+$/i;
 
-/** @throws Error that says what is wrong with it */
+/** @throws Error whose message says what is wrong */
 function parse(cron: string, timezone?: string, after?: Date): CronExpression {
   const text = cron.trim();
   const five = nicknames[text.toLowerCase()] ?? text;
@@ -24,7 +24,7 @@ function parse(cron: string, timezone?: string, after?: Date): CronExpression {
   return CronExpressionParser.parse(five, { tz: timezone ?? 'UTC', currentDate: after ?? new Date(0) });
 }
 
-/** What is wrong with an expression, in words; undefined when nothing is. One that never comes true is wrong too. */
+/** Why an expression is invalid; undefined when it is valid. One that never matches is invalid. */
 export function findCronProblem(cron: string): string | undefined {
   try {
     parse(cron);
@@ -34,7 +34,7 @@ export function findCronProblem(cron: string): string | undefined {
   }
 }
 
-/** The zone as the tz database spells it; undefined when it has no such zone. Offsets like `+02:00` are no zones. */
+/** The canonical name of a time zone; undefined for unknown zones and for offsets such as `+02:00`. */
 export function findTimezone(name: string): string | undefined {
   if (!/^[a-z]/i.test(name)) return undefined;
   try {
@@ -45,8 +45,8 @@ export function findTimezone(name: string): string | undefined {
 }
 
 /**
- * The same times in expressions of plain numbers, which Temporal reads no other way than we do. Where both days are
- * given, crontab(5) means either and Temporal both: then it is two expressions.
+ * The same times in expressions that Temporal reads identically: numbers only. If day of month and day of week are both
+ * given, crontab(5) matches either and Temporal both, so the result has two expressions.
  */
 export function temporalExpressions(cron: string): string[] {
   const { minute, hour, dayOfMonth, month, dayOfWeek } = parse(cron).fields;
@@ -57,12 +57,13 @@ export function temporalExpressions(cron: string): string[] {
   return day === '*' || weekday === '*' ? [on(day, weekday)] : [on(day, '*'), on('*', weekday)];
 }
 
-/** Whether the clocks of the zone show a time of the expression at this moment, which is when Temporal starts a run. */
+/** Whether an expression matches this moment in the zone. */
 export const includesTime = (cron: string, timezone: string, at: Date): boolean =>
   parse(cron, timezone).includesDate(at);
 
 /**
- * The next times, as Temporal names them but for an hour that clocks repeat: there it may choose the other one, or both.
+ * The next times. They are Temporal's, except in the hour that is repeated when daylight saving time ends: there Temporal
+ * may choose the other time, or both.
  * @param after exclusive
  */
 export function nextTimes(cron: string, timezone: string, after: Date, count: number): Date[] {
@@ -70,7 +71,7 @@ export function nextTimes(cron: string, timezone: string, after: Date, count: nu
   const times: Date[] = [];
   for (const next of expression) {
     const time = next.toDate();
-    // Where clocks leap over a time, the parser names one nearby, and Temporal none.
+    // For a time that daylight saving skips, the parser returns one nearby; Temporal skips it.
     if (expression.includesDate(time)) times.push(time);
     if (times.length === count) break;
   }

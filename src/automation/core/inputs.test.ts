@@ -34,7 +34,7 @@ describe('resolveInputs', () => {
   });
 });
 
-test('findDefinitionProblems names doubles and defaults of another type', () => {
+test('findDefinitionProblems reports duplicates and defaults of another type', () => {
   const doubled: InputDefinition[] = [
     { name: 'a', type: 'string', required: true },
     { name: 'a', type: 'number', required: false, default: 'x' },

@@ -1,7 +1,7 @@
 export const inputTypes = ['string', 'number', 'boolean', 'object', 'array'] as const;
 export type InputType = (typeof inputTypes)[number];
 
-/** What a workflow says of one of its inputs. */
+/** One declared input of a workflow. */
 export interface InputDefinition {
   name: string;
   type: InputType;
@@ -22,7 +22,7 @@ export interface InputProblem {
 }
 
 /**
- * The variables a run starts with: what the caller gave, and defaults for what it left out. Unknown ones are kept.
+ * The variables of a new run: the caller's, and defaults for those that are missing. Undeclared ones are kept.
  * Problems have paths of the form `inputs.<name>`.
  */
 export function resolveInputs(
@@ -42,11 +42,11 @@ export function resolveInputs(
       problems.push({ path, message: 'This input is required.' });
     }
   }
-  // From entries, because an assignment to `__proto__` would set no member.
+  // `Object.fromEntries` also sets a member called `__proto__`; an assignment would not.
   return { variables: Object.fromEntries([...Object.entries(given), ...defaults]), problems };
 }
 
-/** Problems of the definitions themselves: names used twice, defaults of another type. Paths are below `inputs`. */
+/** Problems of the definitions: duplicate names, defaults of another type. Paths are below `inputs`. */
 export function findDefinitionProblems(definitions: readonly InputDefinition[]): InputProblem[] {
   const seen = new Set<string>();
   return definitions.flatMap(({ name, type, default: fallback }, index) => {

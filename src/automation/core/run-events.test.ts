@@ -39,7 +39,7 @@ test.each<[string, RunHistory, string[]]>([
   expect(names(of)).toEqual(events);
 });
 
-test('what has happened keeps its number, whatever happens after it', () => {
+test('an event keeps its number, whatever happens later', () => {
   const outcome = fc.constantFrom('completed' as const, 'skipped' as const);
   fc.assert(
     fc.property(fc.array(outcome, { maxLength: 8 }), fc.boolean(), (outcomes, fails) => {

@@ -11,7 +11,7 @@ export const runEventNames = [
 ] as const;
 export type RunEventName = (typeof runEventNames)[number];
 
-/** What a run's rows say of when things happened. */
+/** The times recorded of a run and its steps. */
 export interface RunHistory<Step extends StepHistory = StepHistory> {
   status: RunStatus;
   startedAt: Date | null;
@@ -22,13 +22,13 @@ export interface RunHistory<Step extends StepHistory = StepHistory> {
 
 export interface StepHistory {
   status: StepStatus;
-  /** None for steps that were passed over or taken from an earlier run: nothing happened to them. */
+  /** 0 for steps that were skipped or taken over from an earlier run: they have no events. */
   attempts: number;
   startedAt: Date;
   finishedAt: Date | null;
 }
 
-/** `id` counts 1, 2, 3 … within the run; `step` is there for what happened to one. */
+/** `id` counts 1, 2, 3 … within the run; `step` is set for events of a step. */
 export interface RunEvent<Step extends StepHistory = StepHistory> {
   id: number;
   name: RunEventName;
@@ -45,8 +45,8 @@ const ends: Partial<Record<RunStatus, RunEventName>> = {
 const stepEnds: Partial<Record<StepStatus, RunEventName>> = { completed: 'step.completed', failed: 'step.failed' };
 
 /**
- * Everything that has happened in a run so far. Steps are performed one after another and never twice, so the number
- * of an event is known from the rows, and what comes later never changes it: nothing has to be kept but the rows.
+ * The events of a run so far. Steps run one after another and never twice, so the rows determine the number of each event,
+ * and later events never change it. Events therefore need not be stored.
  */
 export function eventsOf<Step extends StepHistory>(run: RunHistory<Step>): RunEvent<Step>[] {
   const events: Omit<RunEvent<Step>, 'id'>[] = [];

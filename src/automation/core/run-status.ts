@@ -24,7 +24,7 @@ export const { isTerminal } = runStates;
 /** For SQL: the states of a run that has not ended. */
 export const openRun = runStates.sql(...runStatuses.filter((status) => !isTerminal(status)));
 
-/** A step is only recorded when it begins, or when it ended at once. */
+/** A step is recorded when it begins to call out; a step that ends at once is recorded at its end. */
 export const stepStates = defineStates(
   { table: 'run_step', column: 'status' },
   {

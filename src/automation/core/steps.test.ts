@@ -23,13 +23,13 @@ describe('the step that comes next', () => {
     expect(nextStep(steps, position, output)).toBe(next);
   });
 
-  test('`end` is the end, unless a later step bears that name', () => {
+  test('`end` is the end, unless a later step has that id', () => {
     expect(nextStep([condition('a', { then: 'end' }), prompt('b')], 0, true)).toBe(2);
     expect(nextStep([condition('a', { then: 'end' }), prompt('b'), prompt('end')], 0, true)).toBe(2);
     expect(nextStep([condition('a'), prompt('b'), prompt('c')], 0, false)).toBe(3);
   });
 
-  test('always lies ahead, so that every run ends', () => {
+  test('is always a later one, so that every run ends', () => {
     const ids = ['a', 'b', 'c', 'd', 'end', 'nowhere'];
     const id = fc.constantFrom(...ids);
     const step = fc.oneof(
@@ -56,7 +56,7 @@ describe('the step that comes next', () => {
   });
 });
 
-test('a step asks its own model, else its workflow’s, and then its fallbacks', () => {
+test('a step calls its own model, or else its workflow’s, and then its fallbacks', () => {
   const byDefault = { provider: 'ANTHROPIC', model: 'a' } as const;
   expect(candidatesOf({ id: 's', type: 'prompt' }, byDefault)).toEqual([byDefault]);
   const fallback = [{ provider: 'GOOGLE', model: 'c' } as const];

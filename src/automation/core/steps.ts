@@ -11,7 +11,7 @@ export interface ModelChoice {
   model: string;
 }
 
-/** A step that renders its template and asks a text model. */
+/** A step that renders its template and calls a text model. */
 export interface PromptStep {
   id: string;
   type: 'prompt';
@@ -20,38 +20,38 @@ export interface PromptStep {
   prompt?: string | undefined;
   provider?: Provider | undefined;
   model?: string | undefined;
-  /** Template too. */
+  /** A template, like `prompt`. */
   system?: string | undefined;
   /** 0 to 1. */
   temperature?: number | undefined;
   maxTokens?: number | undefined;
-  /** JSON Schema: the answer is then JSON that it accepts, and the output that value. */
+  /** JSON Schema. The model must answer with JSON that matches it, which becomes the output. */
   outputSchema?: Record<string, unknown> | undefined;
-  /** How often the step may be tried in all. */
+  /** `maxAttempts` includes the first one. */
   retry?: { maxAttempts: number } | undefined;
-  /** Asked in this order, each when the one before it fails in a way that may pass. */
+  /** Called in this order, each after a temporary failure of the one before. */
   fallback?: ModelChoice[] | undefined;
 }
 
 interface ExpressionStep {
   id: string;
   name?: string | undefined;
-  /** CEL; where it is absent, `prompt` holds it. */
+  /** A CEL expression; if it is absent, `prompt` is the expression. */
   expression?: string | undefined;
   prompt?: string | undefined;
 }
 
-/** A step whose output is what its expression gives. */
+/** A step whose output is the value of its expression. */
 export interface TransformStep extends ExpressionStep {
   type: 'transform';
 }
 
-/** A step that chooses what comes next. */
+/** A step that chooses the next step. */
 export interface ConditionStep extends ExpressionStep {
   type: 'condition';
   /** Id of a later step, or `end`. Absent: the next step. */
   then?: string | undefined;
-  /** Id of a later step, or `end`. Absent: the run ends, completed. */
+  /** Id of a later step, or `end`. Absent: the run completes. */
   else?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export type Step = PromptStep | TransformStep | ConditionStep;
 export const expressionOf = ({ expression, prompt }: TransformStep | ConditionStep): string | undefined =>
   expression ?? prompt;
 
-/** Where a jump leads: a position, or `steps.length` for the end. Undefined when it leads nowhere later. */
+/** The position that a jump leads to, or `steps.length` for the end. Undefined if there is no such later step. */
 function targetOf(steps: readonly Step[], from: number, target: string): number | undefined {
   const position = steps.findIndex(({ id }, index) => index > from && id === target);
   if (position >= 0) return position;
@@ -68,20 +68,20 @@ function targetOf(steps: readonly Step[], from: number, target: string): number 
 }
 
 /**
- * The position of the step that follows one that was performed, or `steps.length` when the run is complete. It always
- * grows, so every run ends.
- * @param output of a condition: whether it held
+ * The position of the next step after one that was executed, or `steps.length` if the run is complete. Positions only
+ * increase, so every run ends.
+ * @param output the value of a condition
  */
 export function nextStep(steps: readonly Step[], position: number, output: unknown): number {
   const step = steps[position];
   const next = position + 1;
   if (step?.type !== 'condition') return Math.min(next, steps.length);
   const target = output === true ? step.then : (step.else ?? 'end');
-  // What cannot be saved cannot be reached; a definition that has it all the same ends there.
+  // Saved definitions have valid targets; with an invalid one the run ends.
   return target === undefined ? next : (targetOf(steps, position, target) ?? steps.length);
 }
 
-/** The models that a step may ask, in order: its own choice or its workflow's, and then its fallbacks. */
+/** The models of a step in the order in which they are called: its own or its workflow's, then its fallbacks. */
 export function candidatesOf(step: PromptStep, byDefault: ModelChoice): [ModelChoice, ...ModelChoice[]] {
   const first = { provider: step.provider ?? byDefault.provider, model: step.model ?? byDefault.model };
   return [first, ...(step.fallback ?? [])];
@@ -93,7 +93,7 @@ export interface StepProblem {
   message: string;
 }
 
-/** Problems between steps, which no schema of a single step can see. */
+/** Problems that involve several steps, which the schema of a step cannot find. */
 export function findStepProblems(steps: readonly Step[]): StepProblem[] {
   const seen = new Set<string>();
   const problems: StepProblem[] = [];

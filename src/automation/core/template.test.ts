@@ -26,12 +26,12 @@ describe('renderTemplate', () => {
     expect(render(template, values)).toEqual({ text, warnings: [] });
   });
 
-  test('never looks again at what it filled in', () => {
+  test('does not render inserted values again', () => {
     const variables = { v: '{{input}} $& $1 {{v}}' };
     expect(render('{{v}}|{{input}}', { input: '{{v}}', variables }).text).toBe('{{input}} $& $1 {{v}}|{{v}}');
   });
 
-  test('an unknown name is empty and warned of once', () => {
+  test('an unknown name becomes empty and adds one warning', () => {
     expect(render('[{{nope}}{{nope}}{{steps.x.output}}]')).toEqual({
       text: '[]',
       warnings: [

@@ -1,4 +1,4 @@
-/** What a template may name. */
+/** The values that a template can refer to. */
 export interface TemplateValues {
   input: unknown;
   variables: Record<string, unknown>;
@@ -6,7 +6,7 @@ export interface TemplateValues {
   steps: Record<string, unknown>;
 }
 
-/** What went well enough and yet not as asked; `name` is the variable's or the setting's. */
+/** Something that did not work as requested but did not fail the step. `name` is that of the variable or the setting. */
 export interface Warning {
   code: 'unknown_variable' | 'setting_ignored' | 'answer_truncated';
   name: string;
@@ -17,10 +17,10 @@ export interface Rendered {
   warnings: Warning[];
 }
 
-/** The most characters that a template may render to. A short one can name a long value any number of times. */
+/** The longest text that a template may render to: even a short template can repeat a long value. */
 export const maxRenderedLength = 2 * 1024 * 1024;
 
-/** Its message may be shown to anyone. */
+/** Its message may be shown to callers. */
 export class TemplateTooLong extends Error {
   override name = 'TemplateTooLong';
 }
@@ -37,19 +37,19 @@ function lookUp(name: string, values: TemplateValues): { value: unknown } | unde
   return own(values.variables, name);
 }
 
-/** Ids of the steps whose outputs a template may name. */
+/** Ids of the steps whose outputs a template refers to. */
 export const templateNames = (template: string): string[] =>
   [...template.matchAll(/steps\.([A-Za-z_][A-Za-z0-9_-]*)\.output/g)].map((match) => match[1]!);
 
-/** How a value reads inside a text: a string as it is, nothing as nothing, anything else as JSON. */
+/** A value inside a text: strings as they are, null and undefined as an empty text, anything else as JSON. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
 /**
- * Fills `{{input}}`, `{{name}}` and `{{steps.<id>.output}}` in one pass from left to right: what is filled in is never
- * looked at again. A name that means nothing becomes empty and leaves a warning. Runs in time linear in its sizes.
+ * Replaces `{{input}}`, `{{name}}` and `{{steps.<id>.output}}` in one pass; inserted values are not rendered again. An
+ * unknown name becomes an empty text and adds a warning. Takes time linear in the sizes of the template and its values.
  * @throws TemplateTooLong
  */
 export function renderTemplate(template: string, values: TemplateValues): Rendered {
@@ -69,7 +69,7 @@ export function renderTemplate(template: string, values: TemplateValues): Render
     if (close < 0) break;
     const before = template.slice(from, close);
     from = close + 2;
-    // The innermost opening belongs to this closing: in `{{ {{name}}` the first two braces are text.
+    // The closing braces belong to the innermost opening ones: in `{{ {{name}}` the first two braces are text.
     const open = before.lastIndexOf('{{');
     if (open < 0) {
       add(`${before}}}`);

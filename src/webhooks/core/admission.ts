@@ -3,32 +3,32 @@ import { admit, type Breaker, type BreakerPolicy, defaultBreakerPolicy } from '.
 /** What decides how many attempts a subscription may begin. Times are ms since the epoch. */
 export interface SubscriptionLoad {
   breaker: Breaker;
-  /** Attempts under way at the same time at most, and those that are. */
+  /** Attempts in flight at most, and now. */
   concurrency: number;
   inFlight: number;
-  /** Attempts per minute at most; null for any number. */
+  /** Attempts per minute at most; null for no limit. */
   rateLimit: number | null;
-  /** When the rate would be used up evenly; null at first. */
+  /** The theoretical arrival time of the rate algorithm; null before the first attempt. */
   rateFreeAt: number | null;
 }
 
-/** Who is admitted must store what changed before anything is sent. */
+/** The caller must store `breaker` and `rateFreeAt` before it sends. */
 export interface Admitted {
   attempts: number;
   breaker: Breaker;
   rateFreeAt: number | null;
-  /** When no attempt may begin: after how long it is worth asking again, in ms. */
+  /** If no attempt may begin: ms after which to ask again. */
   waitMs: number;
 }
 
-/** A second's worth may come at once, so that a batch need not be spread out. */
+/** Attempts of one second may be sent at once. */
 const burstMs = 1_000;
-/** When a place among the attempts under way is free is not known; most attempts are over by then. */
+/** While all places are taken: most attempts have ended by then. */
 const busyWaitMs = 1_000;
 
 /**
  * How many of `wanted` attempts may begin at `now`. The rate is kept by the generic cell rate algorithm (ITU-T I.371):
- * each attempt moves the time by one interval, and that time may be ahead of the clock by a second's worth.
+ * each attempt moves the theoretical arrival time by one interval, and it may be ahead of the clock by one second.
  */
 export function admitAttempts(
   load: SubscriptionLoad,
@@ -52,23 +52,23 @@ export function admitAttempts(
   const interval = 60_000 / load.rateLimit;
   const from = Math.max(load.rateFreeAt ?? now, now);
   const horizon = now + Math.max(burstMs, interval);
-  // A hair more, so that what fits exactly is not lost to the last binary digit.
+  // The small addition absorbs rounding errors.
   const attempts = Math.min(places, Math.floor((horizon - from) / interval + 1e-6));
   if (attempts <= 0) return none(Math.ceil(from + interval - horizon));
   return { attempts, breaker, rateFreeAt: from + attempts * interval, waitMs: 0 };
 }
 
-/** Deliveries of one subscription that may be attempted now. */
+/** Deliveries of one subscription that wait for a place. */
 export interface Waiting {
-  /** That wait for their first attempt. */
+  /** Waiting for their first attempt. */
   first: number;
   /** Retries that are due. */
   retries: number;
 }
 
 /**
- * Divides places between first attempts and retries: half each while both wait, so that neither has to wait for the end
- * of the other's backlog. Of an odd number chance gives the last place.
+ * Divides free places between first attempts and retries: half each while both wait, so that neither waits for the other's
+ * backlog to end. An odd place goes to either at random.
  * @param chance in [0, 1)
  */
 export function takeTurns(places: number, waiting: Waiting, chance: number): Waiting {
@@ -81,8 +81,8 @@ const longestHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
 /**
- * How long a delivery that is held back waits: until it may be admitted, and the longer the older it is, so that
- * thousands that wait for one receiver do not all ask every time.
+ * How long a delivery is put off while the breaker is open: until the next probe, and longer the older it is, so that not
+ * all of thousands ask at every probe.
  */
 export const holdMs = (waitMs: number, ageMs: number): number =>
   Math.max(waitMs, Math.min(Math.round(ageMs * shareOfAge), longestHoldMs));

@@ -35,12 +35,12 @@ describe('a breaker', () => {
     expect(afterAttempt(probe.breaker, true, now + 5_000)).toEqual(closedBreaker);
   });
 
-  test('is not kept open by attempts that were under way when it opened', () => {
+  test('does not postpone the probe for attempts that were in flight when it opened', () => {
     const open = failing(failuresToOpen);
     expect(afterAttempt(open, false, start + 29_000).nextProbeAt).toBe(open.nextProbeAt);
   });
 
-  test('admits no more than one attempt in 30 s while all fail, whoever comes when, and never shuts out for good', () => {
+  test('admits at most one attempt in 30 s while all fail, whenever they arrive, and always a next one', () => {
     const arrivals = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 200 });
     fc.assert(
       fc.property(arrivals, (gaps) => {

@@ -1,13 +1,13 @@
 /**
- * Keeps a receiver that is down from being asked by every delivery that is due.
+ * Limits the attempts to a receiver that is down.
  *
  *     closed ── 10 failures in a row ──> open: one probe every 30 s ── a success ──> closed
  *
- * A delivery that is held back waits and makes no attempt; the one that probes makes an attempt of its own.
+ * While it is open, other deliveries wait without using up attempts. The probe is an ordinary attempt of one delivery.
  */
 export interface Breaker {
   failuresInARow: number;
-  /** Ms since the epoch from which one delivery may probe; null while closed. */
+  /** When the next probe may be made, in ms since the epoch; null while closed. */
   nextProbeAt: number | null;
 }
 
@@ -19,7 +19,7 @@ export interface BreakerPolicy {
 export const defaultBreakerPolicy: BreakerPolicy = { failuresToOpen: 10, probeEveryMs: 30_000 };
 export const closedBreaker: Breaker = { failuresInARow: 0, nextProbeAt: null };
 
-/** Who is admitted must store `breaker` before it sends, so that nobody else probes meanwhile. */
+/** The caller must store `breaker` before it sends, so that nothing else probes meanwhile. */
 export type Admission = { admitted: true; breaker: Breaker } | { admitted: false; waitMs: number };
 
 /** Whether a delivery that is due may be attempted at `now`, ms since the epoch. */
@@ -40,6 +40,6 @@ export function afterAttempt(
   if (delivered) return closedBreaker;
   const failuresInARow = breaker.failuresInARow + 1;
   if (failuresInARow < policy.failuresToOpen) return { failuresInARow, nextProbeAt: null };
-  // Attempts that were under way when it opened do not put the probe off.
+  // Failures of attempts that were in flight when it opened do not postpone the probe.
   return { failuresInARow, nextProbeAt: breaker.nextProbeAt ?? now + policy.probeEveryMs };
 }

@@ -1,4 +1,4 @@
-/** Since when a subscription has done nothing but fail. Times are ms since the epoch. */
+/** Since when every attempt of a subscription has failed. Times are ms since the epoch. */
 export interface Failing {
   since: number | null;
   lastAt: number | null;
@@ -6,15 +6,15 @@ export interface Failing {
 
 export const notFailing: Failing = { since: null, lastAt: null };
 
-/** How long a subscription may do nothing but fail before it is turned off. */
+/** How long every attempt of a subscription may fail before it is turned off. */
 export const failingLimitMs = 5 * 24 * 3_600_000;
 
-/** After a failure at `now`. Failures with a long silence between them are no row of failures. */
+/** After a failure at `now`. A long time without attempts starts a new series of failures. */
 export function afterFailure({ since, lastAt }: Failing, now: number, limitMs = failingLimitMs): Failing {
   const silent = lastAt === null || now - lastAt > 2 * limitMs;
   return { since: since === null || silent ? now : since, lastAt: now };
 }
 
-/** Whether it has failed for so long that nobody can be waiting for its deliveries. */
+/** Whether it has failed long enough to be turned off. */
 export const hasFailedTooLong = ({ since }: Failing, now: number, limitMs = failingLimitMs): boolean =>
   since !== null && now - since >= limitMs;

@@ -24,7 +24,7 @@ describe('the delay', () => {
     expect(retryDelay(18, 0)).toBe(24 * hour);
   });
 
-  test('is lengthened by chance by a tenth at most, never shortened, and grows', () => {
+  test('has up to 10 % random jitter added, and grows', () => {
     fc.assert(
       fc.property(attempts, chance, chance, (attempt, one, other) => {
         const plain = retryDelay(attempt, 0);
@@ -42,7 +42,7 @@ describe('the delay', () => {
     expect(days / (24 * hour)).toBeCloseTo(2.5, 1);
   });
 
-  test('can be a policy’s own', () => {
+  test('follows the given policy', () => {
     const policy = { ...defaultRetryPolicy, firstDelayMs: 10, longestDelayMs: 50, jitter: 0.5 };
     expect([1, 2, 3, 4].map((attempt) => retryDelay(attempt, 0, policy))).toEqual([10, 20, 40, 50]);
     expect(retryDelay(1, 0.5, policy)).toBe(13);
@@ -91,7 +91,7 @@ describe('an attempt', () => {
     }
   });
 
-  test('waits as long as it is asked to, up to an hour, and never less than it would', () => {
+  test('waits for Retry-After, up to an hour, and never less than the schedule says', () => {
     const delay = (retryAfterMs: number, attempt = 1) => judge({ status: 503, retryAfterMs }, { ...facts, attempt });
     expect(delay(120_000)).toEqual({ status: 'retrying', delayMs: 120_000 });
     expect(delay(24 * hour)).toEqual({ status: 'retrying', delayMs: hour });
@@ -99,7 +99,7 @@ describe('an attempt', () => {
     expect(delay(1_500, 2)).toEqual({ status: 'retrying', delayMs: 2_000 });
   });
 
-  test('to a forbidden destination is the last, one that cannot be sent waits for its replay, others come again', () => {
+  test('fails for good at a forbidden destination, is dead-lettered when it cannot be sent, and is retried otherwise', () => {
     const statuses = Object.fromEntries(
       egressErrorClasses.map((errorClass) => [errorClass, judge({ errorClass }, facts).status]),
     );
@@ -108,7 +108,7 @@ describe('an attempt', () => {
     expect(new Set(Object.values(rest))).toEqual(new Set(['retrying']));
   });
 
-  test('leads where a delivery can go, and to an end when it is the last', () => {
+  test('leads to a state that the table allows, and is not retried after the last one', () => {
     const result: fc.Arbitrary<AttemptResult> = fc.oneof(
       fc.record({ status: fc.integer({ min: 200, max: 599 }), retryAfterMs: fc.option(fc.nat(), { nil: undefined }) }),
       fc.record({ errorClass: fc.constantFrom(...egressErrorClasses) }),

@@ -2,12 +2,12 @@ import type { EgressErrorClass } from '../../platform/core/egress-errors.ts';
 
 /** Durations in ms. */
 export interface RetryPolicy {
-  /** After the first attempt; it doubles with each further one. */
+  /** The delay after the first attempt. It doubles with each further one. */
   firstDelayMs: number;
   longestDelayMs: number;
-  /** The most that a receiver can ask for. */
+  /** The longest Retry-After that is honoured. */
   longestRetryAfterMs: number;
-  /** Share of the delay that chance adds at most. It only adds: no retry comes before its time. */
+  /** The largest share of the delay that is added at random. */
   jitter: number;
 }
 
@@ -18,11 +18,11 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitter: 0.1,
 };
 
-/** Two and a half days, in which a receiver can be mended. */
+/** About two and a half days of retries. */
 export const defaultMaxAttempts = 19;
 export const mostAttempts = 25;
 
-/** @param attempt that failed, from 1 @param chance in [0, 1) @returns whole ms until the next one */
+/** @param attempt the one that failed, from 1 @param chance in [0, 1) @returns whole ms until the next one */
 export function retryDelay(attempt: number, chance: number, policy: RetryPolicy = defaultRetryPolicy): number {
   const delay = policy.firstDelayMs * 2 ** (attempt - 1);
   return Math.round(Math.min(delay * (1 + policy.jitter * chance), policy.longestDelayMs));
@@ -33,7 +33,7 @@ const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT
 /**
  * Reads a Retry-After header, seconds or a date.
  * @param now ms since the epoch
- * @returns ms from now; undefined when there is none, it is over or cannot be read
+ * @returns ms from now; undefined if it is missing, past or malformed
  */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -41,16 +41,16 @@ export function readRetryAfter(header: string | undefined, now: number): number 
   return wait > 0 ? wait : undefined;
 }
 
-/** The class of what nobody foresaw: it is counted like any failure, so that it does not come again for ever. */
+/** The class of unexpected errors. They count like any failure, so that they are not retried for ever. */
 export const unforeseen = 'unforeseen' as const;
 
-/** How an attempt went: a whole answer, or why there is none. */
+/** The status of a complete answer, or why there is none. */
 export type AttemptResult =
   | { status: number; retryAfterMs?: number | undefined; errorClass?: undefined }
   | { errorClass: EgressErrorClass | typeof unforeseen };
 
 export interface AttemptFacts {
-  /** Of the current schedule, from 1. */
+  /** Its number in the current schedule, from 1. */
   attempt: number;
   maxAttempts: number;
   /** In [0, 1). */
@@ -58,7 +58,7 @@ export interface AttemptFacts {
   policy?: RetryPolicy;
 }
 
-/** What becomes of a delivery after an attempt, and of its subscription. */
+/** The next state of a delivery after an attempt. `disable`: its subscription is turned off. */
 export type Verdict =
   | { status: 'delivered' }
   | { status: 'retrying'; delayMs: number }
@@ -68,8 +68,8 @@ export type Verdict =
 const gone = 410;
 
 /**
- * What an attempt means. 2xx alone is success. A forbidden destination fails for ever. 410 turns the subscription off.
- * What cannot be sent at all is dead-lettered at once: it waits for whoever mends the subscription.
+ * Judges the result of an attempt. Only 2xx is success. A forbidden destination fails for good, 410 turns the subscription
+ * off, and a request that cannot be sent is dead-lettered at once: it can be replayed once the subscription is corrected.
  */
 export function judge(result: AttemptResult, { attempt, maxAttempts, chance, policy }: AttemptFacts): Verdict {
   if (result.errorClass === 'forbidden_destination') return { status: 'failed' };

@@ -1,4 +1,4 @@
-/** One attempt, as it is signed. */
+/** What is signed of an attempt. */
 export interface SignedAttempt {
   /** `evt_…`: stays the same on every attempt and replay, for receivers to recognize. */
   eventId: string;
@@ -11,7 +11,7 @@ export interface SignedAttempt {
   sentAt: number;
 }
 
-/** The three families say the same second. */
+/** All three families carry the same time, in whole seconds. */
 function timesOf(sentAt: number): { seconds: string; iso: string } {
   const seconds = Math.floor(sentAt / 1_000);
   return { seconds: String(seconds), iso: new Date(seconds * 1_000).toISOString() };
@@ -33,12 +33,12 @@ export function signingInputs({ eventId, body, sentAt }: SignedAttempt): Signing
 export type Signatures = Record<keyof SigningInputs, string>;
 
 export const defaultBrand = 'Service';
-/** Words that can stand in the names of family A. `Webhook` is family B's. */
+/** Whether a word can be the brand of family A. `Webhook` belongs to family B. */
 export const isBrand = (word: string): boolean => /^[A-Za-z][A-Za-z0-9]{0,31}$/.test(word) && !/^webhook$/i.test(word);
 
 /**
  * The headers of an attempt: families A (`X-<brand>-…`), B (`X-Webhook-…`) and Standard Webhooks.
- * @param previous under the secret before a rotation, for as long as that one is good
+ * @param previous signatures under the secret before a rotation, until it expires
  */
 export function signatureHeaders(
   { eventId, eventType, deliveryId, sentAt }: SignedAttempt,
@@ -65,6 +65,6 @@ export function signatureHeaders(
   };
 }
 
-/** Whether a header is of these families, so that nobody can choose it. */
+/** Whether a header belongs to these families and is therefore reserved. */
 export const isSignatureHeader = (name: string, brand: string): boolean =>
   ['x-webhook-', 'webhook-', `x-${brand.toLowerCase()}-`].some((prefix) => name.toLowerCase().startsWith(prefix));
