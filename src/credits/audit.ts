@@ -2,7 +2,7 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
-/** A tenant whose accounts are not what its ledger says. */
+/** A tenant whose accounts differ from its ledger. */
 export interface LedgerFault extends Tenant {
   fault:
     | 'account differs from entries'
@@ -50,10 +50,10 @@ const findBound = statement<{ id: string }>(
 
 const firstId = '00000000-0000-0000-0000-000000000000';
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-/** Organizations in one statement, so that none comes near its time limit. */
+/** Organizations per statement, so that no statement exceeds its timeout. */
 const batch = 200;
 
-/** Proves the ledger, across all tenants; reads all of it. An empty list is the only good answer. */
+/** Verifies the whole ledger of all tenants. @returns the faults; an empty list for a correct ledger */
 export async function findLedgerFaults(database: Database): Promise<LedgerFault[]> {
   const sql = sqlOn(database.pool);
   const faults: LedgerFault[] = [];
@@ -65,7 +65,7 @@ export async function findLedgerFaults(database: Database): Promise<LedgerFault[
   return faults;
 }
 
-// Whoever takes it has it to itself for an hour: one that dies meanwhile leaves the next check to others.
+// One process at a time checks the ledger. If it dies, another one takes over after an hour.
 const takeTurn = statement<{ taken: boolean }>(
   'credit.check_turn',
   `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
@@ -79,8 +79,8 @@ const recordCheck = statement(
 );
 
 /**
- * Proves the ledger once an hour, whichever process comes first, and leaves the number of faults where gauges read it.
- * @returns undefined when it was not time yet
+ * Verifies the ledger once an hour, in one of the processes, and stores the number of faults for the gauges.
+ * @returns undefined if the check is not due
  */
 export async function checkLedger(database: Database): Promise<LedgerFault[] | undefined> {
   const sql = sqlOn(database.pool);

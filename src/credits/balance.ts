@@ -6,18 +6,18 @@ import { type AccountState, giveDueGrants, readAccountState } from './grants.ts'
 
 /** Whole credits. */
 export interface CreditBalance {
-  /** Everything the organization has: `available` and `reserved` together. */
+  /** The sum of `available` and `reserved`. */
   balance: number;
-  /** Set aside for work that is going on. */
+  /** Reserved for work in progress. */
   reserved: number;
-  /** What new work can be paid with. */
+  /** Available for new work. */
   available: number;
-  /** What the plan gives every month; 0 in the test environment, whose grant comes once. */
+  /** The plan's monthly grant; 0 in the test environment, which gets one grant only. */
   monthlyGrant: number;
   nextGrantAt: Date | null;
 }
 
-/** A tenant's credits, with everything given that is due. @throws AppError not_found (no such organization) */
+/** A tenant's credits, after applying due grants. @throws AppError not_found (no such organization) */
 export async function creditBalance(scope: Scope, now = new Date()): Promise<CreditBalance> {
   let state = await mustRead(scope);
   if (isGrantDue(state.given, state.standing, currentGrant(state.standing, now))) {
@@ -36,7 +36,7 @@ export async function creditBalance(scope: Scope, now = new Date()): Promise<Cre
 
 async function mustRead(scope: Scope): Promise<AccountState> {
   const state = await readAccountState(scope);
-  if (!state) throw new AppError('not_found', 'There is no such organization.');
+  if (!state) throw new AppError('not_found', 'The organization does not exist.');
   return state;
 }
 
@@ -46,7 +46,7 @@ const sumSpent = statement<{ credits: number }>(
     where organization_id = $1 and environment = $2 and created_at >= $3 and created_at < $4 and spent > 0`,
 );
 
-/** Credits charged from one moment until before another. Work counts when it was settled. */
+/** Credits charged from one time (inclusive) to another (exclusive), by the time of settlement. */
 export async function creditsUsed(scope: Scope, from: Date, to: Date): Promise<number> {
   return (await scope.one(sumSpent, from, to))!.credits;
 }

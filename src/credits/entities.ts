@@ -4,8 +4,8 @@ import { tenantFilter } from '../platform/database.ts';
 const tenant = { organizationId: p.uuid().primary(), environment: p.string().length(4).primary() };
 
 /**
- * A tenant's accounts, as columns of one row: whoever moves credits locks one row, and PostgreSQL checks with every
- * change that the accounts sum to zero and that only `issued`, where all credits come from, is below it.
+ * A tenant's accounts, as columns of one row. Every transfer locks this row, and PostgreSQL checks with every change that
+ * the accounts sum to zero and that only `issued`, the source of all credits, is negative.
  */
 export const CreditAccount = defineEntity({
   name: 'CreditAccount',
@@ -13,21 +13,21 @@ export const CreditAccount = defineEntity({
   filters: { tenant: tenantFilter },
   properties: {
     ...tenant,
-    /** The plan that was last looked at for grants. */
+    /** The plan at the last check for due grants. */
     plan: p.string().length(20),
-    /** What the latest plan grant is for: `2026-11`, or `once` in the test environment. Never goes back. */
+    /** Period of the latest plan grant: `2026-11`, or `once` in the test environment. Never decreases. */
     period: p.string().length(7),
-    /** The whole plan grant of that period so far; a larger plan in the same period adds the difference. */
+    /** Total plan grant of that period. A larger plan in the same period adds the difference. */
     periodGrant: p.integer(),
-    /** A month's credits of an Enterprise organization that has a number of its own. */
+    /** Monthly credits of an Enterprise organization that override the plan's. */
     ownGrant: p.integer().nullable(),
-    /** Left of the plan's grant; lapses when its month is over. */
+    /** Remaining plan grant; expires at the end of its month. */
     monthly: p.bigint(),
-    /** Left of grants that stay. */
+    /** Remaining grants that do not expire. */
     lasting: p.bigint(),
-    /** Reserved for work that is going on. */
+    /** Reserved for work in progress. */
     held: p.bigint(),
-    /** Charged for work that was done. */
+    /** Charged for completed work. */
     spent: p.bigint(),
     lapsed: p.bigint(),
     issued: p.bigint(),
@@ -36,9 +36,8 @@ export const CreditAccount = defineEntity({
 export type CreditAccount = InferEntity<typeof CreditAccount>;
 
 /**
- * The ledger: what each account gained and lost in one step. Only ever written, never changed; an account's balance is
- * the sum of its column. `phase` and the key's uniqueness are what make a step happen once: 0 a grant or a lapse,
- * 1 a reservation, 2 its end.
+ * The ledger: the change of each account per entry. Entries are only inserted; an account's balance is the sum of its
+ * column. The unique key with `phase` makes each entry idempotent: 0 is a grant or its expiry, 1 a reservation, 2 its end.
  */
 export const CreditEntry = defineEntity({
   name: 'CreditEntry',
@@ -50,7 +49,7 @@ export const CreditEntry = defineEntity({
     phase: p.smallint().primary(),
     /** granted, lapsed, held, settled, voided or expired */
     step: p.string().length(8),
-    /** What the credits pay for; null for grants and lapses. */
+    /** The operation that the credits pay for; null for grants and their expiry. */
     operation: p.string().length(40).nullable(),
     monthly: p.integer(),
     lasting: p.integer(),
@@ -58,7 +57,7 @@ export const CreditEntry = defineEntity({
     spent: p.integer(),
     lapsed: p.integer(),
     issued: p.integer(),
-    /** Why an operator granted it. */
+    /** The operator's reason for a grant. */
     reason: p.string().length(200).nullable(),
     createdAt: p.datetime(),
   },
@@ -73,7 +72,7 @@ export const CreditEntry = defineEntity({
 });
 export type CreditEntry = InferEntity<typeof CreditEntry>;
 
-/** When the whole ledger was last proved, and what was found. One row. */
+/** Time and result of the last check of the ledger. One row. */
 export const LedgerCheck = defineEntity({
   name: 'LedgerCheck',
   tableName: 'ledger_check',
@@ -86,7 +85,7 @@ export const LedgerCheck = defineEntity({
 });
 export type LedgerCheck = InferEntity<typeof LedgerCheck>;
 
-/** A reservation that has not ended. Whoever deletes the row ends it. */
+/** A reservation that has not ended. Deleting the row ends it, so that it ends once. */
 export const CreditHold = defineEntity({
   name: 'CreditHold',
   tableName: 'credit_hold',
@@ -95,10 +94,10 @@ export const CreditHold = defineEntity({
     ...tenant,
     key: p.string().length(200).primary(),
     operation: p.string().length(40),
-    /** Where the credits came from and go back to. */
+    /** The accounts the credits came from and return to. */
     monthly: p.integer(),
     lasting: p.integer(),
-    /** Whose grant `monthly` came from: after that month it does not go back but lapses. */
+    /** The period of the grant in `monthly`. After its end these credits expire instead of returning. */
     period: p.string().length(7),
     expiresAt: p.datetime(),
   },

@@ -12,11 +12,10 @@ const findExpired = statement<Tenant & { key: string }>(
 );
 
 /**
- * Ends reservations whose time is over, oldest first, and gives their credits back: whoever made them died, or forgot.
- * Across all tenants; any number of processes may do it at once. Each is a transaction of its own, so that no account is
- * locked for long.
- * @param limit how many at most
- * @returns how many it ended; as many as `limit` means that there may be more
+ * Expires overdue reservations of all tenants, oldest first, and returns their credits. Safe to run concurrently. Each
+ * reservation is a transaction of its own, so that accounts are locked briefly.
+ * @param limit maximum number of reservations
+ * @returns the number of expired reservations; if it equals `limit`, there may be more
  */
 export async function expireReservations(database: Database, limit: number, now = new Date()): Promise<number> {
   const expired = await sqlOn(database.pool).rows(findExpired, [now, limit]);

@@ -9,10 +9,10 @@ import type { PlanName } from '../tenancy/core/plans.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
 import { currentGrant, type GivenGrant, isGrantDue, type Standing } from './core/grants.ts';
 
-/** What an organization's accounts hold, and what its plan owes them. */
+/** An organization's accounts, and the data that determines its plan grants. */
 export interface AccountState {
   standing: Standing;
-  /** Absent until the tenant's first credits are given. */
+  /** Absent before the tenant's first grant. */
   given: GivenGrant | undefined;
   available: number;
   reserved: number;
@@ -83,7 +83,7 @@ const giveGrant = statement(
     where a.organization_id = $1 and a.environment = $2`,
 );
 
-/** @returns undefined when there is no such organization */
+/** @returns undefined if the organization does not exist */
 export async function readAccountState(scope: Scope): Promise<AccountState | undefined> {
   const row = await scope.one(readAccount);
   if (!row) return undefined;
@@ -97,9 +97,9 @@ export async function readAccountState(scope: Scope): Promise<AccountState | und
 }
 
 /**
- * Gives a tenant what its plan owes it by now and has not given: the test grant, this month's, or the rest of it after a
- * change of plan. Each is given once, however many do this at once, so that no clock has to strike for anybody.
- * @returns whether anything was due
+ * Applies a tenant's due plan grant: the test grant, this month's grant, or its difference after a change of plan. Each is
+ * applied once, also under concurrency. Grants are applied on access, so no schedule is needed.
+ * @returns whether a grant was due
  */
 export async function giveDueGrants(scope: Scope, now: Date): Promise<boolean> {
   const state = await readAccountState(scope);
@@ -131,7 +131,7 @@ export interface OperatorGrant {
   /** Whole credits, at least 1. */
   amount: number;
   reason?: string | undefined;
-  /** The same key again grants nothing more. A new one unless given. */
+  /** Idempotency key: the same key grants once. A new one by default. */
   key?: string;
 }
 
@@ -152,8 +152,8 @@ function check({ environment, amount, reason }: OperatorGrant): void {
 }
 
 /**
- * Grants credits that stay until they are spent: an operator's doing.
- * @returns the tenant's scope, to read on with
+ * Grants credits that do not expire, on behalf of an operator.
+ * @returns the tenant's scope
  * @throws AppError validation_error, not_found (no such organization)
  */
 export async function grantCredits(database: Database, grant: OperatorGrant, now = new Date()): Promise<Scope> {
@@ -169,7 +169,7 @@ export async function grantCredits(database: Database, grant: OperatorGrant, now
   return scope;
 }
 
-/** A tenant as an operator names it. @throws AppError validation_error, not_found */
+/** The scope of a tenant that an operator specified. @throws AppError validation_error, not_found */
 export async function operatorScope(database: Database, organizationId: string, environment: string): Promise<Scope> {
   if (environment !== 'live' && environment !== 'test') {
     throw invalid([{ path: 'environment', message: 'Expected live or test.' }], 'environment: Expected live or test.');
@@ -184,8 +184,8 @@ const setOwnGrant = statement(
 );
 
 /**
- * Gives an Enterprise organization a number of monthly credits of its own; null is the plan's again. More takes effect
- * at once, less with the next month.
+ * Overrides the monthly credits of an Enterprise organization; null restores the plan's. An increase takes effect
+ * immediately, a decrease with the next month.
  * @throws AppError validation_error, not_found
  */
 export async function setMonthlyGrant(

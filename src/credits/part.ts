@@ -9,7 +9,7 @@ import { ledgerCheckState } from './gauges.ts';
 
 const batch = 500;
 
-/** The ledger of credits. */
+/** Credits: ledger, grants and reservations. */
 export const credits: Part<Foundation, object> = {
   name: 'credits',
   entities: [CreditAccount, CreditEntry, CreditHold, LedgerCheck],
@@ -43,7 +43,7 @@ export const credits: Part<Foundation, object> = {
     return [
       {
         name: 'atelier_credit_ledger_faults',
-        help: 'Faults that the last hourly check of the credit ledger found.',
+        help: 'Faults found by the last hourly check of the credit ledger.',
         read: async () => (await read()).map(({ faults }) => ({ value: faults })),
       },
       {

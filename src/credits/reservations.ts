@@ -6,28 +6,28 @@ import type { Operation } from './core/pricing.ts';
 import { giveDueGrants } from './grants.ts';
 
 /**
- * Credits set aside for one piece of work. It ends once: `settled` when the work was done and `charged`, `voided` when it
- * came to nothing, `expired` when nobody ended it in time. Work may be done while it is `held`, and only then.
+ * Credits reserved for one operation. A reservation ends once: `settled` when the work was done and charged, `voided` when
+ * it failed or was cancelled, `expired` when it was not ended in time. Work may only be done while it is `held`.
  */
 export interface Reservation {
   key: string;
   operation: Operation;
-  /** What was set aside, whatever became of it. */
+  /** The reserved amount. */
   amount: number;
   status: 'held' | 'settled' | 'voided' | 'expired';
-  /** Zero unless settled. */
+  /** Zero unless `settled`. */
   charged: number;
-  /** While held: when the sweeper may end it. */
+  /** While held: the time after which the sweep expires it. */
   expiresAt: Date | null;
 }
 
 export interface NewReservation {
   operation: Operation;
-  /** Names the piece of work, for ever, and within its tenant: 1 to 200 characters. A retry of the work has the same. */
+  /** Idempotency key of the operation, unique in its tenant, 1 to 200 characters. Retries use the same key. */
   key: string;
-  /** Whole credits, at least 1: what costs nothing is not reserved. */
+  /** Whole credits, at least 1. Free operations make no reservation. */
   amount: number;
-  /** Longer than the work can take with all its retries. */
+  /** Must be longer than the work with all its retries. */
   expiresInMs: number;
 }
 
@@ -74,7 +74,7 @@ const find = statement<Reservation>(
     where opened.organization_id = $1 and opened.environment = $2 and opened.key = $3 and opened.phase = 1`,
 );
 
-/** Enough for any sequence of lost races that ends; more of them would be a fault of ours. */
+/** More lost races than this indicate a bug. */
 const attempts = 10;
 const tooManyRaces = (key: string) => new Error(`The reservation ${key} could not be decided.`);
 
@@ -82,10 +82,10 @@ const isCredits = (amount: number, least: number) =>
   Number.isInteger(amount) && amount >= least && amount <= 1_000_000_000;
 
 /**
- * Sets credits aside before work begins. The same key again gives the same reservation, in whatever state it is by then.
- * Inside the caller's transaction it commits with it, and the tenant's account is locked until then.
- * @throws AppError insufficient_credits with facts `{required, available}`; conflict when the key stands for another
- * operation or amount. RangeError for what is no amount.
+ * Reserves credits before work begins. The same key returns the same reservation in its current state. Inside the caller's
+ * transaction it commits with it, and the tenant's account stays locked until then.
+ * @throws AppError insufficient_credits with facts `{required, available}`; conflict when the key was used for another
+ * operation or amount. RangeError for an invalid amount.
  */
 export async function reserveCredits(
   scope: Scope,
@@ -101,7 +101,7 @@ export async function reserveCredits(
     if (account?.reserved) return { key, operation, amount, status: 'held', charged: 0, expiresAt };
     const earlier = await scope.one(find, key);
     if (earlier) return same(earlier, operation, amount);
-    // Without an account, in a new month, or when the plan has grown: there is more than the account says.
+    // A plan grant is due: there is no account yet, a new month has begun, or the plan is larger.
     if (await giveDueGrants(scope, now)) continue;
     if (account?.current && account.available < amount) throw insufficient(amount, account.available);
   }
@@ -110,7 +110,7 @@ export async function reserveCredits(
 
 function same(earlier: Reservation, operation: Operation, amount: number): Reservation {
   if (earlier.operation === operation && earlier.amount === amount) return earlier;
-  throw new AppError('conflict', 'This key stands for another reservation.', { key: earlier.key });
+  throw new AppError('conflict', 'This key was used for another reservation.', { key: earlier.key });
 }
 
 const insufficient = (required: number, available: number) =>
@@ -119,8 +119,8 @@ const insufficient = (required: number, available: number) =>
     available,
   });
 
-// Deleting the hold decides who ends the reservation. What was not used goes back where it came from, except that a
-// plan's grant does not outlive its month.
+// Deleting the hold decides which transaction ends the reservation. Unused credits return to their account, except that
+// a plan grant expires with its month.
 const end = statement<Pick<Reservation, 'operation' | 'amount' | 'charged'>>(
   'credit.end',
   `with hold as (
@@ -147,7 +147,7 @@ const end = statement<Pick<Reservation, 'operation' | 'amount' | 'charged'>>(
    returning operation, -held as amount, spent as charged`,
 );
 
-/** Ends a reservation, or says how it ended before; undefined when there never was one. */
+/** Ends a reservation, or returns it as it ended before; undefined if it never existed. */
 async function endReservation(
   scope: Scope,
   key: string,
@@ -165,11 +165,10 @@ async function endReservation(
 }
 
 /**
- * Charges what was used and gives back the rest; never charges more than was reserved. A reservation that has ended
- * stays as it is: one that was settled or voided is returned as it was then. A reservation past its time can be settled
- * until the sweeper has ended it.
- * @throws AppError conflict with facts `{key, status: 'expired'}`: the credits went back, and nothing was charged.
- * not_found when nothing was reserved under this key. RangeError for what is no amount.
+ * Charges the used credits and returns the rest; never charges more than was reserved. A settled or voided reservation is
+ * returned unchanged. An overdue reservation can be settled until the sweep has expired it.
+ * @throws AppError conflict with facts `{key, status: 'expired'}`: the credits were returned, and nothing was charged.
+ * not_found when the key has no reservation. RangeError for an invalid amount.
  */
 export async function settleCredits(
   scope: Scope,
@@ -178,7 +177,7 @@ export async function settleCredits(
 ): Promise<Reservation> {
   if (!isCredits(amount, 0)) throw new RangeError(`Not an amount to charge: ${amount}`);
   const reservation = await endReservation(scope, key, amount, 'settled', now);
-  if (!reservation) throw new AppError('not_found', 'Nothing was reserved under this key.', { key });
+  if (!reservation) throw new AppError('not_found', 'There is no reservation with this key.', { key });
   if (reservation.status === 'expired') {
     throw new AppError('conflict', 'The reservation has expired.', { key, status: 'expired' });
   }
@@ -186,8 +185,8 @@ export async function settleCredits(
 }
 
 /**
- * Gives everything back: the work failed or was cancelled. A reservation that has ended stays as it is, and is returned.
- * @returns undefined when nothing was ever reserved under this key, so that it can undo a step of unknown outcome
+ * Returns all credits of work that failed or was cancelled. A reservation that has ended is returned unchanged.
+ * @returns undefined when the key has no reservation, so that a step of unknown outcome can be undone
  */
 export const voidCredits = (
   scope: Scope,
@@ -195,6 +194,6 @@ export const voidCredits = (
   now = new Date(),
 ): Promise<Reservation | undefined> => endReservation(scope, key, 0, 'voided', now);
 
-/** Gives everything back because its time is over: the sweeper's. @returns false when it had ended by then */
+/** Returns all credits of an overdue reservation. Called by the sweep. @returns false if it had already ended */
 export const expireCredits = async (scope: Scope, key: string, now: Date): Promise<boolean> =>
   (await scope.one(end, key, 0, 'expired', now)) !== undefined;

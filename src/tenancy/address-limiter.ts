@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { rateLimited } from '../platform/errors.ts';
 
-/** Counts what one network address does, in this process, in windows that begin with its first request. */
+/** Counts requests by network address in this process, in windows that begin with the first request of an address. */
 export class AddressLimiter {
   readonly #limiter: RateLimiterMemory;
   readonly #max: number;
@@ -11,7 +11,7 @@ export class AddressLimiter {
     this.#limiter = new RateLimiterMemory({ points: max, duration: windowSeconds });
   }
 
-  /** Counts one more. @throws AppError rate_limit_exceeded */
+  /** Counts a request. @throws AppError rate_limit_exceeded */
   async take(address: string): Promise<void> {
     try {
       await this.#limiter.consume(address);

@@ -17,7 +17,7 @@ const messages: Record<KeyRefusal, string> = {
 
 export const unauthorized = (reason: KeyRefusal) => new AppError('unauthorized', messages[reason], { reason });
 
-/** `last used` may lag by 60 s: a key that is used all the time writes it half as often as that allows. */
+/** `last used` may lag by 60 s. Half of that is the interval at which it is written. */
 const touchEveryMs = 30_000;
 
 interface KeyRow extends Omit<Caller, 'limits'> {
@@ -38,7 +38,7 @@ const findKey = statement<KeyRow>(
 
 const touchKey = statement('api_key.touch', 'update api_key set last_used_at = clock_timestamp() where id = $1');
 
-/** Finds out whose a key is, from this process's memory when it can. */
+/** Finds the caller of a key, in this process's cache if possible. */
 export class Authenticator {
   readonly #database: Database;
   readonly #cache: KeyCache;
@@ -53,7 +53,7 @@ export class Authenticator {
   }
 
   /**
-   * A malformed key costs no query.
+   * Malformed keys are rejected without a query.
    * @throws AppError unauthorized, with facts `{reason}`
    */
   async authenticate(key: string | undefined): Promise<Caller> {
@@ -72,7 +72,7 @@ export class Authenticator {
     if (cached) return cached;
     if (this.#cache.isRefused(name)) throw unauthorized('invalid_api_key');
     const { generation } = this.#cache;
-    // Requests that come together ask together, but never those after an invalidation with those before it.
+    // Concurrent requests share a query, but not across an invalidation of the cache.
     const flight = `${generation} ${name}`;
     const asked = this.#flights.get(flight) ?? this.#ask(hash, name, generation);
     this.#flights.set(flight, asked);

@@ -3,10 +3,10 @@ import type { PlanName } from './core/plans.ts';
 import type { RateLimits } from './core/rate-windows.ts';
 import type { KeyScope } from './core/scopes.ts';
 
-/** The dialect that a key's answers are in, unless a request says otherwise. */
+/** A key's dialect, which applies unless the request selects one. */
 export type Variant = 'A' | 'B';
 
-/** Who calls: an organization's key, and what it may do. */
+/** The caller of a request: an organization's key and its permissions. */
 export interface Caller {
   keyId: string;
   organizationId: string;

@@ -9,7 +9,7 @@ export const Organization = defineEntity({
     name: p.string().length(200),
     plan: p.string().length(20),
     email: p.string().length(320).nullable(),
-    /** Requests a minute and a day, where the plan's numbers do not apply. */
+    /** Requests per minute and day that override the plan's. */
     rateMinute: p.integer().nullable(),
     rateDay: p.integer().nullable(),
     createdAt: p.datetime(),
@@ -18,7 +18,7 @@ export const Organization = defineEntity({
 });
 export type Organization = InferEntity<typeof Organization>;
 
-/** Not behind the tenant filter: a key is what names the tenant, so it is found by its hash alone. */
+/** Has no tenant filter: keys are looked up by hash before the tenant is known. */
 export const ApiKey = defineEntity({
   name: 'ApiKey',
   tableName: 'api_key',
@@ -41,7 +41,7 @@ export const ApiKey = defineEntity({
 });
 export type ApiKey = InferEntity<typeof ApiKey>;
 
-/** What a tenant used in a UTC month, named by its first day. Written by statements alone. */
+/** A tenant's usage in a UTC month, identified by its first day. Written only by SQL statements. */
 export const UsageMonth = defineEntity({
   name: 'UsageMonth',
   tableName: 'usage_month',

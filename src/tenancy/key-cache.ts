@@ -8,16 +8,16 @@ import type { Caller } from './caller.ts';
 const changedChannel = 'atelier_keys_changed';
 const heardChannel = 'atelier_keys_changed_heard';
 
-/** A process whose cache is on holds this advisory lock, shared, on the connection that it hears changes on. */
+/** A process with an active cache holds this advisory lock, shared, on its notification connection. */
 const lockClass = 0x4b657973; // "Keys"
 const lockId = 1;
 
-/** A cache that has not been certain of hearing changes for this long is off. */
+/** The cache is inactive after this time without a confirmed notification connection. */
 export const leaseMs = 3_000;
-/** Beyond the lease, for the time a notification takes. */
+/** Added to the lease for the delivery of a notification. */
 const marginMs = 500;
 
-/** Bounds memory; past it the cache starts anew, of keys that are good and of those that are not each by itself. */
+/** Limits memory. Above it the cache is cleared, separately for valid and for invalid keys. */
 const maxEntries = 10_000;
 
 export interface CachedKey {
@@ -27,14 +27,14 @@ export interface CachedKey {
 }
 
 /**
- * Keys that this process has looked up. Entries have no age: they hold until a change is announced, and only while the
- * process is certain to hear announcements. So a revocation holds everywhere on the next request once `announceKeyChange`
- * has returned: every process has emptied its cache by then, or its cache is off because it did not hear in time.
+ * The keys that this process has looked up. Entries are valid until a change is announced, and only while the process is
+ * certain to receive announcements. When `announceKeyChange` returns, a revocation is effective everywhere: each process
+ * has cleared its cache, or its cache is inactive because it received no notifications in time.
  */
 export class KeyCache {
   readonly #notifications: Notifications;
   readonly #entries = new Map<string, CachedKey>();
-  /** Nobody's, or revoked for ever: a client that goes on sending one costs no query. A key is not asked for before it exists. */
+  /** Unknown or revoked keys, so that a client that keeps sending one causes no queries. */
   readonly #refused = new Set<string>();
   #generation = 0;
   #on = false;
@@ -58,7 +58,7 @@ export class KeyCache {
     );
   }
 
-  /** Names the state of the cache: what was read before a change must not be kept after it. */
+  /** Incremented by every change. Results that were read before a change are not cached after it. */
   get generation(): number {
     return this.#generation;
   }
@@ -67,7 +67,7 @@ export class KeyCache {
     return this.#isCertain() ? this.#entries.get(hash) : undefined;
   }
 
-  /** Keeps what was looked up while the cache was in this generation. */
+  /** Caches a result that was read in the given generation. */
   put(hash: string, entry: CachedKey, generation: number): void {
     if (generation !== this.#generation || !this.#isCertain()) return;
     if (this.#entries.size >= maxEntries) this.#entries.clear();
@@ -78,7 +78,7 @@ export class KeyCache {
     return this.#isCertain() && this.#refused.has(hash);
   }
 
-  /** Keeps what was looked up while the cache was in this generation. */
+  /** Caches a result that was read in the given generation. */
   refuse(hash: string, generation: number): void {
     if (generation !== this.#generation || !this.#isCertain()) return;
     if (this.#refused.size >= maxEntries) this.#refused.clear();
@@ -95,7 +95,7 @@ export class KeyCache {
     this.#refused.clear();
   }
 
-  /** Said on the connection that holds the lock, so that the announcer knows who said it. */
+  /** Confirms on the connection that holds the lock, which identifies this process to the announcer. */
   #confirm(nonce: string): Promise<void> {
     return this.#notifications.send(heardChannel, nonce);
   }
@@ -106,9 +106,8 @@ const holdersOfCaches = `select pid from pg_locks
     and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * Tells every process that keys or their organizations changed. Call after the commit of the change; returns once no
- * process can answer from before it: each confirmed, or lost its connection, or has been silent for longer than its
- * cache is trusted.
+ * Announces a change of keys or organizations to every process. Call it after the commit. It returns once no process can
+ * use outdated entries: each has confirmed, lost its connection, or been silent for longer than its cache stays active.
  */
 export async function announceKeyChange({ settings }: Database): Promise<void> {
   const nonce = randomBytes(8).toString('hex');

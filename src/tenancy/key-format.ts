@@ -10,8 +10,8 @@ const random = customAlphabet(base62, randomLength);
 const shape = /^sk_(live|test)_[0-9A-Za-z]{42}$/;
 
 /**
- * Six base62 digits of the CRC-32 of everything before them, so that a mistyped key costs no query and scanners can
- * tell a key from noise (the scheme of GitHub's tokens, 2021).
+ * Six base62 digits of the CRC-32 of the preceding text. Mistyped keys are rejected without a query, and secret scanners
+ * can recognize keys (the scheme of GitHub's tokens, 2021).
  */
 function checksum(body: string): string {
   let rest = crc32(body);
@@ -38,5 +38,5 @@ export function keyEnvironment(key: string): Environment | undefined {
   return match[1] as Environment;
 }
 
-/** What is stored in a key's place. A plain hash is right for 214 random bits; a slow one would only invite floods. */
+/** The stored hash of a key. A fast hash is sufficient for 214 random bits; a slow one would make floods expensive. */
 export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');

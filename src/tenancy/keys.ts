@@ -17,17 +17,17 @@ export interface NewKey {
   organizationId: string;
   environment: string;
   name?: string;
-  /** In the future: an ISO 8601 date, which is its first moment in UTC, or date-time with its offset. */
+  /** A future ISO 8601 date (the start of that day in UTC), or a date-time with an offset. */
   expires?: string;
   variant?: string;
-  /** What it may do; everything unless given. */
+  /** Permissions; all by default. */
   scopes?: string[];
 }
 
 export interface IssuedKey {
   /** `key_…` */
   id: string;
-  /** The key itself: shown here and nowhere else. */
+  /** The key itself. It is returned only here. */
   key: string;
   prefix: string;
   environment: Environment;
@@ -58,7 +58,10 @@ function check(input: NewKey, now: Date): void {
     errors.push({ path: 'variant', message: 'Expected A or B.' });
   }
   if (input.expires !== undefined && !isoTime.safeParse(input.expires).success) {
-    errors.push({ path: 'expires', message: 'Expected a date as 2027-01-31 or a time as 2027-01-31T12:00:00Z.' });
+    errors.push({
+      path: 'expires',
+      message: 'Expected a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z.',
+    });
   } else if (input.expires !== undefined && new Date(input.expires) <= now) {
     errors.push({ path: 'expires', message: 'Expected a time in the future.' });
   }
@@ -140,7 +143,7 @@ export async function listKeys(database: Database, organizationId: string): Prom
 }
 
 /**
- * Revokes a key for ever; revoking it again changes nothing. Once this returns, no process lets the key in.
+ * Revokes a key permanently. Idempotent. When it returns, every process rejects the key.
  * @throws AppError not_found
  */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {

@@ -19,9 +19,9 @@ export interface OrganizationChange {
   name?: string;
   plan?: string;
   email?: string;
-  /** Requests a minute, in place of the plan's number. */
+  /** Requests per minute; overrides the plan's. */
   rateMinute?: number;
-  /** Requests a UTC day, in place of the plan's number. */
+  /** Requests per UTC day; overrides the plan's. */
   rateDay?: number;
 }
 
@@ -55,7 +55,7 @@ function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): 
   if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
 }
 
-/** What the audit log keeps of an organization: it is never erased, and so holds no address of a person. */
+/** The fields recorded in the audit log. It is never erased, so it must not contain e-mail addresses. */
 const auditFacts = ({ name, plan, rateMinute, rateDay }: Organization) => ({ name, plan, rateMinute, rateDay });
 
 /** @throws AppError validation_error */
@@ -91,7 +91,7 @@ export async function findOrganization(database: Database, id: string): Promise<
   return organization;
 }
 
-/** Of all organizations, as canonical uuids, oldest first. */
+/** The ids of all organizations, as canonical uuids, oldest first. */
 export async function listOrganizationIds(database: Database): Promise<string[]> {
   const all = await database.orm.em.fork().findAll(Organization, { fields: ['id'], orderBy: { id: 'asc' } });
   return all.map(({ id }) => id);
@@ -103,7 +103,7 @@ export async function organizationExists(database: Database, id: string): Promis
 }
 
 /**
- * Changes only what is given. Once this returns, requests everywhere are judged by it.
+ * Changes the given fields. When it returns, the change is effective in every process.
  * @throws AppError not_found, validation_error
  */
 export async function updateOrganization(

@@ -16,7 +16,7 @@ export interface TenancyServices {
   authenticator: Authenticator;
   /** Counts the requests of each organization and environment. */
   limiter: RateLimiter;
-  /** Undefined where the limits are this process's own. */
+  /** Undefined without Redis; limits are then counted per process. */
   redisLimiter: RedisRateLimiter | undefined;
   /** Counts failed authentications by network address. */
   failedAuthentications: AddressLimiter;

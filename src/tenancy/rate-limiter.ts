@@ -7,9 +7,9 @@ import {
   windowStarts,
 } from './core/rate-windows.ts';
 
-/** Counts requests in the two windows of whoever is limited. */
+/** Counts requests per minute and per UTC day. */
 export interface RateLimiter {
-  /** Lets one request through or not, and counts it if so. `subject` is an organization's environment, or an address. */
+  /** Decides about a request, and counts it if it is allowed. `subject` is an organization's environment or an address. */
   take(subject: string, limits: RateLimits): Promise<RateDecision>;
 }
 
@@ -19,10 +19,10 @@ interface Windows {
   counts: RateCounts;
 }
 
-/** Enough for every tenant of one process; past it those that were not seen this minute are forgotten first. */
+/** Limits memory. Above it, subjects without a request in this minute are removed first. */
 const maxSubjects = 100_000;
 
-/** Counts in this process alone: exact where one process serves the API, and for as long as it runs. */
+/** Counts in this process only. Exact when one process serves the API, until it restarts. */
 export class MemoryRateLimiter implements RateLimiter {
   readonly #now: () => number;
   readonly #windows = new Map<string, Windows>();

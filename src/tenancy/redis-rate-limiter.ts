@@ -3,7 +3,7 @@ import type { Log } from '../platform/log.ts';
 import { decide, type RateDecision, type RateLimits, windowStarts } from './core/rate-windows.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
-/** Counts in both windows or in neither, which no two commands apart could. Answers {allowed, minute, day}. */
+/** Counts a request in both windows or in neither, atomically. Returns {allowed, minute, day}. */
 const takeOne = `
 local minute = tonumber(redis.call('GET', KEYS[1]) or '0')
 local day = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -12,10 +12,10 @@ redis.call('SET', KEYS[1], minute + 1, 'EX', 120)
 redis.call('SET', KEYS[2], day + 1, 'EX', 172800)
 return {1, minute + 1, day + 1}`;
 
-/** A limiter must not be slower than what it protects. */
-const patienceMs = 250;
+/** Timeout of a Redis command, after which the process counts on its own. */
+const commandTimeoutMs = 250;
 
-/** Exact across any number of API processes. While Redis does not answer, each process counts for itself. */
+/** Exact across any number of API processes. While Redis does not answer, each process counts on its own. */
 export class RedisRateLimiter implements RateLimiter {
   readonly #redis: Redis;
   readonly #fallback = new MemoryRateLimiter();
@@ -26,13 +26,13 @@ export class RedisRateLimiter implements RateLimiter {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       connectTimeout: 2_000,
-      commandTimeout: patienceMs,
+      commandTimeout: commandTimeoutMs,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
     });
     this.#redis.on('error', (error) => log.warn({ err: error }, 'Redis does not answer; limits are per process'));
   }
 
-  /** Begins to connect; a Redis that is away at first is found later. */
+  /** Starts to connect. If Redis is unavailable, connecting is retried. */
   start(): void {
     this.#redis.connect().catch(() => {});
   }
@@ -41,7 +41,7 @@ export class RedisRateLimiter implements RateLimiter {
     const now = Date.now();
     const { minute, day } = windowStarts(now);
     try {
-      // The braces keep a subject's two keys on one node of a cluster.
+      // The hash tag in braces places both keys on one node of a cluster.
       const keys = [`atelier:rate:{${subject}}:m${minute}`, `atelier:rate:{${subject}}:d${day}`];
       const answer = await this.#redis.eval(takeOne, 2, ...keys, limits.perMinute, limits.perDay);
       const [allowed, minuteCount, dayCount] = answer as [number, number, number];

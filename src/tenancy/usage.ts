@@ -4,7 +4,7 @@ import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 
-/** The UTC month of this moment, as SQL; a month is named by its first day. */
+/** The first day of the current UTC month, as SQL. */
 export const thisMonth = "date_trunc('month', clock_timestamp() at time zone 'UTC')::date";
 
 /** A CTE that counts one run of the tenant $1, $2 for each row of `from`. */
@@ -30,7 +30,7 @@ const addRequests = statement(
 
 const flushEveryMs = 5_000;
 
-/** Counts requests in memory and writes them down together: a process that is killed forgets those of its last seconds. */
+/** Counts requests in memory and writes them in batches. A killed process loses the counts of its last seconds. */
 export class RequestCounter {
   readonly #database: Database;
   readonly #log: Log;
@@ -69,7 +69,7 @@ export class RequestCounter {
         counted.map(({ requests }) => requests),
       ]);
     } catch (error) {
-      this.#log.warn({ err: error }, 'requests are counted again with the next ones');
+      this.#log.warn({ err: error }, 'usage counts could not be written and will be retried');
       for (const { tenant, requests } of counted) {
         for (let again = 0; again < requests; again++) this.count(tenant);
       }
@@ -101,7 +101,7 @@ const findUsage = statement<UsageRow>(
      from usage_month where organization_id = $1 and environment = $2 and month = ${thisMonth}`,
 );
 
-/** What the tenant used this month. Requests lag by some seconds. */
+/** The tenant's usage in this month. The count of requests lags by some seconds. */
 export async function readUsage(scope: Scope): Promise<Usage> {
   const { start, end, requests, runs, tokens } = (await scope.one(findUsage))!;
   return { period: { start, end }, requests: Number(requests), runs: Number(runs), tokens: Number(tokens) };

@@ -1,28 +1,28 @@
 import type { PlanName } from '../../tenancy/core/plans.ts';
 
-/** Credits of a plan for one UTC month. An Enterprise organization may have a number of its own. */
+/** Monthly credits by plan, per UTC month. An Enterprise organization can override its number. */
 export const monthlyGrants: Record<PlanName, number> = { free: 100, pro: 1_000, team: 5_000, enterprise: 10_000 };
 
-/** For trying things out in the test environment: given once, and never lapsing. */
+/** Grant of the test environment. It is given once and does not expire. */
 export const testGrant = 10_000;
 
-/** Who gets credits: an organization's plan, and its own number where an operator set one. */
+/** The recipient of grants: an organization's plan, and its override if an operator set one. */
 export interface Standing {
   environment: 'live' | 'test';
   plan: PlanName;
   ownGrant: number | null;
 }
 
-/** What an organization is to have been given by now. */
+/** The plan grant that is due now. */
 export interface Grant {
-  /** `2026-11`, or `once`. Later periods sort behind earlier ones. */
+  /** `2026-11`, or `once`. Periods sort by time. */
   period: string;
   amount: number;
-  /** Whether it stays when its period is over. */
+  /** Whether it remains after its period. */
   lasts: boolean;
 }
 
-/** Credits a month. Zero in the test environment, whose grant comes once. */
+/** Credits per month. Zero in the test environment, which gets one grant only. */
 export function monthlyGrant({ environment, plan, ownGrant }: Standing): number {
   if (environment === 'test') return 0;
   return plan === 'enterprise' ? (ownGrant ?? monthlyGrants.enterprise) : monthlyGrants[plan];
@@ -33,15 +33,15 @@ export function currentGrant(standing: Standing, now: Date): Grant {
   return { period: periodAt('live', now), amount: monthlyGrant(standing), lasts: false };
 }
 
-/** The period that a grant given now is for. */
+/** The current period of grants. */
 export const periodAt = (environment: 'live' | 'test', now: Date): string =>
   environment === 'test' ? 'once' : now.toISOString().slice(0, 7);
 
-/** When the plan's next grant comes: the start of the next UTC month, or null where nothing comes again. */
+/** Time of the next plan grant: the start of the next UTC month; null in the test environment. */
 export const nextGrantAt = (environment: 'live' | 'test', now: Date): Date | null =>
   environment === 'test' ? null : new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
-/** The latest grant that an account was given. */
+/** The latest plan grant of an account. */
 export interface GivenGrant {
   plan: PlanName;
   period: string;
@@ -49,8 +49,8 @@ export interface GivenGrant {
 }
 
 /**
- * Whether an account has to be brought up to date before credits are spent from it. A plan that grew within its month
- * adds the difference, one that shrank takes nothing back, and a clock that is behind starts no month again.
+ * Whether a plan grant is due before credits are spent. A larger plan within the month adds the difference, a smaller one
+ * takes nothing back. A clock that is behind does not grant an earlier month again.
  */
 export function isGrantDue(given: GivenGrant | undefined, { plan }: Standing, grant: Grant): boolean {
   if (given === undefined || given.period < grant.period) return true;

@@ -1,4 +1,4 @@
-/** Work that costs credits, with what its price depends on. Prompt enhancement is here because it is free. */
+/** Operations with a price, and the facts it depends on. Prompt enhancement is included with price 0. */
 export type Work =
   | { operation: 'image'; quality: 'standard' | 'high' | 'ultra' }
   | { operation: 'video'; seconds: number }
@@ -13,7 +13,7 @@ export type Work =
 
 export type Operation = Work['operation'];
 
-/** Credits, in one table. Whoever changes a price changes it here. */
+/** All prices, in credits. */
 export const prices = {
   image: { standard: 1, high: 2, ultra: 5 },
   videoPerSecond: 5,
@@ -30,8 +30,8 @@ export const prices = {
 const thousandths = 1_000;
 
 /**
- * How many units were started: 10 seconds are one unit of 10, 10.001 are two. Anything finer than a thousandth is noise
- * of measuring and costs nothing.
+ * The number of started units: 10 seconds are one unit of 10, 10.001 seconds are two. Lengths are rounded to thousandths,
+ * so that measurement noise costs nothing.
  */
 function startedUnits(amount: number, unit: number): number {
   if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER / thousandths)) {
@@ -40,7 +40,7 @@ function startedUnits(amount: number, unit: number): number {
   return Math.ceil(Math.round(amount * thousandths) / (unit * thousandths));
 }
 
-/** What a piece of work costs, in whole credits. @throws RangeError for a length that is none */
+/** The price of an operation in whole credits. @throws RangeError for an invalid length */
 export function priceOf(work: Work): number {
   switch (work.operation) {
     case 'image':

@@ -1,14 +1,14 @@
 import type { RateLimits } from './rate-windows.ts';
 import type { KeyScope } from './scopes.ts';
 
-/** What an organization's plan allows. Operators edit this one table; each limit is enforced where it is named. */
+/** The limits of a plan. */
 export interface Plan {
-  /** Share of a worker's time when several organizations wait (Temporal's fairness weight, 0.001 to 1000). */
+  /** Share of the workers when several organizations have queued work (Temporal's fairness weight, 0.001 to 1000). */
   fairnessWeight: number;
-  /** Both windows count every request; Enterprise organizations may have numbers of their own. */
+  /** Every request counts in both windows. Organizations can override these numbers. */
   requestsPerMinute: number;
   requestsPerDay: number;
-  /** Scopes that this plan does not include, whatever a key may do otherwise. */
+  /** Scopes that the plan does not include, even if a key has them. */
   withoutFeatures: readonly KeyScope[];
 }
 
@@ -22,7 +22,7 @@ export const plans: Record<PlanName, Plan> = {
   enterprise: { fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000, withoutFeatures: [] },
 };
 
-/** How many requests a plan allows, where the organization has no numbers of its own. */
+/** The request limits of an organization: its overrides, or those of its plan. */
 export function limitsOf(plan: PlanName, own: { rateMinute: number | null; rateDay: number | null }): RateLimits {
   const { requestsPerMinute, requestsPerDay } = plans[plan];
   return { perMinute: own.rateMinute ?? requestsPerMinute, perDay: own.rateDay ?? requestsPerDay };

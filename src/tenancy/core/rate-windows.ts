@@ -1,10 +1,10 @@
-/** Requests that fit into a minute and into a UTC day. */
+/** Maximum requests per minute and per UTC day. */
 export interface RateLimits {
   perMinute: number;
   perDay: number;
 }
 
-/** Requests already let through in the windows that hold this moment. */
+/** Requests counted in the current windows. */
 export interface RateCounts {
   minute: number;
   day: number;
@@ -12,7 +12,7 @@ export interface RateCounts {
 
 export interface RateDecision {
   allowed: boolean;
-  /** What the three headers say, of the window with fewer requests left. */
+  /** Values of the rate limit headers, for the window with fewer remaining requests. */
   limit: number;
   remaining: number;
   /** Unix seconds. */
@@ -24,17 +24,17 @@ export interface RateDecision {
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** When the windows that hold this moment began, in ms since the epoch: whole minutes and whole UTC days. */
+/** Start of the current minute and UTC day, in ms since the epoch. */
 export function windowStarts(now: number): { minute: number; day: number } {
   return { minute: now - (now % minuteMs), day: now - (now % dayMs) };
 }
 
-/** Whether one more request fits. One that does not fit is counted in neither window. */
+/** Whether another request is allowed. A rejected request is counted in neither window. */
 export const fits = (limits: RateLimits, counts: RateCounts): boolean =>
   counts.minute < limits.perMinute && counts.day < limits.perDay;
 
 /**
- * What to tell a caller.
+ * The decision and its rate limit headers.
  * @param counts after this request was counted, if it was allowed
  */
 export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean, now: number): RateDecision {
@@ -45,7 +45,7 @@ export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean,
     end: starts.minute + minuteMs,
   };
   const day = { limit: limits.perDay, remaining: limits.perDay - counts.day, end: starts.day + dayMs };
-  // Where both are used up the longer wait is the true one.
+  // If both windows are exhausted, the longer wait applies.
   const tighter = day.remaining <= minute.remaining ? day : minute;
   return {
     allowed,

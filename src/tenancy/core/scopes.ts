@@ -1,4 +1,4 @@
-/** What a key may do. A key has all of them unless it was made with fewer. */
+/** The permissions of keys. A key has all of them by default. */
 export const keyScopes = [
   'workflows:read',
   'workflows:write',
