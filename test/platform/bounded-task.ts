@@ -1,9 +1,13 @@
 // A task of the pool's own tests.
-export type Behaviour = 'answer' | 'spin' | 'grow' | 'allocate' | 'throw' | 'exit';
+export type Behaviour = 'answer' | 'rest' | 'spin' | 'grow' | 'allocate' | 'throw' | 'exit';
 
 export function perform({ behaviour, value }: { behaviour: Behaviour; value: unknown }): unknown {
   switch (behaviour) {
     case 'answer':
+      return value;
+    case 'rest':
+      // As on a machine that has no processor left for it.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, value as number);
       return value;
     case 'spin':
       for (;;);

@@ -15,8 +15,9 @@ const linearRegExp = Object.assign(
 /** References are followed as calls and code is written as it comes: both would take time beyond all proportion. */
 const options = { strict: false, inlineRefs: false, code: { regExp: linearRegExp, optimize: false } } as const;
 
-/** Knows what a schema is, and no schema of any tenant. */
-let metaSchemas: Ajv2020 | undefined;
+/** Knows what a schema is, and no schema of any tenant. It compiles when this module is loaded, at nobody's expense. */
+const metaSchemas = new Ajv2020(options);
+metaSchemas.validateSchema({});
 
 const describe = (errors: ErrorObject[] | null | undefined): string =>
   (errors ?? [])
@@ -51,7 +52,6 @@ function remember(text: string, validate: ValidateFunction): void {
 /** @returns what is wrong with a schema, in words for its author; null when nothing is. Nothing is ever fetched for it */
 export function schemaProblem(schema: Schema): string | null {
   try {
-    metaSchemas ??= new Ajv2020(options);
     // Whatever draft it names: its words are read as the latest one has them.
     const { $schema: _, ...words } = schema;
     if (!metaSchemas.validateSchema(words)) return `This is not a JSON Schema: ${describe(metaSchemas.errors)}.`;

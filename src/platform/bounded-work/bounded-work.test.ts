@@ -57,6 +57,14 @@ describe('bounded work', () => {
     expect(await run('answer')).toBe(1);
   });
 
+  test('a task that did not have the processor for as long as it may is performed once more, with more time', async () => {
+    const rested = limitMs * 2;
+    expect(await work.run(task, 'one', { behaviour: 'rest', value: rested })).toBe(rested);
+    await expect(work.run(task, 'one', { behaviour: 'rest', value: limitMs * 60 })).rejects.toBeInstanceOf(
+      WorkTooCostly,
+    );
+  });
+
   test('does not hold the event loop', async () => {
     await run('answer');
     const pause = await longestPause(() => Promise.allSettled([run('spin'), run('grow'), run('allocate')]));

@@ -9,8 +9,15 @@ import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, Work
 /** Of one organization: tasks that may wait, and bytes of their arguments. */
 const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
 
-/** How long a task waits for its turn before it is given back. */
+/** How long a task waits for its turn before it is given back; and while the first process is still starting. */
 const defaultWaitMs = 5_000;
+const startWaitMs = 30_000;
+
+/**
+ * Multiples of its limit, by the clock, that a task has when it is first performed, and when that was too short: on a busy
+ * machine a task does not have the processor all the time.
+ */
+const clockTimes = { first: 1, again: 4 };
 
 /** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
 const tasksPerProcess = 5_000;
@@ -28,6 +35,7 @@ interface Waiting {
   args: string;
   /** Times that a process ended under this task for no reason of the task's. */
   interrupted: number;
+  clockTimes: number;
   /** Ends the wait for a turn. */
   timer: NodeJS.Timeout | undefined;
   resolve(result: unknown): void;
@@ -64,16 +72,13 @@ export class BoundedWork {
   readonly #members = new Set<Member>();
   readonly #running = new Map<string, number>();
   readonly #closing = new AbortController();
+  /** Processes that there should be: as many as were ever needed at once. */
+  #wanted = 1;
 
   constructor({ log, tasks, processes = defaultProcesses }: BoundedWorkOptions) {
     this.#log = log;
     this.#modules = tasks.map(({ module }) => module);
     this.#processes = Math.max(2, processes);
-  }
-
-  /** Starts the processes ahead of their first task. */
-  start(): void {
-    while (this.#members.size < this.#processes && !this.#closing.signal.aborted) this.#add();
   }
 
   /**
@@ -88,7 +93,8 @@ export class BoundedWork {
   ): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting: Waiting = {
-      ...{ organizationId, module: task.module, limitMs: task.limitMs, args: JSON.stringify(args), interrupted: 0 },
+      ...{ organizationId, module: task.module, limitMs: task.limitMs, args: JSON.stringify(args) },
+      ...{ interrupted: 0, clockTimes: clockTimes.first },
       timer: undefined,
       resolve: resolve as (result: unknown) => void,
       reject,
@@ -99,12 +105,14 @@ export class BoundedWork {
       return Promise.reject(new WorkQueueFull('Too much work of this organization is waiting.'));
     }
     if (this.#closing.signal.aborted) return Promise.reject(ending());
-    waiting.timer = setTimeout(() => {
+    const giveUp = () => {
       this.#queue.remove(organizationId, waiting);
       reject(new WorkQueueFull('The work did not get its turn in time.'));
-    }, waitMs);
+    };
+    const isStarting = [...this.#members].every(({ state }) => state === 'starting');
+    waiting.timer = setTimeout(giveUp, isStarting ? Math.max(waitMs, startWaitMs) : waitMs);
     this.#queue.push(organizationId, waiting);
-    this.start();
+    this.#start();
     this.#assign();
     return promise;
   }
@@ -118,6 +126,10 @@ export class BoundedWork {
     }
     for (const { process } of this.#members) process.kill();
     this.#members.clear();
+  }
+
+  #start(): void {
+    while (this.#members.size < this.#wanted && !this.#closing.signal.aborted) this.#add();
   }
 
   #add(): void {
@@ -141,17 +153,22 @@ export class BoundedWork {
       this.#log.error({ stderr }, 'a process for bounded work could not start');
       await sleep(restartAfterMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
     }
-    if (this.#members.delete(member)) this.start();
+    if (this.#members.delete(member)) this.#start();
   }
 
-  /** Hands what waits to processes that are idle. */
+  /** Hands what waits to processes that are idle; starts another when all are busy and it may have one more. */
   #assign(): void {
+    const isAllowed = (organizationId: string) => (this.#running.get(organizationId) ?? 0) < this.#processes - 1;
     for (const member of this.#members) {
       if (member.state !== 'idle') continue;
-      const isAllowed = (organizationId: string) => (this.#running.get(organizationId) ?? 0) < this.#processes - 1;
       const waiting = this.#queue.take(isAllowed);
       if (!waiting) return;
       void this.#perform(member, waiting);
+    }
+    const areBusy = [...this.#members].every(({ state }) => state === 'busy');
+    if (areBusy && this.#wanted < this.#processes && this.#queue.has(isAllowed)) {
+      this.#wanted++;
+      this.#start();
     }
   }
 
@@ -161,13 +178,15 @@ export class BoundedWork {
     member.state = 'busy';
     this.#running.set(organizationId, (this.#running.get(organizationId) ?? 0) + 1);
     try {
-      const answer = await member.process.perform({ module, limitMs, args });
+      const answer = await member.process.perform({ module, limitMs, clockMs: limitMs * waiting.clockTimes, args });
       member.tasks++;
       const isSpent = answer.spent || member.tasks >= tasksPerProcess;
       if (isSpent) this.#replace(member);
       else if (member.state === 'busy') member.state = 'idle';
-      if (answer.kind === 'too_costly') throw new WorkTooCostly('time');
-      settle(waiting, answer);
+      if (answer.kind === 'starved' && waiting.clockTimes === clockTimes.first) {
+        waiting.clockTimes = clockTimes.again;
+        this.#queue.push(organizationId, waiting);
+      } else settle(waiting, answer);
     } catch (error) {
       this.#replace(member);
       if (error instanceof WorkTooCostly) {
@@ -188,11 +207,13 @@ export class BoundedWork {
     member.state = 'ended';
     if (!this.#members.delete(member)) return;
     member.process.kill();
-    this.start();
+    this.#start();
   }
 }
 
-function settle(waiting: Waiting, answer: Exclude<Answer, { kind: 'too_costly' }>): void {
+/** @throws WorkTooCostly */
+function settle(waiting: Waiting, answer: Answer): void {
   if (answer.kind === 'done') waiting.resolve(JSON.parse(answer.result));
-  else waiting.reject(new Error(answer.message));
+  else if (answer.kind === 'failed') waiting.reject(new Error(answer.message));
+  else throw new WorkTooCostly('time');
 }

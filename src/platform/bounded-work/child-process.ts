@@ -8,8 +8,8 @@ import { type Answer, type Assignment, ready, WorkTooCostly } from './task.ts';
  */
 const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 
-/** A process cuts its task short by itself; it is killed when it does not, this many times the limit and a little later. */
-const killAfter = { times: 4, moreMs: 500 };
+/** A process cuts its task short by itself, and is killed when it has not done so by this time after its limit. */
+const killAfterMs = 2_000;
 
 const keptOfStderr = 2_000;
 
@@ -73,13 +73,10 @@ export class WorkProcess {
   async perform(assignment: Assignment): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#answered = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer));
-    const timer = setTimeout(
-      () => {
-        reject(new WorkTooCostly('time'));
-        this.kill();
-      },
-      assignment.limitMs * killAfter.times + killAfter.moreMs,
-    );
+    const timer = setTimeout(() => {
+      reject(new WorkTooCostly('time'));
+      this.kill();
+    }, assignment.clockMs + killAfterMs);
     this.#keepParent(true);
     this.#child.send(assignment);
     try {

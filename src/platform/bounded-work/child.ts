@@ -2,12 +2,6 @@
 import { Script } from 'node:vm';
 import { type Answer, type Assignment, ready, type TaskModule } from './task.ts';
 
-/**
- * Multiples of the limit by the clock, tried in turn: on a busy machine a task may not get a processor at once, so one
- * that was cut short before it had its time is performed once more.
- */
-const clockLimits = [1, 3];
-
 const modules = new Map<string, TaskModule>();
 
 async function load(url: string): Promise<TaskModule> {
@@ -32,21 +26,17 @@ function performWithin(timeout: number, perform: () => unknown): unknown {
 const isTimeOut = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
-function answer({ perform }: TaskModule, { args, limitMs }: Assignment): Answer {
-  let spent = false;
-  for (const times of clockLimits) {
-    const before = process.cpuUsage();
-    try {
-      const result = performWithin(limitMs * times, () => JSON.stringify(perform(JSON.parse(args)) ?? null));
-      return { kind: 'done', result: result as string, spent };
-    } catch (error) {
-      if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent };
-      spent = true;
-      const { user, system } = process.cpuUsage(before);
-      if ((user + system) / 1_000 >= limitMs * 0.9) break;
-    }
+/** What is cut short leaves the libraries in a state that nobody knows: the process is spent. */
+function answer({ perform }: TaskModule, { args, limitMs, clockMs }: Assignment): Answer {
+  const before = process.cpuUsage();
+  try {
+    const result = performWithin(clockMs, () => JSON.stringify(perform(JSON.parse(args)) ?? null));
+    return { kind: 'done', result: result as string, spent: false };
+  } catch (error) {
+    if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent: false };
+    const { user, system } = process.cpuUsage(before);
+    return { kind: (user + system) / 1_000 < limitMs * 0.9 ? 'starved' : 'too_costly', spent: true };
   }
-  return { kind: 'too_costly', spent };
 }
 
 process.on('disconnect', () => process.exit(0));

@@ -21,6 +21,11 @@ export class FairQueue<Item> {
     return undefined;
   }
 
+  /** Whether `take` would give something. */
+  has(isAllowed: (key: string) => boolean): boolean {
+    return [...this.#waiting.keys()].some(isAllowed);
+  }
+
   remove(key: string, item: Item): void {
     const items = this.#waiting.get(key) ?? [];
     const index = items.indexOf(item);

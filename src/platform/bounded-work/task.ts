@@ -22,7 +22,10 @@ export interface TaskModule {
 /** What a process of the pool is asked. */
 export interface Assignment {
   module: string;
+  /** Of processor time. */
   limitMs: number;
+  /** By the clock: when it is over, the task is cut short whatever time it had. */
+  clockMs: number;
   /** JSON. */
   args: string;
 }
@@ -32,6 +35,8 @@ export type Answer = { spent: boolean } & (
   | { kind: 'done'; result: string }
   | { kind: 'failed'; message: string }
   | { kind: 'too_costly' }
+  /** Cut short before it had the processor for as long as it may. */
+  | { kind: 'starved' }
 );
 
 /** The first message of a process, when it can take assignments. */
