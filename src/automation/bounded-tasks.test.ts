@@ -107,7 +107,7 @@ describe('within the limits of what may be saved', () => {
         const evaluated = await within(() => work.run(evaluateExpression, 'one', evaluation));
         expect(evaluated === undefined || 'output' in evaluated || 'problem' in evaluated).toBe(true);
       }),
-      { numRuns: 80 },
+      { numRuns: 50 },
     );
   });
 
@@ -162,7 +162,7 @@ describe('within the limits of what may be saved', () => {
         const instance = await within(() => work.run(makeInstance, 'one', { schema, text: 'x'.repeat(1_000) }));
         if (instance !== undefined) expect(instance.length).toBeLessThan(4 * 1024 * 1024);
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 });
