@@ -8,9 +8,9 @@ import { termThenKill } from '../local/processes.ts';
 
 export interface ChildProgram {
   pid: number;
-  /** What it said when it was ready. */
+  /** The message it sent when it was ready. */
   ready: Record<string, unknown>;
-  /** Sends a message and answers the next one that comes back. */
+  /** Sends a message and returns the next reply. */
   ask<Answer>(message: object): Promise<Answer>;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface ChildOptions {
   logFile: string;
 }
 
-/** Starts one of our own programs in a process of its own. It says over its channel when it is ready, and ends with us. */
+/** Starts a program in a process of its own. It reports over its IPC channel when it is ready, and ends with this process. */
 export async function startChildProgram({ program, args, logFile }: ChildOptions): Promise<ChildProgram> {
   const log = openSync(logFile, 'a', 0o600);
   const path = fileURLToPath(new URL(`programs/${program}`, import.meta.url));

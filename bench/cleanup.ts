@@ -1,23 +1,23 @@
-/** Ends what was started, the last first, whatever happens on the way. */
+/** Runs cleanup steps in reverse order, even if some fail. */
 export class Cleanup {
   readonly #steps: (() => unknown)[] = [];
   readonly #errors: unknown[] = [];
   #running: Promise<void> = Promise.resolve();
   #interrupted = false;
 
-  /** What is added after an interruption is ended at once. */
+  /** A step added after an interruption is run immediately. */
   add(step: () => unknown): void {
     this.#steps.push(step);
     if (this.#interrupted) this.#continue();
   }
 
-  /** Does everything that was added, in the middle of other work too. */
+  /** Runs all steps, also while other work is in progress. */
   interrupt(): void {
     this.#interrupted = true;
     this.#continue();
   }
 
-  /** Resolves when everything that was added is done; rejects then when a step did. */
+  /** Resolves when all steps have ended; rejects if one failed. */
   async run(): Promise<void> {
     this.#continue();
     await this.#running;

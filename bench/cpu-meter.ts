@@ -11,7 +11,7 @@ interface ProcessTimes {
   reapedMs: number;
 }
 
-/** Long enough for a tick count to mean something, and for what the last round left behind to be over. */
+/** Long enough for meaningful tick counts, and for work of the previous round to end. */
 const calmSampleMs = 300;
 
 /** CPU time used so far, in ms. */
@@ -22,17 +22,16 @@ export interface CpuReading {
   machineMs: number;
 }
 
-/** How much CPU a stretch of time cost. */
+/** The CPU time used in an interval. */
 export interface CpuCost {
   /** By process, in ms. */
   byName: Map<string, number>;
-  /** What processes that are not ours used meanwhile, in cores. */
+  /** Cores used by other processes in the interval. */
   otherCores: number;
 }
 
 /**
- * Reads the CPU time of named processes with all their descendants, and of this one. Where there is no /proc nothing is
- * measured.
+ * Reads the CPU time of named processes with all their descendants, and of this process. Without /proc nothing is measured.
  */
 export class CpuMeter {
   readonly #roots = new Map<string, number>();
@@ -57,8 +56,8 @@ export class CpuMeter {
   }
 
   /**
-   * Rests a moment, and then until other processes use fewer cores than this or the time is over. In a whole run of the
-   * bench that is half a minute at most.
+   * Waits until other processes use fewer cores than the limit, or until the time is over. All waits of a bench run together
+   * take at most half a minute.
    */
   async waitForCalm(otherCores: number, patienceMs: number): Promise<void> {
     const from = performance.now();

@@ -10,9 +10,9 @@ export interface HttpLoad {
   headers?: Record<string, string>;
   connections: number;
   seconds: number;
-  /** The status that every answer must have. */
+  /** The expected status of every response. */
   status: number;
-  /** Each request names another client in X-Forwarded-For, as a proxy in front of many would. */
+  /** Sends a different client address in X-Forwarded-For with each request, like a proxy. */
   fromManyAddresses?: boolean;
 }
 
@@ -25,8 +25,8 @@ export interface LoadReport {
 }
 
 /**
- * Requests per second over keep-alive connections, sent by a process of its own.
- * Throws when a request failed or was answered otherwise than expected: such a figure would mean nothing.
+ * Measures requests per second over keep-alive connections, sent by a separate process.
+ * Throws when a request failed or had an unexpected status, because the result would be meaningless.
  */
 export async function requestsPerSecond(load: HttpLoad): Promise<Round> {
   const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(load)], {

@@ -1,24 +1,24 @@
 import { type CpuCost, type CpuMeter, cpuBetween } from './cpu-meter.ts';
 import { median } from './statistics.ts';
 
-/** What one round of one side measured. */
+/** The measurement of one side in one round. */
 export interface Round {
   value: number;
-  /** How many operations it took, those that were not timed included: CPU time is divided by it. */
+  /** Number of operations, including untimed ones. CPU time is divided by it. */
   operations: number;
 }
 
-/** One of the things that are compared. */
+/** One side of a comparison. */
 export interface Side {
   name: string;
-  /** Runs until it is as fast as it gets. */
+  /** Warms up. */
   warmUp(): Promise<unknown>;
   round(): Promise<Round>;
 }
 
 export interface Series {
   name: string;
-  /** One value a round. */
+  /** One value per round. */
   values: number[];
   /** CPU ms per operation, by process; empty where it cannot be measured. */
   cpuMs: Record<string, number>;
@@ -27,15 +27,15 @@ export interface Series {
 export interface Interleaved {
   /** In the order of the sides. */
   series: Series[];
-  /** Cores that processes other than ours used meanwhile (median of the rounds): what disturbed the measurement. */
+  /** Cores used by other processes, which disturb the measurement (median of the rounds). */
   otherCores: number | undefined;
 }
 
-/** With others taking more than this, a round is put off, or measured again. */
+/** If other processes use more cores than this, a round is postponed or repeated. */
 const calmCores = 0.15;
-/** How long a round is put off at most. */
+/** Maximum delay of a round. */
 const patienceMs = 5_000;
-/** At most so many rounds more than asked for. */
+/** Maximum number of repeated rounds. */
 const spareRounds = 2;
 
 interface Measured extends Round {
@@ -43,8 +43,8 @@ interface Measured extends Round {
 }
 
 /**
- * Measures the sides in turn, A B A B …, so that whatever slows the machine down slows all of them. Rounds that other
- * processes disturbed are made up for within limits, and the calmest ones are kept.
+ * Measures the sides alternately (A B A B …), so that disturbances affect all of them. Rounds disturbed by other processes
+ * are repeated within limits, and the least disturbed rounds are kept.
  */
 export async function interleave(meter: CpuMeter, rounds: number, sides: Side[]): Promise<Interleaved> {
   for (const side of sides) await side.warmUp();
@@ -85,7 +85,7 @@ function toSeries(name: string, rounds: Measured[]): Series {
   return { name, values: rounds.map(({ value }) => value), cpuMs };
 }
 
-/** Product to baseline, each round against the one beside it. */
+/** Ratio of product to baseline in each round. */
 export function pairedRatios(product: Series, baseline: Series): number[] {
   return product.values.map((value, round) => value / baseline.values[round]!);
 }

@@ -2,7 +2,7 @@ import type { Cleanup } from './cleanup.ts';
 import { type Interleaved, pairedRatios, type Series } from './interleave.ts';
 import type { Stand } from './stand.ts';
 
-/** One thing that was measured, a value a round. */
+/** A measured quantity, with one value per round. */
 export interface Row {
   name: string;
   unit: string;
@@ -16,7 +16,7 @@ export interface Aim {
   atLeast?: number;
 }
 
-/** What the rows come to; its median is held against the aim. */
+/** A ratio of rows. Its median is compared with the aim. */
 export interface Verdict {
   name: string;
   values: number[];
@@ -26,7 +26,7 @@ export interface Verdict {
 export interface Finding {
   rows: Row[];
   verdicts: Verdict[];
-  /** Cores that processes other than ours used meanwhile. */
+  /** Cores used by other processes. */
   otherCores?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ interface ItemText {
   title: string;
 }
 
-/** One line of the bench. Most compare the product with a baseline on servers that both use. */
+/** An item of the bench. Most compare the product with a baseline on the same servers. */
 export type Item = ItemText &
   (
     | { needs: 'stand'; run(stand: Stand, cleanup: Cleanup): Promise<Finding[]> }

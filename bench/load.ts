@@ -4,10 +4,10 @@ import { median } from './statistics.ts';
 
 export type Operation = () => Promise<unknown>;
 
-/** After an operation, so that what it set in motion is over before the next one. */
+/** Pause after an operation, so that its background work ends before the next one. */
 const aloneRestMs = 25;
 
-/** The median time of one operation in ms, with nothing else going on. */
+/** The median time of one operation in ms, without concurrent operations. */
 export async function timeAlone(operation: Operation, { count }: { count: number }): Promise<Round> {
   const times: number[] = [];
   for (let done = 0; done < count; done++) {
@@ -21,12 +21,12 @@ export async function timeAlone(operation: Operation, { count }: { count: number
 
 export interface Crowd {
   atOnce: number;
-  /** Not counted: until as many are under way as will be. */
+  /** Not counted: the time until all callers are active. */
   rampMs: number;
   windowMs: number;
 }
 
-/** Operations per second while a fixed number of callers each start the next one when theirs is done. */
+/** Operations per second of a fixed number of concurrent callers. */
 export async function ratePerSecond(operation: Operation, { atOnce, rampMs, windowMs }: Crowd): Promise<Round> {
   const from = performance.now() + rampMs;
   const until = from + windowMs;

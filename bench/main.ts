@@ -35,7 +35,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 function chosenItems(names: string[]): Item[] {
   const unknown = names.filter((name) => !items.some((item) => item.name === name));
   if (unknown.length > 0) {
-    console.error(`Unknown: ${unknown.join(', ')}. There are ${items.map((item) => item.name).join(', ')}.`);
+    console.error(`Unknown items: ${unknown.join(', ')}. Available: ${items.map((item) => item.name).join(', ')}.`);
     process.exit(2);
   }
   return names.length === 0 ? items : items.filter((item) => names.includes(item.name));
@@ -57,7 +57,7 @@ async function runItems(chosen: Item[], cleanup: Cleanup): Promise<void> {
   for (const [item, findings] of found) say(findingsJson(item, findings));
 }
 
-/** For a cleanup after a signal; what was interrupted notices within seconds that its servers are gone. */
+/** Time for the cleanup after a signal. Interrupted measurements fail within seconds because their servers have stopped. */
 const patienceMs = 60_000;
 
 const chosen = chosenItems(process.argv.slice(2));
@@ -73,7 +73,7 @@ process.on('uncaughtException', (error) => {
   console.error(error);
   interrupt();
 });
-// Children are followed in the background: this is what keeps us here until the end.
+// Children do not keep this process alive, so a timer does.
 setInterval(() => {}, 60_000);
 const [load = 0] = loadavg();
 say(`${cpus().length} cores, load ${load.toFixed(2)} before we begin${load > 1 ? ': others are at work here' : ''}`);

@@ -13,7 +13,7 @@ const aimText = ({ atLeast, atMost }: Aim) =>
 const isReached = ({ atLeast = -Infinity, atMost = Infinity }: Aim, value: number) =>
   value >= atLeast && value <= atMost;
 
-/** Less than this per operation is a process at rest. */
+/** A process with less CPU time per operation is considered idle and omitted. */
 const leastCpuMs = 0.005;
 
 function cpuText(cpuMs: Row['cpuMs']): string {
@@ -27,7 +27,7 @@ function verdictLine({ name, values, aim }: Verdict): string {
   return `  => ${name}: ${number(value)} ${range(values)}${held}`;
 }
 
-/** What a person reads, as lines. */
+/** The result as text lines. */
 export function describeFindings(item: Item, findings: Finding[]): string[] {
   const rows = findings.flatMap((finding) => finding.rows);
   const width = Math.max(...rows.map((row) => row.name.length));
@@ -51,7 +51,7 @@ const figuresOf = (values: number[]) => ({
   rounds: values.length,
 });
 
-/** The same for a program: one line of JSON. */
+/** The result as one JSON line. */
 export function findingsJson(item: Item, findings: Finding[]): string {
   return JSON.stringify({
     item: item.name,

@@ -3,7 +3,7 @@ export function percentile(values: readonly number[], at: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = Math.max(1, Math.ceil(at * sorted.length));
   const value = sorted[rank - 1];
-  if (value === undefined) throw new Error('There is no percentile of nothing.');
+  if (value === undefined) throw new Error('A percentile needs at least one value.');
   return value;
 }
 
@@ -11,6 +11,6 @@ export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const above = sorted[middle];
-  if (above === undefined) throw new Error('There is no median of nothing.');
+  if (above === undefined) throw new Error('A median needs at least one value.');
   return sorted.length % 2 === 1 ? above : (sorted[middle - 1]! + above) / 2;
 }

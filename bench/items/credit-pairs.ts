@@ -53,7 +53,7 @@ async function reserveAndSettle(database: Database, organizationId: string): Pro
 /** P7: credits set aside and charged, as every priced piece of work does it. Two round trips on either side. */
 export const creditPairs: Item = {
   name: 'P7',
-  title: 'credits: reserve and settle, 32 at once over 20 connections',
+  title: 'credits: reserve and settle, 32 concurrent over 20 connections',
   needs: 'stand',
   async run(stand, cleanup) {
     const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: connections });

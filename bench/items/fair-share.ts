@@ -39,7 +39,8 @@ export const fairShare: Item = {
     const before = await openRuns(stand);
     const crowded = await measure();
     const after = await openRuns(stand);
-    if (after < queuedRuns / 4) throw new Error(`The queue did not last: ${before} open runs, then ${after}.`);
+    if (after < queuedRuns / 4)
+      throw new Error(`The queue was processed too early: ${before} open runs, then ${after}.`);
     const finding: Finding = {
       rows: [
         { name: 'p50, quiet', unit: 'ms', values: quiet },

@@ -24,7 +24,7 @@ interface Refusal {
 /** P2: what it costs to say no, which is what a flood makes a server do. */
 export const refuseRequests: Item = {
   name: 'P2',
-  title: 'refused requests, 32 keep-alive connections',
+  title: 'rejected requests, 32 keep-alive connections',
   needs: 'stand',
   async run(stand, cleanup) {
     const refusals = await prepareRefusals(stand);

@@ -23,7 +23,7 @@ interface Contender {
 /** P5: runs of three prompt steps through the whole API, each step and the result recorded, beside empty workflows. */
 export const runThroughput: Item = {
   name: 'P5',
-  title: 'runs of three sandbox steps, synchronous: at 32 at once, and alone',
+  title: 'runs of three sandbox steps, synchronous: 32 concurrent, and alone',
   needs: 'stand',
   async run(stand, cleanup) {
     const bare = await startBareTemporal(stand);

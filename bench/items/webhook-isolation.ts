@@ -18,7 +18,7 @@ const restMs = 25;
 /** P11: what a tenant's deliveries feel of another one's, whose receiver takes everything and answers nothing. */
 export const webhookIsolation: Item = {
   name: 'P11',
-  title: `an event's way to its receiver, while another tenant has ${eventsToNowhere} for one that hangs`,
+  title: `time from an event to its receiver, while another tenant has ${eventsToNowhere} events for one that hangs`,
   needs: 'stand',
   async run(stand, cleanup) {
     const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: 2 });
