@@ -1,11 +1,8 @@
 import type { Database } from '../src/platform/database.ts';
 import type { ApiClient } from './api-client.ts';
 import { automationThings } from './automation/things.ts';
-import type { Things } from './openapi/document.ts';
+import type { Things, ThingsOf } from './openapi/document.ts';
 import { webhookThings } from './webhooks/things.ts';
-
-/** Creates one of each resource of a feature whose id can be in a path, for a tenant. */
-export type ThingsOf = (tenant: { client: ApiClient; database: Database }) => Promise<Things>;
 
 /** A new feature takes one line here. Where two patterns match a path, the first one counts. */
 const features: ThingsOf[] = [automationThings, webhookThings];

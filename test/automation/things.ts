@@ -1,4 +1,4 @@
-import type { ThingsOf } from '../things.ts';
+import type { ThingsOf } from '../openapi/document.ts';
 
 /** A workflow with a schedule, and a run of it. */
 export const automationThings: ThingsOf = async ({ client }) => {

@@ -1,3 +1,5 @@
+import type { Database } from '../../src/platform/database.ts';
+import type { ApiClient } from '../api-client.ts';
 import { Conformance } from './conformance.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON; tests say what they expect of it
@@ -74,6 +76,9 @@ export function readDocument(document: Json): ReadDocument {
  * whose resource is missing here fails the test.
  */
 export type Things = { prefix: RegExp; parameter: string; id: string }[];
+
+/** Creates one of each resource of a feature whose id can be in a path, for a tenant. */
+export type ThingsOf = (tenant: { client: ApiClient; database: Database }) => Promise<Things>;
 
 /** The operation's path with a tenant's own ids in it. */
 export function pathOf({ endpoint, path }: DocumentedOperation, things: Things): string {

@@ -1,4 +1,4 @@
-import type { ThingsOf } from '../things.ts';
+import type { ThingsOf } from '../openapi/document.ts';
 import { addDelivery } from './rows.ts';
 
 /** A webhook and a delivery of it. */
