@@ -77,9 +77,15 @@ export const openProductDatabase = (url: string, poolSize: number): Promise<Data
 export interface ServiceOptions {
   connection: ConnectionLike;
   tracing?: Tracing | undefined;
+  /** Whether this process serves the gauges of the whole installation. */
+  installationGauges?: boolean;
 }
 
-async function openFoundation(env: Env, log: Log, { connection, tracing }: ServiceOptions): Promise<Foundation> {
+async function openFoundation(
+  env: Env,
+  log: Log,
+  { connection, tracing, installationGauges }: ServiceOptions,
+): Promise<Foundation> {
   if (tracing) watchStatements(traceStatements(tracing));
   return {
     env,
@@ -98,7 +104,7 @@ async function openFoundation(env: Env, log: Log, { connection, tracing }: Servi
     boundedWork: new BoundedWork({ log, tasks: catalog.boundedTasks }),
     draining: new AbortController(),
     notifications: new Notifications(env.DATABASE_URL, log),
-    metrics: new Metrics(log),
+    metrics: new Metrics(log, installationGauges),
     observer: new Probe(env.DATABASE_URL),
     events: catalog.events,
   };

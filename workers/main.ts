@@ -61,7 +61,10 @@ const connection = await orEnd(
   `Temporal does not answer at ${env.TEMPORAL_ADDRESS}`,
   NativeConnection.connect({ address: env.TEMPORAL_ADDRESS }),
 );
-const services = await orEnd('The environment cannot be used', openServices(env, log, { connection, tracing }));
+const services = await orEnd(
+  'The environment cannot be used',
+  openServices(env, log, { connection, tracing, installationGauges: names.includes('housekeeping') }),
+);
 await orEnd('The database cannot be used', services.start());
 const roles = await orEnd(`The roles ${names.join(' and ')} cannot start`, startRoles(names, services, connection));
 const metricsServer = await startMetricsServer({ env, log, metrics: services.metrics, temporalPort });

@@ -30,7 +30,8 @@ export async function installTemporalRuntime(log: Log, withMetrics: boolean): Pr
   for (let attempt = 1; ; attempt++) {
     // Another process may take it in between.
     const port = await findFreePort();
-    const prometheus = { bindAddress: `127.0.0.1:${port}`, countersTotalSuffix: true, unitSuffix: true };
+    const bindAddress = `127.0.0.1:${port}`;
+    const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
     try {
       Runtime.install({ ...options, telemetryOptions: { metrics: { prometheus } } });
       return port;

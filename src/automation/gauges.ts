@@ -27,12 +27,14 @@ export function runGauges(observer: Probe): GaugeOptions[] {
     {
       name: 'atelier_runs_open',
       help: 'Runs that have not ended.',
+      installationWide: true,
       labelNames: ['status'],
       read: async () => (await read()).map(({ status, count }) => ({ labels: { status }, value: count })),
     },
     {
       name: 'atelier_runs_open_oldest_seconds',
       help: 'Age of the oldest run that has not ended; 0 when there is none.',
+      installationWide: true,
       labelNames: ['status'],
       read: async () =>
         (await read()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),

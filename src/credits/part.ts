@@ -44,11 +44,13 @@ export const credits: Part<Foundation, object> = {
       {
         name: 'atelier_credit_ledger_faults',
         help: 'Faults found by the last hourly check of the credit ledger.',
+        installationWide: true,
         read: async () => (await read()).map(({ faults }) => ({ value: faults })),
       },
       {
         name: 'atelier_credit_ledger_check_age_seconds',
         help: 'Time since the last check of the credit ledger.',
+        installationWide: true,
         read: async () => (await read()).map(({ ageSeconds }) => ({ value: ageSeconds })),
       },
     ];

@@ -55,28 +55,33 @@ export function platformGauges(database: Database, observer: Probe): GaugeOption
     {
       name: 'atelier_outbox_entries',
       help: 'Entries in the outbox; counted up to 10000.',
+      installationWide: true,
       read: async () => [{ value: (await outbox()).depth }],
     },
     {
       name: 'atelier_outbox_oldest_seconds',
       help: 'Age of the oldest outbox entry; 0 when the outbox is empty.',
+      installationWide: true,
       read: async () => [{ value: (await outbox()).oldestSeconds }],
     },
     {
       name: 'atelier_outbox_kind_entries',
       help: 'Outbox entries by kind; counted up to 10000 in all.',
+      installationWide: true,
       labelNames: ['kind'],
       read: byKind('depth'),
     },
     {
       name: 'atelier_outbox_kind_failing_entries',
       help: 'Outbox entries whose last attempt failed, by kind. They are retried until they succeed.',
+      installationWide: true,
       labelNames: ['kind'],
       read: byKind('failing'),
     },
     {
       name: 'atelier_outbox_kind_oldest_seconds',
       help: 'Age of the oldest outbox entry of each kind; 0 when it has none.',
+      installationWide: true,
       labelNames: ['kind'],
       read: byKind('oldestSeconds'),
     },

@@ -19,6 +19,11 @@ export interface GaugeOptions {
   name: string;
   help: string;
   labelNames?: string[];
+  /**
+   * Read from the database: the same in every process. Only processes with the role `housekeeping` serve it, so that a sum
+   * over all processes is not a multiple.
+   */
+  installationWide?: boolean;
   /** Called at each scrape. If it rejects or returns no readings, the gauge is omitted. */
   read: () => Promise<Reading[]> | Reading[];
 }
@@ -48,9 +53,12 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #log: Log;
+  readonly #servesInstallation: boolean;
 
-  constructor(log: Log) {
+  /** @param servesInstallation whether gauges of the whole installation are served, too */
+  constructor(log: Log, servesInstallation = false) {
     this.#log = log;
+    this.#servesInstallation = servesInstallation;
   }
 
   requestAnswered({ method, route, status, seconds }: AnsweredRequest): void {
@@ -67,7 +75,8 @@ export class Metrics {
     return (labels) => counter.inc(labels);
   }
 
-  gauge({ name, help, labelNames = [], read }: GaugeOptions): void {
+  gauge({ name, help, labelNames = [], installationWide = false, read }: GaugeOptions): void {
+    if (installationWide && !this.#servesInstallation) return;
     const log = this.#log;
     new Gauge({
       name,

@@ -33,12 +33,14 @@ export function deliveryGauges(observer: Probe): GaugeOptions[] {
     {
       name: 'atelier_deliveries_open',
       help: 'Webhook deliveries that wait for their first attempt, for a retry, or for a replay; counted up to 10000.',
+      installationWide: true,
       labelNames: ['status'],
       read: async () => (await read()).map(({ status, count }) => ({ labels: { status }, value: count })),
     },
     {
       name: 'atelier_deliveries_open_oldest_seconds',
       help: 'Age of the oldest waiting delivery; 0 when there is none.',
+      installationWide: true,
       labelNames: ['status'],
       read: async () =>
         (await read()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),

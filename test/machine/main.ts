@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const programs = [
   { path: '/usr/bin/redis-server', debianPackage: 'redis-server' },
   { path: '/usr/bin/chromium', debianPackage: 'chromium' },
+  { path: '/usr/bin/promtool', debianPackage: 'prometheus' },
 ];
 
 const missing = programs.filter(({ path }) => {

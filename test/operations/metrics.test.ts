@@ -121,7 +121,7 @@ describe('metrics', () => {
     expect(await samples('nodejs_eventloop_lag_p99_seconds')).toHaveLength(1);
     const sdk = parse(await metricsOf(product.process)).filter(({ name }) => name.startsWith('temporal_'));
     expect(sdk.map(({ name }) => name)).toContain('temporal_workflow_completed_total');
-    expect(sdk.map(({ name }) => name)).toContain('temporal_workflow_task_execution_latency_milliseconds_count');
+    expect(sdk.map(({ name }) => name)).toContain('temporal_workflow_task_execution_latency_seconds_count');
     const text = await metricsOf(product.process);
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     expect(new Set(types).size).toBe(types.length);
