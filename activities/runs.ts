@@ -6,20 +6,17 @@ import { walkSteps } from '../src/automation/walk-steps.ts';
 import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
-import { Scope } from '../src/platform/scope.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { scopeOf } from './work-scope.ts';
 
 /** Cancellation reaches an activity with its heartbeats, so this is also how soon a cancelled call is aborted. */
 const heartbeatMs = 1_000;
 
 /** How often something is tried that fails and that no waiting is known to help. */
 const unexpectedAttempts = 3;
-
-export const scopeOf = (database: Database, { organizationId, environment, correlationId }: WorkContext) =>
-  new Scope(database, { organizationId, environment }, correlationId);
 
 /** A provider's failure as Temporal understands it: tried again no sooner than the provider wishes, within reason. */
 function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {

@@ -1,7 +1,7 @@
 import { type FireServices, fireSchedule, firingName } from '../src/automation/fire-schedule.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
-import { scopeOf } from './runs.ts';
+import { scopeOf } from './work-scope.ts';
 
 export const createScheduleActivities = ({ database, ...services }: FireServices & { database: Database }) => ({
   /** @param dueAt ISO 8601 */

@@ -12,7 +12,7 @@ import { findProgress } from '../src/webhooks/delivery-workflow.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
 import { leaseRetry } from '../src/webhooks/lease-retry.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
-import { scopeOf } from './runs.ts';
+import { scopeOf } from './work-scope.ts';
 
 export type DeliveryRef = WorkContext & { deliveryId: string };
 
