@@ -22,6 +22,9 @@ const clockTimes = { first: 1, again: 4 };
 /** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
 const tasksPerProcess = 5_000;
 
+/** A task that takes longer has another process started beside it, so that others need not wait for one to start. */
+const spareAfterMs = 50;
+
 /** Before another process is tried, when one could not even start. */
 const restartAfterMs = 1_000;
 
@@ -165,11 +168,13 @@ export class BoundedWork {
       if (!waiting) return;
       void this.#perform(member, waiting);
     }
-    const areBusy = [...this.#members].every(({ state }) => state === 'busy');
-    if (areBusy && this.#wanted < this.#processes && this.#queue.has(isAllowed)) {
-      this.#wanted++;
-      this.#start();
-    }
+    if (this.#queue.has(isAllowed)) this.#addSpare();
+  }
+
+  #addSpare(): void {
+    if (this.#wanted >= this.#processes || [...this.#members].some(({ state }) => state !== 'busy')) return;
+    this.#wanted++;
+    this.#start();
   }
 
   async #perform(member: Member, waiting: Waiting): Promise<void> {
@@ -177,6 +182,7 @@ export class BoundedWork {
     clearTimeout(waiting.timer);
     member.state = 'busy';
     this.#running.set(organizationId, (this.#running.get(organizationId) ?? 0) + 1);
+    const slow = setTimeout(() => this.#addSpare(), spareAfterMs);
     try {
       const answer = await member.process.perform({ module, limitMs, clockMs: limitMs * waiting.clockTimes, args });
       member.tasks++;
@@ -196,6 +202,7 @@ export class BoundedWork {
       else if (error instanceof WorkTooCostly || waiting.interrupted++ > 0) waiting.reject(error as Error);
       else this.#queue.push(organizationId, waiting);
     } finally {
+      clearTimeout(slow);
       const running = this.#running.get(organizationId)! - 1;
       if (running > 0) this.#running.set(organizationId, running);
       else this.#running.delete(organizationId);
