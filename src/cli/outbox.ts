@@ -11,7 +11,7 @@ const view = ({ organizationId, ...entry }: OutboxEntryView) => ({
 
 /** `outbox list`. */
 export function addOutboxCommands(program: Command, withDatabase: WithDatabase): void {
-  const outbox = program.command('outbox').description('work that was committed and is not done yet');
+  const outbox = program.command('outbox').description('outbox entries of committed work that is not done yet');
   outbox
     .command('list')
     .description('the entries, oldest first, with their attempts, their last error and when they are tried next')
