@@ -1,7 +1,8 @@
-import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
 import type { Services } from '../src/services.ts';
 import type { ApiEnv } from './context.ts';
+import type { DocumentedEvent } from './schemas/webhooks/event.ts';
 import type { Surface } from './surface.ts';
 
 /** A group of operations in the reference. */
@@ -21,8 +22,8 @@ export interface ApiFeature extends Pick<Surface, 'ids'> {
   /** Ways to authenticate besides API keys, by the names that its operations use. */
   securitySchemes?: Record<string, SecurityScheme>;
   routes(services: Services, build: Build): OpenAPIHono<ApiEnv>[];
-  /** Requests that the product sends to its users, for the reference. `brand` is the word in the names of their headers. */
-  callbacks?(brand: string): RouteConfig[];
+  /** The event types that its part declares, for the reference. */
+  events?: readonly DocumentedEvent[];
 }
 
 /** A feature at the paths where it is served. Several features may share a path if they answer in the same way. */

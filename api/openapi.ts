@@ -3,6 +3,7 @@ import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';
 import { failureComponents, failureSchemas } from './schemas/failures.ts';
 import { headerComponents } from './schemas/headers.ts';
+import { eventRequest } from './schemas/webhooks/event.ts';
 import { surfaceFinder } from './surface.ts';
 
 const description = [
@@ -86,7 +87,7 @@ function addReferred(document: Json, kind: string, all: Record<string, unknown>)
 /** The OpenAPI 3.1 document of the mounted routes. */
 export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount[], settings: OpenApiSettings): Json {
   const { version, publicUrl, webhookBrand } = settings;
-  const requests = mounts.flatMap(({ callbacks }) => callbacks?.(webhookBrand) ?? []);
+  const requests = mounts.flatMap(({ events = [] }) => events.map((event) => eventRequest(event, webhookBrand)));
   for (const request of requests) app.openAPIRegistry.registerWebhook(request);
   for (const [name, schema] of Object.entries(failureSchemas)) app.openAPIRegistry.register(name, schema);
   const generated = app.getOpenAPI31Document({

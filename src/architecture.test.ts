@@ -23,13 +23,15 @@ const rungs = [
   ['foundation.ts'],
   ['tenancy'],
   ['credits'],
-  ['storage', 'providers'],
+  ['storage', 'providers', 'connections', 'tools'],
   ['webhooks'],
   ['automation', 'studio', 'conversation', 'voice', 'integrations', 'scheduling'],
   ['operations'],
   ['services.ts'],
   ['cli'],
 ];
+/** Features that no other feature uses. */
+const features = rungs[7]!;
 const rungOf = (path: string) => rungs.findIndex((names) => names.includes(path.split('/')[1]!));
 
 const isCore = (path: string) => /^src\/[^/]+\/core\//.test(path);
@@ -96,6 +98,26 @@ describe('the house', () => {
   test('nothing of zod or of the database is reachable from workflows', () => {
     const loaded = reachable(files, ['workflows/index.ts']);
     expect([...loaded].filter((name) => /zod|mikro-orm|entities|^pg$|^node:/.test(name))).toEqual([]);
+  });
+
+  test('a feature is named in at most five files outside its own folders', () => {
+    const shared = ['src/services.ts', 'api/mounts.ts', 'workers/roles.ts', 'workflows/index.ts', 'test/things.ts'];
+    // Ids and codes that the published interface writes in two forms are named where dialects are defined.
+    const exceptions = ['api/dialects/variants.ts', 'api/schemas/failures.ts'];
+    const found = features.flatMap((feature) => {
+      const isOwn = (path: string) =>
+        new RegExp(`(^|/)${feature}(/|\\.ts$)`).test(path) || /^(workflows|activities)\/(?!index\.ts)/.test(path);
+      const isOutside = (path: string) =>
+        !isOwn(path) && !/^(bench|docs|test)\//.test(path) && !path.endsWith('.test.ts');
+      return files
+        .filter(({ path }) => isOutside(path) || path === 'test/things.ts')
+        .filter((file) => ownImports(file).some(({ target }) => isOwn(target) && target !== file.path))
+        .map(({ path }) => path)
+        .filter((path) => !shared.includes(path) && !exceptions.includes(path))
+        .filter((path) => !/^(workflows|activities)\//.test(path))
+        .map((path) => `${feature}: ${path}`);
+    });
+    expect(found).toEqual([]);
   });
 
   test('nothing imports in a circle', () => {

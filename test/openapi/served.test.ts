@@ -101,7 +101,7 @@ test('every documented operation has a route', async () => {
 
 test('every event is documented, with an example that is one', () => {
   const { webhooks } = document;
-  expect(Object.keys(webhooks)).toEqual(eventTypes);
+  expect(Object.keys(webhooks).sort()).toEqual(eventTypes.toSorted());
   const conformance = new Conformance(document);
   for (const type of eventTypes) {
     const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json'];

@@ -1,4 +1,5 @@
 import type { ApiFeature } from '../../../mount.ts';
+import { accountEvents } from '../../../schemas/account/events.ts';
 import { creditRoutes } from './credits.ts';
 import { healthRoutes } from './health.ts';
 import { usageRoutes } from './usage.ts';
@@ -7,4 +8,5 @@ export const account: ApiFeature = {
   tags: [{ name: 'Account', description: "Verify a key, and read its organization's credits and usage." }],
   ids: [],
   routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services)],
+  events: accountEvents,
 };

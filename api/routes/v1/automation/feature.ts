@@ -1,5 +1,6 @@
 import { runIds, workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
+import { runEvents } from '../../../schemas/automation/events.ts';
 import { runControlRoutes } from './run-control.ts';
 import { runEventRoutes } from './run-events.ts';
 import { runRoutes } from './runs.ts';
@@ -29,4 +30,5 @@ export const automation: ApiFeature = {
     runEventRoutes(services),
     triggerRoutes(services),
   ],
+  events: runEvents,
 };

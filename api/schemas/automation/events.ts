@@ -1,0 +1,36 @@
+import { z } from '@hono/zod-openapi';
+import {
+  type RunFacts,
+  runCancelled,
+  runCompleted,
+  runFailed,
+  runStarted,
+} from '../../../src/automation/core/events.ts';
+import { documentEvent } from '../webhooks/event.ts';
+
+const data = (status: string) =>
+  z.object({
+    id: z.uuid().openapi({ description: 'The run. `GET /v1/runs/{id}` returns its output or its error.' }),
+    workflowId: z.uuid(),
+    workflowName: z.string(),
+    status: z.literal(status),
+    durationMs: z.int(),
+    tokensUsed: z.int(),
+  });
+
+const facts = (status: string, done: Pick<RunFacts, 'durationMs' | 'tokensUsed'>): RunFacts => ({
+  runId: '0199bbbb-cccc-7ddd-8eee-ffff00001111',
+  automationId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+  name: 'Summarize',
+  status,
+  ...done,
+});
+const begun = { durationMs: 0, tokensUsed: 0 };
+const done = { durationMs: 1_840, tokensUsed: 41 };
+
+export const runEvents = [
+  documentEvent(runStarted, 'A run started', data('RUNNING'), facts('running', begun)),
+  documentEvent(runCompleted, 'A run completed', data('COMPLETED'), facts('completed', done)),
+  documentEvent(runFailed, 'A run failed', data('FAILED'), facts('failed', done)),
+  documentEvent(runCancelled, 'A run was cancelled', data('CANCELLED'), facts('cancelled', done)),
+];
