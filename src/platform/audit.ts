@@ -8,8 +8,8 @@ import { type Sql, sqlOn, statement } from './sql.ts';
 import type { Environment } from './tenant.ts';
 
 /**
- * What was done to an organization's things, and by whom. PostgreSQL refuses to change or remove an entry; each carries
- * the hash of the one before it, so that a gap or a change made behind PostgreSQL's back shows.
+ * What was done to an organization's resources, and by whom. PostgreSQL refuses to change or remove an entry; each
+ * contains the hash of the one before it, so that a missing or changed entry is detected.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -37,7 +37,7 @@ export type AuditEntry = InferEntity<typeof AuditEntry>;
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';
 
-/** What a scope's actor did to a thing of its tenant. */
+/** What the actor of a scope did to a resource of its tenant. */
 export type TenantAuditRecord = Pick<AuditRecord, 'action' | 'subjectId' | 'facts'>;
 
 export interface AuditRecord {
@@ -57,8 +57,8 @@ export interface AuditRecord {
 
 const hashVersion = 2;
 
-// One writer at a time for each organization; the lock ends with the transaction. A statement of its own: the next one
-// must see what the one before in the line has committed.
+// One writer at a time per organization; the lock ends with the transaction. It is a statement of its own because the
+// next one must see what the previous writer committed.
 const takeTurn = statement('audit.turn', "select pg_advisory_xact_lock(hashtextextended('audit ' || $1::text, 0))");
 const append = statement(
   'audit.append',
@@ -129,8 +129,8 @@ export interface ChainReport {
   /** How many were read and are sound. */
   entries: number;
   /**
-   * Hexadecimal, of the last sound entry. Whoever removes the latest entries, or writes all of them anew, leaves a chain
-   * that is whole: only a hash that was kept elsewhere shows it.
+   * Hexadecimal, of the last sound entry. Removing the latest entries, or rewriting all of them, leaves a valid chain:
+   * only comparing with a hash that was stored elsewhere detects that.
    */
   lastHash: string | null;
   /** Number of the first entry that is missing or not what was written. */

@@ -82,7 +82,7 @@ const countUnknown = statement<{ kind: string; count: number }>(
 );
 
 /** What an operator may see of an error: its class and code, and nothing that a tenant wrote. */
-export function errorClass(error: unknown): string {
+function errorClass(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { name, code } = error as { name: string; code?: unknown };
   return `${name}${typeof code === 'string' || typeof code === 'number' ? ` ${code}` : ''}`.slice(0, 80);

@@ -20,7 +20,7 @@ export async function assignTenant(client: PoolClient, { organizationId, environ
 
 /**
  * Whether a connection can be used again after this error: PostgreSQL reported it, or a verb refused, and no transaction
- * is left open. After anything else nobody knows what the connection still does.
+ * is left open. After anything else the connection may still be busy with the failed work.
  */
 export const isConnectionSound = (client: PoolClient, error: unknown): boolean =>
   (error instanceof AppError || (error instanceof Error && 'severity' in error)) &&

@@ -10,15 +10,15 @@ import type { Tenant } from './tenant.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /**
- * The only way to tenant-scoped rows, with two walls. Statements get the tenant bound as $1 (organization) and $2
- * (environment), and PostgreSQL refuses one that never names them, because it cannot tell their types; entities are
- * read through a filter that is always on. Behind both, row-level security shows the connection this tenant's rows only.
+ * The only access to tenant-scoped rows, protected twice. Statements get the tenant bound as $1 (organization) and $2
+ * (environment), and PostgreSQL refuses a statement that does not use them, because it cannot tell their types; entities
+ * are read through a filter that is always on. Row-level security limits the connection to this tenant's rows in any case.
  */
 export class Scope implements TenantSql {
   readonly tenant: Tenant;
-  /** Follows the work into runs, Temporal, events and logs. */
+  /** Recorded in runs, Temporal, events and logs. */
   readonly correlationId: string;
-  /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for work that nobody waits for. */
+  /** Who asked, as the audit log names it: a key's id, `operator`, or `system` for background work. */
   readonly actor: string;
   readonly #database: Database;
   #hints: Map<string, unknown> | undefined;
@@ -106,7 +106,7 @@ export class Scope implements TenantSql {
     return this.#database.outbox.afterCommit({ tenant, correlationId, actor, entries });
   }
 
-  /** Lends a connection that is this tenant's. One that failed in a way nobody understands is thrown away. */
+  /** Lends a connection that is assigned to this tenant. After an error of unknown cause the connection is closed. */
   async #withConnection<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
     const client = await this.#database.tenantPool.connect();
     try {
