@@ -14,14 +14,17 @@ import type { WithDatabase } from './with-database.ts';
 interface Filter {
   org?: string;
   webhook?: string;
+  subscription?: string;
+  eventType?: string;
   event?: string;
   since?: string;
 }
 
-const argumentsOf = ({ org, webhook, event, since }: Filter) => ({
+const argumentsOf = ({ org, webhook, subscription, eventType, event, since }: Filter) => ({
   ...(org !== undefined && { organizationId: org }),
-  ...(webhook !== undefined && { subscriptionId: webhook }),
-  ...(event !== undefined && { eventType: event }),
+  ...(webhook !== undefined && { webhookId: webhook }),
+  ...(subscription !== undefined && { subscriptionId: subscription }),
+  ...((eventType ?? event) !== undefined && { eventType: eventType ?? event }),
   ...(since !== undefined && { since }),
 });
 
@@ -48,7 +51,9 @@ const addFilter = (command: Command) =>
   command
     .option('--org <id>', 'only this organization')
     .option('--webhook <id>', 'only this webhook')
-    .option('--event <type>', 'only this type of event')
+    .option('--event-type <type>', 'only this type of event')
+    .addOption(new Option('--event <type>', 'an earlier name of --event-type').hideHelp())
+    .addOption(new Option('--subscription <id>', 'an earlier name of --webhook').hideHelp())
     .option('--json', 'print one JSON document');
 
 /** `delivery list`, `delivery replay` and `delivery redrive`. */

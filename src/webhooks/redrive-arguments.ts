@@ -33,13 +33,21 @@ const aRate = `Expected a number of at least ${leastPerSecond}.`;
 
 // Unknown names are refused: ignoring a mistyped filter would redrive everything.
 const schemaOf = (events: EventCatalog) =>
-  z.strictObject({
-    organizationId: idOf(organizationIds).optional(),
-    subscriptionId: idOf(webhookIds).optional(),
-    eventType: z.enum([...events.keys()]).optional(),
-    since: time.optional(),
-    perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
-  });
+  z
+    .strictObject({
+      organizationId: idOf(organizationIds).optional(),
+      webhookId: idOf(webhookIds).optional(),
+      /** What `webhookId` was called before; inputs saved in Temporal's web UI have it. */
+      subscriptionId: idOf(webhookIds).optional(),
+      eventType: z.enum([...events.keys()]).optional(),
+      since: time.optional(),
+      perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
+    })
+    .refine(({ webhookId, subscriptionId }) => webhookId === undefined || subscriptionId === undefined, {
+      path: ['subscriptionId'],
+      message: 'Is the same as webhookId: give one of them.',
+    })
+    .transform(({ webhookId, ...given }) => ({ ...given, ...(webhookId && { subscriptionId: webhookId }) }));
 
 /**
  * Reads which dead letters an operator means, as typed into a form or on a command line.

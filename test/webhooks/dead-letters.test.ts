@@ -242,7 +242,7 @@ describe('redriveDeadLetters', () => {
     for (const { mend } of [first, second]) mend();
     expect(await redrive({ since: '2100-01-01T00:00:00Z' })).toEqual({ replayed: 0 });
     expect(await redrive({ organizationId: randomUUID() })).toEqual({ replayed: 0 });
-    expect(await redrive({ subscriptionId: first.id, eventType: 'test.webhook', perSecond: 100 })).toEqual({
+    expect(await redrive({ webhookId: first.id, eventType: 'test.webhook', perSecond: 100 })).toEqual({
       replayed: 1,
     });
     await scene.reaches(first.id, 'delivered');

@@ -43,7 +43,7 @@ describe('delivery list', () => {
     const webhookId = webhookIds.format(webhookIds.parse(first.id)!);
     const [all, dead, ofOne, ofNone, later, latest] = await Promise.all([
       json('list'),
-      json('list', '--status', 'dead_lettered', '--event', 'test.webhook', '--org', organizationId),
+      json('list', '--status', 'dead_lettered', '--event-type', 'test.webhook', '--org', organizationId),
       json('list', '--webhook', first.id),
       json('list', '--webhook', randomUUID()),
       json('list', '--since', '2100-01-01'),
@@ -79,14 +79,31 @@ describe('delivery list', () => {
     const answers = await Promise.all([
       failure('list', '--status', 'lost'),
       failure('list', '--since', 'yesterday'),
+      failure('list', '--since', '2026-02-30'),
+      failure('list', '--since', '2026-11-21T09:30:00'),
+      failure('list', '--since', '1763717400'),
+      failure('redrive', '--since', '11/21/2026'),
+      failure('list', '--webhook', randomUUID(), '--subscription', randomUUID()),
       failure('list', '--org', 'nonsense'),
       failure('list', '--webhook', 'wf_1'),
-      failure('list', '--event', 'workflow.run.exploded'),
+      failure('list', '--event-type', 'workflow.run.exploded'),
       failure('list', '--limit', '0'),
       failure('redrive', '--per-second', 'many'),
     ]);
     expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 'validation_error'));
   });
+});
+
+test('the words of the API and the earlier ones select the same deliveries', async () => {
+  const { id, deliveryId } = await deadLetter(scene);
+  const [now, before] = await Promise.all([
+    json('list', '--webhook', id, '--event-type', 'test.webhook'),
+    json('list', '--subscription', id, '--event', 'test.webhook'),
+  ]);
+  expect(idsOf(now)).toEqual([deliveryId]);
+  expect(before).toEqual(now);
+  const { message } = await failure('list', '--webhook', 'nonsense');
+  expect(message).toMatch(/^webhookId: Expected an id as whk_/);
 });
 
 describe('delivery replay', () => {

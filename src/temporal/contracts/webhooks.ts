@@ -51,6 +51,8 @@ export type DeliveryProgress =
 /** Which dead letters to replay, as an operator types it: ids in either form. All of them when it is empty. */
 export interface RedriveArgs {
   organizationId?: string;
+  webhookId?: string;
+  /** An earlier name of `webhookId`. */
   subscriptionId?: string;
   eventType?: string;
   /** ISO 8601: dead-lettered since then. */
