@@ -9,7 +9,7 @@ import { type ApiClient, apiClient } from './api-client.ts';
 import { secrets } from './operator.ts';
 import { type ProductProcess, readLine, startProcess } from './product-process.ts';
 import { runningServers } from './servers.ts';
-import type { RunningProduct } from './shared-products.ts';
+import type { RunningProduct, SharedProductName } from './shared-products.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface Tenant {
@@ -102,13 +102,13 @@ export async function startProduct(
  * For a file that only needs a tenant of its own: a product that others use at the same time, with a fresh tenant. What
  * is started here runs on the shared database and ends with the file.
  */
-export async function sharedProduct(): Promise<StartedProduct> {
-  const answer = await fetch(`${runningServers().sharedProductsUrl}/plain`);
+export async function sharedProduct(name: SharedProductName = 'plain'): Promise<StartedProduct> {
+  const answer = await fetch(`${runningServers().sharedProductsUrl}/${name}`);
   const found = await answer.json();
   if (!answer.ok) throw new Error(`The shared product did not start: ${(found as Error).message}`);
-  const { api, databaseUrl, taskQueuePrefix, logFile } = found as RunningProduct;
+  const { api, databaseUrl, taskQueuePrefix, logFile, env } = found as RunningProduct;
   const testDatabase = { url: databaseUrl, drop: async () => {} };
-  const product = await openProduct({ testDatabase, taskQueuePrefix, env: secrets });
+  const product = await openProduct({ testDatabase, taskQueuePrefix, env });
   const logStart = fileSize(logFile);
   return withTenant(product, {
     api,

@@ -10,6 +10,11 @@ import { createTestDatabase } from './test-database.ts';
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
   plain: { roles: ['api', 'runs', 'housekeeping'], env: secrets },
+  /** Sends webhooks, to this machine too, and tries again twenty times as fast. */
+  webhooks: {
+    roles: ['api', 'runs', 'housekeeping', 'webhooks'],
+    env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', DELIVERY_TIME_SCALE: '0.05' },
+  },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;
 
 export type SharedProductName = keyof typeof kinds;
@@ -23,6 +28,8 @@ export interface RunningProduct {
   databaseUrl: string;
   taskQueuePrefix: string;
   logFile: string;
+  /** What further processes of it need too. */
+  env: Record<string, string>;
 }
 
 /** Each is started when the first file asks for it and runs until all tests are over. */
@@ -47,7 +54,7 @@ export class SharedProducts {
     const { roles, env } = kinds[name];
     const options = { databaseUrl, taskQueuePrefix, env };
     const { api, pid } = await startApp({ roles, logFile, env: processEnvironment(options, this.#servers) });
-    return { api, pid, databaseUrl, taskQueuePrefix, logFile };
+    return { api, pid, databaseUrl, taskQueuePrefix, logFile, env };
   }
 }
 

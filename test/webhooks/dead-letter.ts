@@ -1,6 +1,6 @@
 import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { deliveryIds } from '../../src/webhooks/core/ids.ts';
-import type { Subscribed, WebhookScene } from './scene.ts';
+import type { SharedWebhookScene, Subscribed } from './scene.ts';
 
 /** A delivery that was given up, and the server that did not take it. */
 export interface DeadLetter extends Subscribed {
@@ -14,7 +14,7 @@ export interface DeadLetter extends Subscribed {
 }
 
 /** Subscribes a server that answers 500, and waits until the one attempt to send it a test was given up. */
-export async function deadLetter(scene: WebhookScene, fields: object = {}): Promise<DeadLetter> {
+export async function deadLetter(scene: SharedWebhookScene, fields: object = {}): Promise<DeadLetter> {
   let status = 500;
   // It listens to nothing that happens here by itself.
   const own = { maxAttempts: 1, events: ['workflow.run.failed'], ...fields };

@@ -6,11 +6,11 @@ import { makeWorkflow } from '../automation/make-workflow.ts';
 import { Conformance } from '../openapi/conformance.ts';
 import { until } from '../until.ts';
 import type { Received } from './receiver.ts';
-import { inA, openWebhookScene, type WebhookScene } from './scene.ts';
+import { inA, type SharedWebhookScene, sharedWebhookScene } from './scene.ts';
 
-let scene: WebhookScene;
+let scene: SharedWebhookScene;
 beforeAll(async () => {
-  scene = await openWebhookScene();
+  scene = await sharedWebhookScene();
 });
 afterAll(() => scene.close());
 

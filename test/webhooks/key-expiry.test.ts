@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publishExpiringKeys } from '../../src/operations/key-expiry.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
-import { openWebhookScene, type WebhookScene } from './scene.ts';
+import { type SharedWebhookScene, sharedWebhookScene } from './scene.ts';
 
-let scene: WebhookScene;
+let scene: SharedWebhookScene;
 beforeAll(async () => {
-  scene = await openWebhookScene();
+  scene = await sharedWebhookScene();
 });
 afterAll(() => scene.close());
 

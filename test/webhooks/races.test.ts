@@ -4,11 +4,11 @@ import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { until } from '../until.ts';
 import { deadLetter } from './dead-letter.ts';
-import { openWebhookScene, type WebhookScene } from './scene.ts';
+import { type SharedWebhookScene, sharedWebhookScene } from './scene.ts';
 
-let scene: WebhookScene;
+let scene: SharedWebhookScene;
 beforeAll(async () => {
-  scene = await openWebhookScene();
+  scene = await sharedWebhookScene();
 });
 afterAll(() => scene.close());
 

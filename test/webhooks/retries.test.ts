@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { deliveryIds } from '../../src/webhooks/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { viewTemporal } from '../temporal-view.ts';
 import { until } from '../until.ts';
 import type { Reply, Script } from './receiver.ts';
-import { openWebhookScene, type WebhookScene } from './scene.ts';
+import { type SharedWebhookScene, sharedWebhookScene } from './scene.ts';
 
-let scene: WebhookScene;
+let scene: SharedWebhookScene;
 beforeAll(async () => {
-  scene = await openWebhookScene();
+  scene = await sharedWebhookScene();
 });
 afterAll(() => scene.close());
 
@@ -177,7 +177,7 @@ describe('a subscription', () => {
     const { pool } = scene.product.database;
     const { rows } = await pool.query('select status, error_class from delivery where id = $1', [deliveryId.slice(4)]);
     expect(rows).toEqual([{ status: 'failed', error_class: 'subscription_deleted' }]);
-    const owed = () => pool.query("select 1 from outbox where kind = 'subscription.stopped'");
+    const owed = () => pool.query('select 1 from outbox where subject_id = $1', [webhookIds.parse(id)]);
     await until('its workflows have heard', async () => (await owed()).rowCount === 0);
     expect(scene.receiver.to(path)).toHaveLength(1);
   });

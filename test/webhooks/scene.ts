@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { openProduct, type Product, sharedProduct, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { openReceiver, type Receiver, type Script } from './receiver.ts';
@@ -20,9 +20,9 @@ export const webhookEnv = {
 };
 
 /** A tenant with a server of its own, and the product between them. */
-export interface WebhookScene {
+export interface SharedWebhookScene {
   product: Product;
-  process: ProductProcess;
+  process: Pick<ProductProcess, 'api' | 'log'>;
   tenant: Tenant;
   api: ApiClient;
   receiver: Receiver;
@@ -34,6 +34,11 @@ export interface WebhookScene {
   /** Runs a workflow of one step to its end. @returns the run's id */
   run(prompt?: string): Promise<string>;
   close(): Promise<void>;
+}
+
+/** The same with a product of its own, which may be stopped. */
+export interface WebhookScene extends SharedWebhookScene {
+  process: ProductProcess;
 }
 
 export interface Subscribed {
@@ -49,6 +54,21 @@ export async function openWebhookScene(env: Record<string, string> = {}): Promis
     product.createTenant({ plan: 'enterprise' }),
     openReceiver(),
   ]);
+  return { ...sceneOf(product, process, tenant, receiver), process };
+}
+
+/** For a file that only needs a tenant and a receiver of its own: others use the product at the same time. */
+export async function sharedWebhookScene(): Promise<SharedWebhookScene> {
+  const [product, receiver] = await Promise.all([sharedProduct('webhooks'), openReceiver()]);
+  return sceneOf(product, product.process, product.tenant, receiver);
+}
+
+function sceneOf(
+  product: Product,
+  process: SharedWebhookScene['process'],
+  tenant: Tenant,
+  receiver: Receiver,
+): SharedWebhookScene {
   const api = apiClient(process.api, tenant.testKey);
   let paths = 0;
   const deliveries = async (webhookId: string, query = '') =>
