@@ -3,9 +3,9 @@ import type { ApiEnv } from './context.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The methods that a path has a route for; none means that there is no such path. */
+/** The methods of the routes at a path; empty when the path does not exist. */
 export function allowedMethods(app: Hono<ApiEnv>, path: string): string[] {
-  // A middleware matches every method; only a handler that ends the chain makes a method allowed.
+  // Middleware matches every method. Only a handler makes a method allowed.
   const allowed = methods.filter((method) => {
     const [handlers] = app.router.match(method === 'HEAD' ? 'GET' : method, path);
     return handlers.some(([[, route]]) => route.method !== 'ALL');

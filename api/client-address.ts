@@ -3,7 +3,7 @@ import type { AddressRanges } from '../src/platform/address-ranges.ts';
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** An IPv4 address in IPv6's clothes is that IPv4 address; a port and a zone are no part of one. */
+/** Strips a port and a zone, and turns an IPv4-mapped IPv6 address into the IPv4 address. */
 function canonical(text: string): string | undefined {
   const bare = text
     .trim()
@@ -14,8 +14,8 @@ function canonical(text: string): string | undefined {
 }
 
 /**
- * The address a request is from. Headers count only where the peer is a trusted proxy, and are read from the right: the
- * first address that no trusted proxy has is the client's, whatever it wrote to the left of it.
+ * The client's address. Forwarding headers are used only when the peer is a trusted proxy, and are read from the right:
+ * the first address that is not a trusted proxy is the client's, because the client may forge everything left of it.
  * @param header reads a request header by its name
  * @param trusted who may speak for others
  */
@@ -36,7 +36,7 @@ export function clientAddress(
   return address;
 }
 
-/** What is limited for an address: an IPv6 customer has a whole /64 to himself. */
+/** The range that rate limits apply to: a single IPv6 client usually owns a whole /64. */
 export function limitedRange(address: string): string {
   if (isIP(address) !== 6) return address;
   const { hostname } = new URL(`http://[${address}]`);

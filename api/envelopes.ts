@@ -1,16 +1,16 @@
 import type { AppError } from '../src/platform/errors.ts';
 import { errorStatus } from './error-status.ts';
 
-/** What a failure needs from the request that it belongs to. */
+/** What the envelopes take from the failed request. */
 export interface ErrorRendering {
   requestId: string;
   /** The code as the request's dialect spells it. */
   code: string;
-  /** The facts with ids in the dialect's form. */
+  /** The facts, with ids in the dialect's form. */
   facts: Record<string, unknown> | undefined;
 }
 
-/** The three envelopes of the published interface. Each is one function from a failure to a body. */
+/** The published interface has three envelopes for failures. Each is a function from a failure to a body. */
 export type Envelope = (error: AppError, rendering: ErrorRendering) => object;
 
 export const success = <Data>(data: Data) => ({ success: true as const, data });

@@ -10,8 +10,8 @@ const isNumber = (origin: string) => origin === 'number' || origin === 'int';
 const nounOf = (expected: string) => nouns[expected] ?? `a ${expected}`;
 
 /**
- * What a request is told of a value whose schema says nothing of its own, in sentences such as those that do.
- * @returns undefined where the library's own words will do
+ * The message for an invalid value whose schema has no message of its own.
+ * @returns undefined to use the library's message
  */
 export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

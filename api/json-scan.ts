@@ -1,13 +1,12 @@
 const maxDepth = 64;
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-// JSON's own grammar of a number; one whose value JavaScript cannot hold would come back as something else.
+// A number in JSON's grammar. One that a double cannot hold would change its value.
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
- * Looks for what PostgreSQL or a later `JSON.stringify` would choke on, before anything is built from the text: nesting
- * deeper than 64, the NUL character, lone surrogates, numbers beyond a double. Linear in the text; grammar is left to
- * the parser.
+ * Checks a JSON text, before it is parsed, for what PostgreSQL or a later `JSON.stringify` cannot handle: nesting deeper
+ * than 64, NUL characters, lone surrogates, and numbers beyond a double. Takes linear time. Syntax is left to the parser.
  * @returns a sentence about the first problem, or undefined
  */
 export function scanJson(text: string): string | undefined {
@@ -42,7 +41,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** `quoted` includes its quotes; one that JSON.parse refuses is the parser's to report. */
+/** `quoted` includes its quotes. Strings with invalid syntax are reported by the parser. */
 function scanString(quoted: string): string | undefined {
   if (!quoted.includes('\\u') && !loneSurrogate.test(quoted) && !quoted.includes('\0')) return undefined;
   let value: string;

@@ -1,4 +1,4 @@
 const probes = ['/api/health', '/api/ready'];
 
-/** Whether this is what load balancers ask all day: worth a line or a span to nobody. */
+/** Whether this is a probe of a load balancer, which is neither logged nor traced. */
 export const isProbe = (path: string): boolean => probes.includes(path);

@@ -8,16 +8,19 @@ import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
 import { refuseBytes, refuseRequest } from './unreadable-request.ts';
 
-/** How often connections are checked for requests that do not arrive. */
+/** How often connections are checked for requests that arrive too slowly. */
 const checkArrivalsEveryMs = 5_000;
-/** Longer than clients and proxies keep a connection, so that it is never closed under a request. */
+/** Longer than clients and proxies keep idle connections, so that no request meets a connection being closed. */
 const keepAliveMs = 75_000;
-/** While draining, how soon a connection is closed after its last answer. */
+/** How often idle connections are closed while draining. */
 const closeIdleEveryMs = 50;
 
 export interface ApiServer {
   port: number;
-  /** Says so at `/api/ready`, stops accepting when that had time to be noticed, answers what is in flight, and resolves when the last connection is gone. */
+  /**
+   * Reports not ready, waits until load balancers noticed, stops accepting connections, and resolves when the requests
+   * in flight are answered and every connection is closed.
+   */
   stop(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, arrivalMs),
     },
-    // Puts Request and Response of its own in the place of Node's, which cost it a third of a request's time.
+    // Replaces the global Request and Response, which would take a third of a request's time.
     getRequestListener(app.fetch, { errorHandler: refuseRequest }),
   );
   server.on('clientError', refuseBytes);
@@ -51,7 +54,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       await sleep(env.DRAIN_NOTICE_SECONDS * 1000);
       const closed = once(server, 'close');
       server.close();
-      // A connection that was busy a moment ago is kept alive after its answer, and nobody else would close it.
+      // A connection that was busy is kept alive after its answer and would stay open.
       const closing = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
       await closed;
       clearInterval(closing);

@@ -8,14 +8,14 @@ import { onEveryAnswer } from './middleware/security-headers.ts';
 
 const notHttp = 'The request is not valid HTTP.';
 
-/** What is wrong with a request that is not HTTP as this server reads it, by the code of Node's error. */
+/** What is wrong with a request that Node cannot parse, by the code of Node's error. */
 const meanings: Record<string, [status: number, message: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 };
 
-/** Such a request reaches no route, so its answer has the envelope and the ids that every answer has, and no dialect. */
+/** Such a request reaches no route: its answer has the usual envelope and ids, and no dialect. */
 function answerTo(kind: ErrorKind, message: string): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   return {
@@ -30,7 +30,7 @@ function answerTo(kind: ErrorKind, message: string): { headers: Record<string, s
   };
 }
 
-/** Answers a request whose head made no sense, as a wrong Host; anything else here is a failure of ours. */
+/** Answers a request with an invalid head, such as a malformed Host. Any other error here is internal. */
 export function refuseRequest(error: unknown): Response {
   const code = error instanceof RequestError ? 'validation_error' : 'internal_error';
   const message = error instanceof RequestError ? notHttp : 'Something went wrong on our side.';
@@ -38,7 +38,7 @@ export function refuseRequest(error: unknown): Response {
   return new Response(body, { status: errorStatus[code], headers });
 }
 
-/** Answers what the HTTP parser gave up on, and hangs up. */
+/** Answers a request that the HTTP parser refused, and closes the connection. */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

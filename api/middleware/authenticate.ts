@@ -20,7 +20,7 @@ export type Access = Pick<
 
 const bearer = /^bearer +(\S+)$/i;
 
-/** The key a request carries, in either header. @throws AppError */
+/** The API key of a request, from either header. @throws AppError */
 export function readKey(c: ApiContext): string | undefined {
   const authorization = c.req.header('authorization');
   const fromBearer = authorization === undefined ? undefined : bearer.exec(authorization.trim())?.[1];
@@ -32,7 +32,7 @@ export function readKey(c: ApiContext): string | undefined {
   return fromBearer ?? fromHeader;
 }
 
-/** One address may fail so often before it is told to wait; a good key is let in all the same. */
+/** Failures are limited per address. A valid key is accepted even from an address over the limit. */
 async function identify(c: ApiContext, { authenticator, failedAuthentications }: Access): Promise<Caller> {
   try {
     return await authenticator.authenticate(readKey(c));
@@ -52,7 +52,7 @@ function checkScope({ scopes, plan }: Caller, required: KeyScope | undefined): v
   }
 }
 
-/** Counts a request in its subject's windows, and says so in its answer. @throws AppError rate_limit_exceeded */
+/** Counts a request in its subject's rate windows and sets the headers. @throws AppError rate_limit_exceeded */
 export async function limitRequests(c: ApiContext, access: Access, subject: string, limits: RateLimits): Promise<void> {
   const decision = await access.limiter.take(subject, limits);
   setAnswerHeaders(c, {
@@ -64,7 +64,7 @@ export async function limitRequests(c: ApiContext, access: Access, subject: stri
   if (!decision.allowed) throw rateLimited(decision);
 }
 
-/** Lets a request in whose key is good, within its limits and allowed to do this; gives it the scope of its tenant. */
+/** Requires a valid key within its rate limits and with the required scope, and sets the tenant's scope. */
 export const requireKey = (access: Access, required?: KeyScope) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const signs = { header: c.req.header('x-api-variant'), path: c.req.path };

@@ -4,13 +4,13 @@ import type { ApiEnv } from '../context.ts';
 import { routeTemplate } from '../route-template.ts';
 
 export interface Deprecation {
-  /** `YYYY-MM-DD`, the day from which the route may be gone: twelve months after its announcement at the earliest. */
+  /** `YYYY-MM-DD`, the earliest day of the route's removal: at least twelve months after its announcement. */
   sunset: string;
 }
 
 /**
- * Says with every answer of a route that it will go, and writes down which organizations use it, for the mail of
- * `deprecation announce`. Stands before the route's key.
+ * Marks every answer of a route as deprecated, and records which organizations use it, for the mail of
+ * `deprecation announce`. Comes before the route's `requireKey`.
  */
 export const deprecated = ({ deprecatedUses }: Pick<Services, 'deprecatedUses'>, { sunset }: Deprecation) =>
   createMiddleware<ApiEnv>(async (c, next) => {
@@ -21,5 +21,5 @@ export const deprecated = ({ deprecatedUses }: Pick<Services, 'deprecatedUses'>,
     const use = { route: `${c.req.method} ${routeTemplate(c)}`, sunset };
     deprecatedUses
       .record(caller.organizationId, use, Date.now())
-      .catch((error) => c.get('log').warn({ err: error }, 'the use of a deprecated route was not written down'));
+      .catch((error) => c.get('log').warn({ err: error }, 'the use of a deprecated route was not recorded'));
   });

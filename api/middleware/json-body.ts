@@ -8,7 +8,7 @@ import { scanJson } from '../json-scan.ts';
 
 const usualMaxBytes = 1024 * 1024;
 const jsonType = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
-/** What a browser calls the body of a beacon. */
+/** The content type of a browser's beacon. */
 const textType = /^text\/plain(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i;
 
 const unsupported = (message: string) => new AppError('unsupported_media_type', message);
@@ -17,14 +17,14 @@ const tooLarge = (maxBytes: number) =>
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** How much of what nobody wants is still taken, and for how long. */
+/** How much of a refused body is read, and for how long. */
 const linger = { bytes: 16 * 1024 * 1024, ms: 250 };
 
 /**
- * Takes what is still on its way, within limits: a connection that ends with bytes unread is reset, and whoever asked
- * for it to be closed then sees that in place of the answer (RFC 9112, 9.6).
+ * Reads and discards the rest of a body, within limits. A connection that is closed with unread bytes is reset, and the
+ * client may see the reset in place of the answer (RFC 9112, 9.6).
  */
-async function takeTheRest(reader: BodyReader | undefined): Promise<void> {
+async function discardRest(reader: BodyReader | undefined): Promise<void> {
   const over = sleep(linger.ms, undefined, { ref: false });
   for (let left = linger.bytes; reader && left > 0; ) {
     const chunk = await Promise.race([reader.read().catch(() => undefined), over]);
@@ -40,14 +40,14 @@ async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
   // Not `for await`: leaving that early would close the connection under the answer.
   const reader: BodyReader | undefined = c.req.raw.body?.getReader();
   const refuse = async () => {
-    await takeTheRest(reader);
+    await discardRest(reader);
     throw tooLarge(maxBytes);
   };
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) await refuse();
   while (reader) {
     const { value } = await reader.read().catch(() => {
-      // The sender hung up; nobody reads this answer.
-      throw invalid([{ path: '', message: 'The body did not arrive whole.' }]);
+      // The client closed the connection and does not read this answer.
+      throw invalid([{ path: '', message: 'The body is incomplete.' }]);
     });
     if (!value) break;
     size += value.byteLength;
@@ -76,13 +76,13 @@ function parse(text: string): unknown {
 }
 
 export interface JsonBodyOptions {
-  /** An absent body then reads as `{}`. */
+  /** An absent body is read as `{}`. */
   optional?: boolean;
   /** The dialect that a body belongs to, where its fields tell. */
   variantOf?: (body: unknown) => Variant | undefined;
   /** 1 MiB unless given. */
   maxBytes?: number;
-  /** JSON that calls itself text/plain is read too. */
+  /** JSON sent as text/plain is accepted too. */
   asText?: boolean;
 }
 
@@ -99,8 +99,8 @@ export const jsonBody = (options: JsonBodyOptions = {}) => {
     const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
     const body = parse(text);
     c.set('body', body);
-    // The validator asks the request for its body and gets what was read here; it refuses one without a type, so an
-    // absent one stays absent. The cache holds promises, whatever its declared type says.
+    // The validator then gets this text. It refuses a body without a content type, so an absent body stays absent. The
+    // cache holds promises, although its declared type says otherwise.
     c.req.bodyCache.text = Promise.resolve(type === undefined ? '' : text) as unknown as string;
     if (variantOf) {
       const signs = { header: c.req.header('x-api-variant'), path: c.req.path };

@@ -11,7 +11,7 @@ export interface BroadLimit {
   bypass: readonly string[];
 }
 
-/** Limits every address before anything else is asked. Off unless the operator sets it. */
+/** Limits the requests of each address before anything else is checked. Off unless the operator configures it. */
 export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
   const limiter = new AddressLimiter(max, windowSeconds);
   return createMiddleware<ApiEnv>(async (c, next) => {

@@ -5,7 +5,7 @@ import type { ApiEnv } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate } from '../route-template.ts';
 
-/** Counts every request and writes one line of log about it, when its answer begins. */
+/** Counts every request and logs one line about it when its answer starts. */
 export const observe = (metrics: Metrics) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     const began = performance.now();

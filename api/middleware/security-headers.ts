@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory';
 import type { ApiEnv } from '../context.ts';
 
 /**
- * An answer of the API is data: nothing in it is to be run, shown in a frame or guessed at. Other origins' pages get
- * nothing: no answer has a CORS header.
+ * Answers of the API are data: browsers must not execute them, show them in a frame or guess their type. No answer has a
+ * CORS header, so pages of other origins cannot read them.
  */
 export const onEveryAnswer = {
   'X-Content-Type-Options': 'nosniff',
@@ -12,11 +12,11 @@ export const onEveryAnswer = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** For a page of ours: its own scripts, styles and requests, and nothing from elsewhere. */
+/** The policy of the reference page: scripts, styles and requests of its own origin only. */
 const ofPages = [
   "default-src 'none'",
   "script-src 'self'",
-  // The page makes its styles itself.
+  // The page creates styles at run time.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",

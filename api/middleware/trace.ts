@@ -5,7 +5,7 @@ import type { ApiEnv } from '../context.ts';
 import { isProbe } from '../probes.ts';
 import { routeTemplate, unmatched } from '../route-template.ts';
 
-/** Each request is a span, of the caller's trace if it says so. It knows routes, ids and statuses, nothing that was sent. */
+/** Records each request as a span, in the caller's trace if it sent one. Spans contain routes, ids and statuses, never content. */
 export const traceRequests = (tracing: Tracing) =>
   createMiddleware<ApiEnv>(async (c, next) => {
     if (isProbe(c.req.path)) return next();

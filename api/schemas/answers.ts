@@ -6,7 +6,7 @@ import { behindKey, headersOf, onAll } from './headers.ts';
 
 export { runFailure } from './failures.ts';
 
-/** What an integrator sees first. By dialect (`A`, `B`, and `B…` for more of them) where the route has dialects. */
+/** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
 
 interface Links {
@@ -15,9 +15,9 @@ interface Links {
 
 export interface AnswerMore<Value> {
   examples: Examples<Value>;
-  /** What to do next, by names of operations: `create` leads to `get`. */
+  /** The operations that can follow, by their ids: `create` leads to `get`. */
   links?: Links;
-  /** Whether an Idempotency-Key may bring this answer again. */
+  /** Whether a request with the same Idempotency-Key gets this answer again. */
   replayable?: boolean;
 }
 
@@ -44,7 +44,7 @@ const enveloped = (examples: Examples<unknown>) =>
 const successHeaders = (replayable = false) =>
   headersOf([...onAll, ...behindKey], [...(replayable ? (['Idempotent-Replayed'] as const) : []), 'X-API-Deprecated']);
 
-/** A success behind a key, of this shape, in the envelope `{success, data}`. */
+/** A successful answer to a request with a key, in the envelope `{success, data}`. */
 export const answer = <Schema extends z.ZodType>(
   description: string,
   data: Schema,
@@ -56,21 +56,30 @@ export const answer = <Schema extends z.ZodType>(
   content: json(z.object({ success: z.literal(true), data }), more && enveloped(more.examples)),
 });
 
-/** A success behind a key, without envelope. */
+const deletedData = { deleted: true as const };
+
+/** The successful answer to every deletion: `{deleted: true}`. */
+export const deletedAnswer = (description: string) =>
+  answer(description, z.object({ deleted: z.literal(true) }), { examples: { A: deletedData, B: deletedData } });
+
+/** The body of `deletedAnswer`. */
+export const deleted = success(deletedData);
+
+/** A successful answer to a request with a key, without envelope. */
 export const plainAnswer = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
   examples?: Examples<z.input<Schema>>,
 ) => ({ description, headers: successHeaders(), content: json(schema, examples) });
 
-/** A success behind a key that goes on until there is nothing left to say. */
+/** A successful answer to a request with a key that is a stream of Server-Sent Events. */
 export const streamAnswer = (description: string, examples: Examples<string>) => ({
   description,
   headers: { ...successHeaders(), ...headersOf(['X-Accel-Buffering']) },
   content: { 'text/event-stream': { schema: z.string(), examples: described(examples) } },
 });
 
-/** A success for which nobody needs a key, without envelope. `fresh` is what no cache may keep. */
+/** A successful answer of a route without keys, without envelope. `fresh`: caches must not keep it. */
 export const openAnswer = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
@@ -81,15 +90,15 @@ export const openAnswer = <Schema extends z.ZodType>(
   content: json(schema, examples),
 });
 
-/** A success for which nobody needs a key and that has nothing to say. */
+/** A successful answer of a route without keys, without a body. */
 export const emptyAnswer = (description: string) => ({ description, headers: headersOf(onAll) });
 
-/** A body of JSON, with examples that can be sent as they are. */
+/** A JSON body, with examples that can be sent as they are. */
 export const jsonContent = <Schema extends z.ZodType>(schema: Schema, examples: Examples<z.input<Schema>>) => ({
   'application/json': { schema, examples: described(examples) },
 });
 
-/** What a route behind a key asks for: either header, and the scope that its `requireKey` names. */
+/** The security of a route with keys: either header, with the scope that its `requireKey` names. */
 export const keySecurity = (scope?: KeyScope) => [{ bearer: scope ? [scope] : [] }, { apiKey: scope ? [scope] : [] }];
 
 function references<Status extends ErrorStatus>(surface: FailureSurface, statuses: readonly Status[]) {
@@ -97,21 +106,21 @@ function references<Status extends ErrorStatus>(surface: FailureSurface, statuse
   return Object.fromEntries(all) as Record<Status, ReturnType<typeof failureReference>>;
 }
 
-/** What every route behind a key can answer. */
+/** The failures of every route with keys. */
 const always = [400, 401, 429, 500, 503] as const;
 
-/** The failures that a route of the versioned API can answer, beside those that every such route with a scope can. */
+/** The failures of a route of the versioned API that needs a scope: the given ones, and those of every such route. */
 export const failures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('versioned', [...statuses, 403, ...always]);
 
-/** The same for a route that any key may use. */
+/** The same for a route that needs a key and no scope. */
 export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('versioned', [...statuses, ...always]);
 
-/** The same for a route that any key may use and that has no dialects. */
+/** The same for a route that needs a key and no scope and has no dialects. */
 export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('keyed', [...statuses, ...always]);
 
-/** The failures of a route that has no key to refuse. */
+/** The same for a route without keys. */
 export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('open', [...statuses, 429, 500]);

@@ -8,19 +8,19 @@ import { variants } from '../dialects/variants.ts';
 import { e1 } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 
-const requestIdSchema = z.uuid().openapi({ description: 'Identifies this request; equals the header X-Request-ID.' });
+const requestIdSchema = z.uuid().openapi({ description: 'The id of this request, as in the header X-Request-ID.' });
 
-/** The two envelopes that a failure may come in, as schemas. */
+/** The schemas of the two envelopes of failures. */
 export const failureSchemas = {
   Error: z.object({
     success: z.literal(false),
     error: z.object({
       code: z.string().openapi({
-        description: `One of ${[...errorKinds, ...Object.keys(catalog.errors)].sort().join(', ')}; in dialect B in upper case, or as its own guides call it.`,
+        description: `One of ${[...errorKinds, ...Object.keys(catalog.errors)].sort().join(', ')}. Dialect B writes codes in upper case and has some of its own.`,
       }),
-      message: z.string().openapi({ description: 'For people. It may change.' }),
+      message: z.string().openapi({ description: 'An explanation for people. The wording may change.' }),
       details: z.record(z.string(), z.unknown()).optional().openapi({
-        description: 'Facts for programs; `errors` of a request that is not valid is a list of {path, message}.',
+        description: 'Facts for programs. For an invalid request, `errors` is a list of {path, message}.',
       }),
       hint: z.string().optional(),
       requestId: requestIdSchema,
@@ -28,7 +28,7 @@ export const failureSchemas = {
   }),
   AccessError: z
     .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.int().optional() }) })
-    .openapi({ description: 'Dialect B, for 401, 403 and 429. `retryAfter` is in seconds.' }),
+    .openapi({ description: 'Used in dialect B for 401, 403 and 429. `retryAfter` is in seconds.' }),
 };
 
 const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
@@ -42,36 +42,37 @@ interface Failure {
   sometimes?: readonly HeaderName[];
 }
 
-// In the order of the checks: what comes after the key was known has the headers that speak of its limits.
+// Failures after the key was recognized carry its rate limit headers.
 const failures = {
   400: {
     name: 'Invalid',
     description: 'The request is not valid.',
-    example: invalid([{ path: 'steps.0.type', message: 'Expected a type of a step.' }]),
+    example: invalid([{ path: 'steps.0.type', message: 'Expected a step type.' }]),
     sometimes: behindKey,
   },
   401: {
     name: 'Unauthorized',
-    description: 'What lets the caller in is missing, invalid, expired or revoked.',
+    description: 'The credentials are missing, invalid, expired or revoked.',
     example: unauthorized('invalid_api_key'),
     always: ['WWW-Authenticate'],
   },
   403: {
     name: 'Forbidden',
-    description: 'The key, or the plan, may not do this.',
+    description: 'The key or the plan does not permit this operation.',
     example: new AppError('forbidden', 'The key lacks the scope workflows:write.', { required: 'workflows:write' }),
     always: behindKey,
   },
   404: {
     name: 'NotFound',
-    description: "There is no such thing; another tenant's is answered in the same way.",
+    description: 'The resource does not exist, or belongs to another organization.',
     example: workflowNotFound(exampleId),
     always: behindKey,
   },
   409: {
     name: 'Conflict',
-    description: 'It is at odds with what exists, or a request with the same Idempotency-Key is in progress.',
-    example: new AppError('conflict', 'This already exists.'),
+    description:
+      'The request conflicts with the current state, or a request with the same Idempotency-Key is in progress.',
+    example: new AppError('conflict', 'The run has not ended.'),
     always: behindKey,
   },
   413: {
@@ -82,7 +83,7 @@ const failures = {
   },
   415: {
     name: 'UnsupportedType',
-    description: 'The body is not application/json in UTF-8, or is encoded.',
+    description: 'The body is not application/json in UTF-8, or has a Content-Encoding.',
     example: new AppError('unsupported_media_type', 'Send the body as application/json.'),
     always: behindKey,
   },
@@ -94,7 +95,7 @@ const failures = {
   },
   429: {
     name: 'TooMany',
-    description: "Too many requests of this organization, or too many failures of the caller's address.",
+    description: "Too many requests of the organization, or too many failed authentications from the caller's address.",
     example: rateLimited({ limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
     always: ['Retry-After'],
     sometimes: behindKey,
@@ -107,7 +108,7 @@ const failures = {
   },
   503: {
     name: 'Unavailable',
-    description: 'Something that is needed is not available at the moment, or the provider is not configured.',
+    description: 'A dependency is unavailable, or the provider is not configured.',
     example: unavailable('The database'),
     sometimes: [...behindKey, 'Retry-After'],
   },
@@ -117,23 +118,23 @@ export type ErrorStatus = keyof typeof failures;
 
 const runFailed: Failure = {
   name: 'RunFailed',
-  description: 'The run failed, and `details.runId` names it; or something went wrong on our side.',
+  description: 'The run failed, with its id in `details.runId`, or something went wrong on our side.',
   example: new AppError('ai_provider_error', 'The provider refused the request.', { runId: exampleId }),
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
-/** Who has no key to show has the secret of the installation. */
-const withoutSecret = new AppError('unauthorized', 'Send the secret of this installation as a bearer token.');
+/** The failure of routes for the operator, which need the secret of the installation and not a key. */
+const withoutSecret = new AppError('unauthorized', 'Send the secret of the installation as a bearer token.');
 
 const requestId = '5f0c9d1e-5d3b-4c55-9a43-0f3a2b1c4d5e';
 
-/** The example as this dialect would answer it, made by what answers it. */
+/** The example as the API renders it in this dialect. */
 function exampleIn(dialect: Dialect, failure: AppError) {
   const facts = failure.facts && dialect.facts(failure.facts);
   return dialect.envelope(failure)(failure, { requestId, code: dialect.errorCode(failure), facts });
 }
 
-/** Who is answered: in the dialects of the versioned API, behind a key elsewhere, or without any key. */
+/** Where failures are answered: in the versioned API with its dialects, on other routes with a key, and without a key. */
 const surfaces = {
   versioned: { prefix: '', isKeyed: true, hasDialects: true },
   keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false },
@@ -172,7 +173,7 @@ function component({ description, example, always = [], sometimes = [] }: Failur
 
 const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
 
-/** What the references of `failureReference` lead to. */
+/** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
   (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
     [...Object.values(failures), runFailed].map((failure) => [named(failure, surface), component(failure, surface)]),
@@ -184,5 +185,5 @@ const responseReference = (name: string) => ({ $ref: `#/components/responses/${n
 export const failureReference = (status: ErrorStatus, surface: FailureSurface) =>
   responseReference(named(failures[status], surface));
 
-/** 500 of what runs a workflow and waits for it. */
+/** The 500 of an operation that waits for a run. */
 export const runFailure = responseReference(named(runFailed, 'versioned'));

@@ -3,12 +3,12 @@ import { z } from '@hono/zod-openapi';
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An object with members of any name. Kept as it came: a record schema would lose a member called `__proto__`. */
+/** An object with any members, kept as sent. A record schema would drop a member called `__proto__`. */
 export const freeForm = z
   .custom<Record<string, unknown>>(isRecord, 'Expected an object.')
   .openapi({ type: 'object', additionalProperties: {} });
 
-/** An object whose members are all texts. */
+/** An object whose members are all strings. */
 export const texts = z
   .custom<Record<string, string>>(isRecord, 'Expected an object.')
   .superRefine((record, context) => {

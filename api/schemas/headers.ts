@@ -18,33 +18,29 @@ const integer = { type: 'integer' } as const;
 
 const descriptions = {
   'X-Request-ID': header(
-    'Identifies this request; `error.requestId` is the same.',
+    'The id of this request. `error.requestId` is the same.',
     { type: 'string', format: 'uuid' },
     '5f0c9d1e-5d3b-4c55-9a43-0f3a2b1c4d5e',
   ),
   'x-correlation-id': header(
-    'What the request called its operation, or a fresh uuid. It follows the work into runs, deliveries and logs.',
+    'The correlation id that the request sent, or a new UUID. It appears in runs, deliveries and logs.',
     text,
     'order-4711',
   ),
-  'X-RateLimit-Limit': header('Requests that fit into the window with fewer requests left.', integer, 600),
-  'X-RateLimit-Remaining': header('Requests left in that window.', integer, 599),
-  'X-RateLimit-Reset': header('When that window begins anew, in Unix seconds.', integer, 1_780_272_000),
-  'Cache-Control': header('No cache may keep the answer.', { type: 'string', enum: ['no-store'] }, 'no-store'),
-  'Retry-After': header('Seconds after which it is worth trying again.', integer, 12),
-  'WWW-Authenticate': header('How to send what is missing.', { type: 'string', enum: ['Bearer'] }, 'Bearer'),
+  'X-RateLimit-Limit': header('The limit of the rate window with the fewest requests left.', integer, 600),
+  'X-RateLimit-Remaining': header('The number of requests left in that window.', integer, 599),
+  'X-RateLimit-Reset': header('When that window resets, in Unix seconds.', integer, 1_780_272_000),
+  'Cache-Control': header('The answer must not be cached.', { type: 'string', enum: ['no-store'] }, 'no-store'),
+  'Retry-After': header('Seconds to wait before retrying.', integer, 12),
+  'WWW-Authenticate': header('How to authenticate.', { type: 'string', enum: ['Bearer'] }, 'Bearer'),
   'Idempotent-Replayed': header(
-    'With the answer to an earlier request that had the same Idempotency-Key.',
+    'Present when this is the answer to an earlier request with the same Idempotency-Key.',
     { type: 'string', enum: ['true'] },
     'true',
   ),
-  'X-Accel-Buffering': header(
-    'Tells proxies to hand on each event as it comes.',
-    { type: 'string', enum: ['no'] },
-    'no',
-  ),
+  'X-Accel-Buffering': header('Tells proxies not to buffer the stream.', { type: 'string', enum: ['no'] }, 'no'),
   'X-API-Deprecated': header(
-    'With every answer of an operation that will go: the day from which it may be gone.',
+    'Present when the operation is deprecated: the earliest day of its removal.',
     { type: 'string', format: 'date' },
     '2027-12-01',
   ),
@@ -55,7 +51,7 @@ export type HeaderName = keyof typeof descriptions;
 const names = Object.keys(descriptions) as HeaderName[];
 const componentName = (name: string, sent: string) => `${name.replace(/^X-|-/gi, '')}${sent}`;
 
-/** What responses refer to: each header as one that is always there, and as one that may be. */
+/** The headers that responses refer to, each as a required and as an optional one. */
 export const headerComponents: Record<string, HeaderDescription> = Object.fromEntries(
   names.flatMap((name) => [
     [componentName(name, ''), descriptions[name]],
@@ -66,14 +62,14 @@ export const headerComponents: Record<string, HeaderDescription> = Object.fromEn
 const references = (of: readonly HeaderName[], sent: string) =>
   Object.fromEntries(of.map((name) => [name, { $ref: `#/components/headers/${componentName(name, sent)}` }]));
 
-/** The headers of a response: those that it always has and those that it may have. */
+/** The headers of a response: required and optional ones. */
 export const headersOf = (always: readonly HeaderName[], sometimes: readonly HeaderName[] = []) => ({
   ...references(always, ''),
   ...references(sometimes, 'Sometimes'),
 });
 
 export const onAll: readonly HeaderName[] = ['X-Request-ID', 'x-correlation-id'];
-/** From when the key is known. */
+/** Sent once the key was recognized. */
 export const behindKey: readonly HeaderName[] = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',

@@ -11,20 +11,20 @@ const idText = (name: string, examples: IdExamples) =>
       name,
       in: 'path',
       examples: {
-        A: { summary: 'As dialect A writes it', value: examples.A },
-        B: { summary: 'As dialect B writes it', value: examples.B },
+        A: { summary: 'In dialect A', value: examples.A },
+        B: { summary: 'In dialect B', value: examples.B },
       },
     },
-    description: 'Either form is read in either dialect.',
+    description: 'Both forms are accepted in both dialects.',
   });
 
-/** The `{id}` of a path, in either form. The example of each dialect shows its own. */
+/** The `{id}` of a path, in either form, with an example for each dialect. */
 export const idInPath = (examples: IdExamples) => z.object({ id: idText('id', examples) });
 
-/** An id that both dialects write alike, by this name in a path. */
+/** An id in a path that both dialects write alike. */
 export const prefixedIdInPath = <Name extends string>(name: Name, example: string) =>
   z.object({
     [name]: z
       .string()
-      .openapi({ param: { name, in: 'path', example }, description: 'As it is shown; its uuid is read too.' }),
+      .openapi({ param: { name, in: 'path', example }, description: 'The prefixed id. Its UUID is accepted too.' }),
   } as Record<Name, z.ZodString>);

@@ -3,7 +3,7 @@ import type { Page } from '../../src/platform/page.ts';
 
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
 
-/** Query parameters are texts; a repeated one arrives as an array and is refused. */
+/** An integer in a query. A repeated parameter arrives as an array and is refused. */
 const integerInQuery = (minimum: number, maximum: number, expectation: string) =>
   z
     .string()
@@ -19,7 +19,7 @@ export const pageQuery = {
     maximum: 100,
     description: 'Default 50 in dialect A, 20 in dialect B.',
   }),
-  // Past this nobody pages, and PostgreSQL's integers end a little further on.
+  // PostgreSQL's integers end a little above this.
   offset: integerInQuery(0, 2_000_000_000, 'Expected an integer of at least 0.').openapi({
     param: { name: 'offset', in: 'query' },
     type: 'integer',
@@ -33,6 +33,12 @@ export const paginationSchema = z
   .object({ total: z.int(), limit: z.int(), offset: z.int(), hasMore: z.boolean() })
   .openapi('Pagination');
 
+/** The schema of a list that both dialects show alike, under its published name. */
+export const listSchema = <Name extends string, Item extends z.ZodType>(name: Name, item: Item) =>
+  z.object({ [name]: z.array(item), pagination: paginationSchema } as Record<Name, z.ZodArray<Item>> & {
+    pagination: typeof paginationSchema;
+  });
+
 export const paginationOf = ({ items, total, limit, offset }: Page<unknown>) => ({
   total,
   limit,
@@ -41,3 +47,9 @@ export const paginationOf = ({ items, total, limit, offset }: Page<unknown>) => 
 });
 
 export const flatPage = { total: z.int(), limit: z.int(), offset: z.int() };
+
+/** The data of a `listSchema`. */
+export const listOf = <Name extends string, Item, Shown>(name: Name, page: Page<Item>, show: (item: Item) => Shown) =>
+  ({ [name]: page.items.map(show), pagination: paginationOf(page) }) as Record<Name, Shown[]> & {
+    pagination: ReturnType<typeof paginationOf>;
+  };

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
@@ -72,9 +73,8 @@ const rules: [FailureKind, (refusal: Refusal) => boolean][] = [
 /** The retry delay in ms that the provider requests. A time in the past is ignored, because it would cause a burst of retries. */
 function retryAfter(headers: Headers | undefined, body: ErrorBody): number | undefined {
   const exact = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
-  const header = headers?.get('retry-after') ?? '';
-  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  const asked = [exact, seconds, body.retryDelayMs ?? 0].find((wait) => wait > 0);
+  const rounded = readRetryAfter(headers?.get('retry-after'), Date.now()) ?? 0;
+  const asked = [exact, rounded, body.retryDelayMs ?? 0].find((wait) => wait > 0);
   return asked === undefined ? undefined : Math.min(Math.ceil(asked), longestWaitMs);
 }
 

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
@@ -6,7 +7,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { deliveryIds, eventIds } from './core/ids.ts';
-import { type AttemptResult, readRetryAfter, unforeseen } from './core/retry-schedule.ts';
+import { type AttemptResult, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { type EventCatalog, payloadOf } from './payload.ts';
 import { eventOf } from './publish-event.ts';

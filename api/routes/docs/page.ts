@@ -2,7 +2,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { ApiEnv } from '../../context.ts';
 import { pageSecurity } from '../../middleware/security-headers.ts';
 
-/** Nothing is asked of anybody but us: no fonts, no telemetry, no assistant, no proxy. */
+/** The page contacts no third party: no fonts, no telemetry, no assistant, no proxy. */
 const configuration = {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -24,7 +24,7 @@ const page = `<!doctype html>
     <title>Atelier API</title>
   </head>
   <body>
-    <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
     <script id="api-reference" type="application/json" data-configuration="${attribute(configuration)}"></script>
     <script src="/docs/scalar.js"></script>
   </body>
@@ -33,12 +33,12 @@ const page = `<!doctype html>
 
 const dayInSeconds = 86_400;
 
-/** The reference for people, made from the OpenAPI document in their browser. */
+/** The reference page, rendered from the OpenAPI document in the browser. */
 export function docsRoutes(): OpenAPIHono<ApiEnv> {
   const routes = new OpenAPIHono<ApiEnv>();
   routes.get('/docs', pageSecurity, (c) => c.html(page));
   routes.get('/docs/scalar.js', async (c) => {
-    // Large, and wanted by few processes' visitors: read when the first of them comes.
+    // Large and rarely needed: loaded on the first request.
     const { compressedScript } = await import('./reference-script.ts');
     const script = await compressedScript;
     return c.body(new Uint8Array(script), 200, {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import plugin from '@scalar/fastify-api-reference';
 
-/** What the plugin wants to serve at a path. */
+/** A file that the plugin serves. */
 interface ServedFile {
   url: string;
   handler(request: unknown, reply: Reply): string;
@@ -13,8 +13,8 @@ interface Reply {
 }
 
 /**
- * Scalar's whole page is one script. This package carries it as a text and serves it as a plugin; the package that has
- * it as a file brings 160 others along. What the plugin would serve is taken from it.
+ * Scalar's page is one script. This package contains it and serves it as a Fastify plugin, so it is extracted from the
+ * plugin here; the package that ships the script as a file has 160 dependencies.
  */
 function findScript(): string {
   const files: ServedFile[] = [];
@@ -26,5 +26,5 @@ function findScript(): string {
   return script.handler(undefined, reply);
 }
 
-/** Compressed, as every browser takes it: a quarter of its 4 MB. */
+/** Gzip shrinks the 4 MB to a quarter. */
 export const compressedScript: Promise<Buffer> = promisify(gzip)(findScript());

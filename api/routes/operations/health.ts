@@ -28,10 +28,10 @@ const outcomes = (findings: Findings) =>
     Object.entries(findings).map(([name, { ok }]) => [name, ok ? ('ok' as const) : ('failed' as const)]),
   );
 
-/** What is true now is no use to a cache. */
+/** The answer is only valid now. */
 const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
 
-/** How the service is, for load balancers and its operator. */
+/** Probes for load balancers, and the operator's endpoints. */
 export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
   const { health: checks, draining } = services;
   const routes = newRoutes();
@@ -42,10 +42,10 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getVersion',
-    summary: 'What is deployed',
-    description: 'Asks nobody, so that it answers whatever else is away.',
+    summary: 'Retrieve the deployed version',
+    description: 'Depends on nothing else, so it answers even when the database is down.',
     responses: {
-      200: openAnswer('Version and commit.', versionSchema, { examples: { deployed: versionExample } }),
+      200: openAnswer('Returns the version and the commit.', versionSchema, { examples: { deployed: versionExample } }),
       ...openFailures(),
     },
   });
@@ -57,11 +57,11 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getHealth',
-    summary: 'Whether the process lives',
-    description: 'Degraded means that something it depends on is not well; restarting the process would not help.',
+    summary: 'Check liveness',
+    description: '`degraded` means that a dependency fails; restarting the process would not help.',
     request: { query: strictQuery },
     responses: {
-      200: openAnswer('It lives.', healthSchema, {
+      200: openAnswer('The process is alive.', healthSchema, {
         fresh: true,
         examples: {
           healthy: { status: 'healthy', checks: allOk },
@@ -69,7 +69,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
         },
       }),
       ...openFailures(400),
-      503: openAnswer('With `strict`: the database or the configuration is not there.', healthSchema, {
+      503: openAnswer('With `strict`: the database or required configuration is unavailable.', healthSchema, {
         fresh: true,
         examples: { unhealthy: { status: 'unhealthy', checks: databaseAway } },
       }),
@@ -89,15 +89,15 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     tags,
     security: [],
     operationId: 'getReadiness',
-    summary: 'Whether requests should be sent here',
-    description: 'Within about a second, even while something it depends on does not answer at all.',
+    summary: 'Check readiness',
+    description: 'Answers within about a second, even when a dependency does not respond.',
     responses: {
-      200: openAnswer('They should.', readySchema, {
+      200: openAnswer('The process accepts requests.', readySchema, {
         fresh: true,
         examples: { ready: { ready: true, checks: allOk } },
       }),
       ...openFailures(),
-      503: openAnswer('They should not: the process drains, or something it depends on does not answer.', readySchema, {
+      503: openAnswer('The process is draining, or a dependency is unavailable.', readySchema, {
         fresh: true,
         examples: {
           draining: { ready: false, checks: allOk },
@@ -121,11 +121,15 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       tags,
       security,
       operationId: `${method}AdminHealth`,
-      summary: 'How the service is, in detail',
-      description: 'What each dependency answered and how fast, how much the outbox holds, and what runs here.',
+      summary: 'Inspect the service',
+      description:
+        'Returns the state and latency of each dependency, the depth of the outbox, and the running versions.',
       middleware,
       responses: {
-        200: openAnswer('What was found.', adminHealthSchema, { fresh: true, examples: { well: adminHealthExample } }),
+        200: openAnswer('Returns the findings.', adminHealthSchema, {
+          fresh: true,
+          examples: { well: adminHealthExample },
+        }),
         ...openFailures(401),
       },
     });
@@ -141,10 +145,13 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       security,
       operationId: `${method}WebhookGateway`,
       summary: 'Drain the outbox',
-      description: 'Does what committed changes still owe. Safe to call at any time, any number of times at once.',
+      description: 'Processes the entries that committed changes enqueued. Safe to call at any time and concurrently.',
       middleware,
       responses: {
-        200: openAnswer('How much was done.', drainedSchema, { fresh: true, examples: { some: { drained: 3 } } }),
+        200: openAnswer('Returns how many entries were processed.', drainedSchema, {
+          fresh: true,
+          examples: { some: { drained: 3 } },
+        }),
         ...openFailures(401, 503),
       },
     });

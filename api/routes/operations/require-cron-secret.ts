@@ -7,12 +7,12 @@ import type { ApiEnv } from '../../context.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Lets in who has the installation's own secret; without one in the environment, nobody. */
+/** Requires the installation's CRON_SECRET. Without one in the environment every request is refused. */
 export function requireCronSecret({ env, failedAuthentications }: Services) {
   const expected = env.CRON_SECRET === undefined ? undefined : digest(env.CRON_SECRET);
   return createMiddleware<ApiEnv>(async (c, next) => {
     const given = /^bearer +(\S+)$/i.exec(c.req.header('authorization')?.trim() ?? '')?.[1];
-    // Digests are of one length, so that comparing them takes the same time whatever was sent.
+    // Digests have one length, so the comparison takes the same time whatever was sent.
     if (given === undefined || expected === undefined || !timingSafeEqual(digest(given), expected)) {
       await failedAuthentications.take(limitedRange(c.get('clientAddress')));
       throw new AppError('unauthorized', 'Send the secret of this installation as "Authorization: Bearer <secret>".');

@@ -26,7 +26,7 @@ import {
 const tags = ['Operations'];
 const maxBytes = 16 * 1024;
 
-/** Reads one or several, whatever the body calls itself, and says of each what is wrong with it. */
+/** Reads one beacon or a list of them, and reports what is wrong with each. */
 const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
   const sent = c.get('body');
   const read = Array.isArray(sent) ? beaconListSchema.safeParse(sent) : beaconSchema.safeParse(sent);
@@ -38,7 +38,7 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
   await next();
 });
 
-/** What the product's own pages tell of their speed. */
+/** Web vitals: performance measurements of the product's own pages. */
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals } = services;
   const routes = newRoutes();
@@ -50,11 +50,12 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: [],
     operationId: 'reportVitals',
-    summary: 'Receive measures from a browser',
-    description: 'One or several, at most 16 KiB. `navigator.sendBeacon` sends JSON as text/plain.',
+    summary: 'Report web vitals',
+    description:
+      'Takes one measurement or a list, at most 16 KiB. JSON sent as text/plain by `navigator.sendBeacon` is accepted.',
     middleware: [jsonBody({ maxBytes, asText: true }), readBeacons] as const,
     request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
-    responses: { 204: emptyAnswer('Taken.'), ...openFailures(400, 413, 415) },
+    responses: { 204: emptyAnswer('The measurements were recorded.'), ...openFailures(400, 413, 415) },
   });
   routes.openapi(receive, (c) => {
     vitals.record(c.get('body') as Beacon[]);
@@ -67,11 +68,11 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: keySecurity(),
     operationId: 'getVitals',
-    summary: 'How fast the pages are',
-    description: 'By what was measured and on which page; percentiles of the latest measures.',
+    summary: 'Retrieve web vitals',
+    description: 'Percentiles of the latest measurements, by metric and page.',
     middleware: [requireKey(services)] as const,
     responses: {
-      200: plainAnswer('By measure and page.', vitalsSchema, { measured: vitalsExample }),
+      200: plainAnswer('Returns the percentiles.', vitalsSchema, { measured: vitalsExample }),
       ...plainFailures(),
     },
   });

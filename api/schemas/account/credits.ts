@@ -4,14 +4,14 @@ const credits = (description: string) => z.number().int().min(0).openapi({ descr
 
 export const creditBalanceSchema = z
   .object({
-    balance: credits('Everything the organization has: `available` and `reserved` together.'),
-    reserved: credits('Set aside for work that is going on. What it does not use comes back.'),
-    available: credits('What new work can be paid with.'),
-    monthlyGrant: credits('What the plan gives every month; 0 in the test environment, whose grant comes once.'),
+    balance: credits('All credits: `available` plus `reserved`.'),
+    reserved: credits('Credits set aside for work in progress. Unused ones are returned.'),
+    available: credits('Credits available for new work.'),
+    monthlyGrant: credits('Credits that the plan grants every month; 0 in the test environment, which gets one grant.'),
     nextGrantAt: z.iso
       .datetime()
       .nullable()
-      .openapi({ description: "When the plan's next grant comes and what is left of this one lapses." }),
+      .openapi({ description: 'When the next grant replaces the unused credits of the current one.' }),
   })
   .openapi('Credits');
 

@@ -1,6 +1,6 @@
 import type { ModelChoice, Provider, Step } from '../../../src/automation/core/steps.ts';
 
-/** A step as a caller may write it: members of all kinds, of which only its own kind's are kept. */
+/** A step as sent. Fields that its type does not use are dropped. */
 export interface StepBody {
   id: string;
   type: 'prompt' | 'ai_chat' | 'condition' | 'transform';
@@ -19,7 +19,7 @@ export interface StepBody {
   fallback?: ModelChoice[] | undefined;
 }
 
-/** `ai_chat` is the other dialect's word for `prompt`. */
+/** Dialect B calls a prompt step `ai_chat`. */
 export function readStep(body: StepBody): Step {
   const { type, expression, then: onTrue, else: onFalse, id, name, prompt, ...ofPrompts } = body;
   const common = { id, ...(name !== undefined && { name }), ...(prompt !== undefined && { prompt }) };

@@ -4,7 +4,7 @@ import type { NewWorkflowBody, WorkflowChangeBody } from './workflow.ts';
 
 const defaultModel = 'claude-sonnet-4-20250514';
 
-/** Both dialects' ways of saying whether a workflow may run; `status` says more and wins. */
+/** Reads the state from the field of either dialect. `status` overrides `isActive`. */
 function stateOf({ status, isActive }: WorkflowChangeBody): AutomationState | undefined {
   if (status !== undefined) return status;
   if (isActive === undefined) return undefined;
@@ -13,7 +13,7 @@ function stateOf({ status, isActive }: WorkflowChangeBody): AutomationState | un
 
 const definitionOf = ({ status, isActive, ...fields }: WorkflowChangeBody) => fields;
 
-/** A workflow as its creator described it, with the published defaults for the rest. */
+/** The new workflow, with the published defaults for fields that were not sent. */
 export function readNewWorkflow(body: NewWorkflowBody): NewAutomation {
   return {
     description: null,

@@ -1,6 +1,6 @@
 const withThisRun = { id: '$response.body#/data/runId' };
 
-/** What can be done with a run that an answer names in `runId`. */
+/** The operations on the run whose id is in `runId` of an answer. */
 export const runLinks = {
   Follow: { operationId: 'followRun', parameters: withThisRun },
   Read: { operationId: 'getRun', parameters: withThisRun },

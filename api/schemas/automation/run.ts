@@ -12,15 +12,14 @@ import { flatPage, paginationSchema } from '../pagination.ts';
 
 export const executeSchema = z
   .object({
-    input: z.unknown().optional().openapi({ description: 'Any JSON value; {{input}} in prompts.' }),
-    variables: texts.optional().openapi({ description: 'Texts for {{variableName}} in prompts.' }),
+    input: z.unknown().optional().openapi({ description: 'Any JSON value. Available as {{input}} in prompts.' }),
+    variables: texts.optional().openapi({ description: 'Strings for {{variableName}} in prompts.' }),
     inputs: freeForm
       .optional()
-      .openapi({ description: 'Dialect B: the variables, of any type; {{input}} is the whole object.' }),
-    async: z
-      .boolean()
-      .optional()
-      .openapi({ description: 'Whether to answer at once. Default false in dialect A, true in dialect B.' }),
+      .openapi({ description: 'Dialect B: the variables, of any type. The whole object is available as {{input}}.' }),
+    async: z.boolean().optional().openapi({
+      description: 'Whether to return before the run has ended. Default false in dialect A, true in dialect B.',
+    }),
   })
   .openapi('Execution');
 export type ExecuteBody = z.output<typeof executeSchema>;
@@ -41,7 +40,7 @@ const statusA = z.enum(runStatuses.map(statusInA)).openapi({ description: descri
 const statusB = z.enum(runStatuses).openapi({ description: describeStates(runStates) });
 
 const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput', {
-  description: 'Outputs too large to be shown here stand as `{$ref, bytes}`: `GET $ref` answers them.',
+  description: 'Large outputs are replaced by `{$ref, bytes}`. Retrieve them with `GET $ref`.',
 });
 
 const runErrorB = z
@@ -131,7 +130,7 @@ export const retrySchema = z
     fromStep: z
       .string()
       .optional()
-      .openapi({ description: 'Id of the step to begin at. Absent: the first that did not complete.' }),
+      .openapi({ description: 'The id of the step to start from. Default: the first step that did not complete.' }),
   })
   .openapi('Retry');
 export type RetryBody = z.output<typeof retrySchema>;

@@ -4,23 +4,23 @@ import { freeForm } from '../free-form.ts';
 
 const cron = z.string().max(maxCronLength).openapi({
   description:
-    'Five fields as in crontab(5), with lists, ranges, steps and names, or @yearly, @monthly, @weekly, @daily, @hourly. Where day of month and day of week are both given, either suffices.',
+    'Five fields as in crontab(5), with lists, ranges, steps and names, or @yearly, @monthly, @weekly, @daily, @hourly. If both day of month and day of week are given, a day that matches either is used.',
 });
 
 const timezone = z.string().max(64).openapi({
   description:
-    'Of the tz database. A time that its clocks leap over starts nothing, one that they show twice starts a run at least once.',
+    'A name of the tz database. A local time that is skipped by a clock change starts no run; one that occurs twice starts at least one.',
 });
 
-const input = z.unknown().optional().openapi({ description: 'Any JSON value; {{input}} in prompts.' });
+const input = z.unknown().optional().openapi({ description: 'Any JSON value. Available as {{input}} in prompts.' });
 
 export const newScheduleSchema = z
   .object({
     cron,
     timezone,
-    paused: z.boolean().optional().openapi({ description: 'Default false. A paused schedule starts nothing.' }),
+    paused: z.boolean().optional().openapi({ description: 'Default false. A paused schedule starts no runs.' }),
     input,
-    variables: freeForm.optional().openapi({ description: 'For {{name}} in prompts, of any type.' }),
+    variables: freeForm.optional().openapi({ description: 'Values for {{name}} in prompts, of any type.' }),
   })
   .openapi('NewSchedule');
 export type NewScheduleBody = z.output<typeof newScheduleSchema>;
@@ -35,11 +35,11 @@ export const scheduleSchema = z
     nextRunTimes: z
       .array(z.iso.datetime())
       .max(5)
-      .openapi({ description: 'The next five times, in UTC. While the schedule is paused nothing starts at them.' }),
+      .openapi({ description: 'The next five times, in UTC. A paused schedule starts no runs at them.' }),
     lastRunAt: z.iso
       .datetime()
       .nullable()
-      .openapi({ description: 'When the last run was started by the schedule; null before the first.' }),
+      .openapi({ description: 'When the schedule last started a run; null before the first run.' }),
   })
   .openapi('Schedule');
 export type ScheduleAnswer = z.input<typeof scheduleSchema>;

@@ -8,13 +8,13 @@ export const exampleWorkflowIds = {
 const prompt = 'Summarize in a {{style}} style: {{text}}';
 const inputs = [
   { name: 'text', type: 'string', required: true },
-  { name: 'style', type: 'string', required: false, default: 'plain', description: 'How it should sound.' },
+  { name: 'style', type: 'string', required: false, default: 'plain', description: 'The style of the summary.' },
 ] as const;
 
 export const newWorkflowExamples = {
   A: {
     name: 'Summarize',
-    description: 'Makes a long text short.',
+    description: 'Summarizes a text.',
     steps: [{ id: 'summarize', type: 'prompt', prompt: 'Summarize in a {{style}} style: {{input}}' }],
   },
   B: {
@@ -26,7 +26,7 @@ export const newWorkflowExamples = {
 } satisfies Record<string, NewWorkflowExample>;
 
 export const workflowChangeExamples = {
-  A: { description: 'Makes a long text short, or leaves it.', isActive: true },
+  A: { description: 'Summarizes long texts.', isActive: true },
   B: { name: 'Summarize briefly', status: 'active' as const },
 } satisfies Record<string, WorkflowChangeExample>;
 

@@ -8,19 +8,28 @@ import { flatPage, paginationSchema } from '../pagination.ts';
 import { nameText, text } from '../text.ts';
 import { readStep } from './read-step.ts';
 
-const modelName = text(200).refine((value) => value.trim() !== '', 'Expected the name of a model.');
+const modelName = text(200).refine((value) => value.trim() !== '', 'Expected a model name.');
 
 const modelChoice = z.object({ provider: z.enum(providers), model: modelName });
 
 const stepFields = {
   name: text(200).optional(),
-  prompt: z.string().optional().openapi({ description: 'Template with {{input}}, {{name}}, {{steps.<id>.output}}.' }),
+  prompt: z
+    .string()
+    .optional()
+    .openapi({ description: 'A template with {{input}}, {{name}} and {{steps.<id>.output}}.' }),
   expression: z.string().optional().openapi({
     description:
-      'CEL over input, variables and steps.<id>.output, of conditions and transforms; else prompt holds it. At most 2,000 characters and 250 ms.',
+      'For conditions and transforms: a CEL expression over input, variables and steps.<id>.output, at most 2,000 characters and 250 ms. May be given in prompt instead.',
   }),
-  then: z.string().optional().openapi({ description: 'Of a condition that holds: a later step, or end.' }),
-  else: z.string().optional().openapi({ description: 'Of one that does not: a later step, or end (the default).' }),
+  then: z
+    .string()
+    .optional()
+    .openapi({ description: 'For conditions: where to continue if true, a later step or end.' }),
+  else: z
+    .string()
+    .optional()
+    .openapi({ description: 'For conditions: where to continue if false, a later step or end (the default).' }),
   provider: z.enum(providers).optional(),
   model: modelName.optional(),
   system: z.string().optional(),
@@ -28,10 +37,14 @@ const stepFields = {
   maxTokens: z.int().min(1).max(1_000_000).optional(),
   outputSchema: freeForm.optional().openapi({
     description:
-      'JSON Schema that the answer must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
+      'A JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
   }),
   retry: z.object({ maxAttempts: z.int().min(1).max(20) }).optional(),
-  fallback: z.array(modelChoice).max(5).optional().openapi({ description: 'Asked in turn when a model fails.' }),
+  fallback: z
+    .array(modelChoice)
+    .max(5)
+    .optional()
+    .openapi({ description: 'Models to try in turn when the model fails.' }),
 };
 
 const stepInput = z
@@ -71,7 +84,7 @@ const writable = {
     .openapi({
       type: 'string',
       enum: [...automationStates],
-      description: 'Dialect B, either case; wins over isActive.',
+      description: 'Dialect B, in upper or lower case. Overrides isActive.',
     }),
 };
 

@@ -4,8 +4,8 @@ import { vitalNamePattern, vitalPathPattern } from '../../../src/operations/core
 
 export const versionSchema = z
   .object({
-    version: z.string().openapi({ description: 'Of the application.', example: '0.1.0' }),
-    commit: z.string().openapi({ description: 'What was deployed; `unknown` where nobody said it.' }),
+    version: z.string().openapi({ description: 'The version of the application.', example: '0.1.0' }),
+    commit: z.string().openapi({ description: 'The deployed commit; `unknown` if it is not configured.' }),
   })
   .openapi('Version');
 
@@ -14,14 +14,16 @@ export const versionExample = { version: '0.1.0', commit: '3f9c2d1e5b7a8c6d4e2f1
 const outcome = z.enum(['ok', 'failed']);
 const checks = z
   .object(Object.fromEntries(dependencies.map((name) => [name, outcome])) as Record<string, typeof outcome>)
-  .openapi('Checks', { description: 'What the service depends on. Nothing says which setting is missing.' });
+  .openapi('Checks', { description: 'The dependencies of the service. Names of missing settings are not shown.' });
 
 export const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' } as const;
 export const databaseAway = { ...allOk, database: 'failed' } as const;
 
 export const healthSchema = z
   .object({
-    status: z.enum(['healthy', 'degraded', 'unhealthy']).openapi({ description: '`unhealthy` with 503 alone.' }),
+    status: z
+      .enum(['healthy', 'degraded', 'unhealthy'])
+      .openapi({ description: '`unhealthy` is only sent with status 503.' }),
     checks,
   })
   .openapi('Health');
@@ -34,7 +36,7 @@ export const strictQuery = z.object({
     .optional()
     .openapi({
       param: { name: 'strict', in: 'query' },
-      description: 'With 1: 503 unless the database and the required configuration are there.',
+      description: 'With 1 the answer is 503 unless the database and the required configuration are available.',
     }),
 });
 
@@ -78,7 +80,7 @@ export const adminHealthExample: z.input<typeof adminHealthSchema> = {
 };
 
 export const drainedSchema = z
-  .object({ drained: z.int().openapi({ description: 'Entries of the outbox whose work is done now.' }) })
+  .object({ drained: z.int().openapi({ description: 'The number of outbox entries that were processed.' }) })
   .openapi('Drained');
 
 export const beaconSchema = z
@@ -108,8 +110,10 @@ export const vitalsSchema = z
     vitals: z.array(
       z.object({
         name: z.string(),
-        path: z.string().nullable().openapi({ description: 'Of the page, with `:id` in place of ids.' }),
-        count: z.int().openapi({ description: 'All that were ever received; percentiles speak of the latest 500.' }),
+        path: z.string().nullable().openapi({ description: 'The path of the page, with `:id` in place of ids.' }),
+        count: z
+          .int()
+          .openapi({ description: 'All measurements ever received. The percentiles cover the latest 500.' }),
         p50: z.number(),
         p75: z.number(),
         p95: z.number(),

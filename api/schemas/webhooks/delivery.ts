@@ -5,7 +5,7 @@ import { eventTypes } from '../../../src/services.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
 import { unforeseen } from '../../../src/webhooks/core/retry-schedule.ts';
 import { prefixedIdInPath } from '../ids.ts';
-import { pageQuery, paginationSchema } from '../pagination.ts';
+import { listSchema, pageQuery } from '../pagination.ts';
 import { webhookInPath } from './webhook.ts';
 
 const deliveryId = 'dlv_0199eeeeffff7000811122223333aaaa';
@@ -18,49 +18,49 @@ export const deliveryQuery = z.object({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(deliveryStatuses))
     .optional()
-    .openapi({ type: 'string', description: `${deliveryStatuses.join(', ')}; either case.` }),
+    .openapi({ type: 'string', description: `${deliveryStatuses.join(', ')}; in upper or lower case.` }),
   eventType: z.enum(eventTypes).optional(),
 });
 
 const answered = {
   statusCode: z.int().nullable(),
-  responseBody: z.string().nullable().openapi({ description: 'Its first 16 KiB.' }),
+  responseBody: z.string().nullable().openapi({ description: 'The first 16 KiB of the response body.' }),
   responseBodyTruncated: z.boolean(),
   errorClass: z
     .string()
     .nullable()
     .openapi({
       description: [
-        `Why there was no whole answer: ${[...egressErrorClasses, unforeseen].join(', ')}. Or why no more attempts are`,
-        'made: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
+        `Why no complete response was received: ${[...egressErrorClasses, unforeseen].join(', ')}. Or why there are no more`,
+        'attempts: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
       ].join(' '),
     }),
 };
 
 const shown = {
   id: z.string(),
-  eventId: z.string().openapi({ description: 'The same on every attempt and replay: receivers know it again by it.' }),
+  eventId: z.string().openapi({ description: 'The same on every attempt and replay. Use it to detect duplicates.' }),
   eventType: z.enum(eventTypes),
   status: z.enum(deliveryStatuses).openapi({ description: describeStates(deliveryStates) }),
   ...answered,
-  durationMs: z.int().nullable().openapi({ description: 'Of the last attempt.' }),
-  attempts: z.int().openapi({ description: 'All that were made, over all replays.' }),
-  retryCount: z.int().openapi({ description: 'Those after the first.' }),
+  durationMs: z.int().nullable().openapi({ description: 'The duration of the last attempt.' }),
+  attempts: z.int().openapi({ description: 'The number of attempts, including those of replays.' }),
+  retryCount: z.int().openapi({ description: 'The number of attempts after the first.' }),
   nextAttemptAt: z.iso
     .datetime()
     .nullable()
     .openapi({
       description: [
-        'When the next attempt is due; null when none is. It may be made later: while `rateLimit` and `concurrency` of the',
-        'webhook leave no room, and while the webhook fails so often that one delivery at a time is tried.',
+        'When the next attempt is due; null if none is. It may be made later because of `rateLimit` and `concurrency` of',
+        'the webhook, or because a webhook that keeps failing gets one delivery at a time.',
       ].join(' '),
     }),
-  replayable: z.boolean().openapi({ description: 'Whether `replay` takes it.' }),
+  replayable: z.boolean().openapi({ description: 'Whether the delivery can be replayed.' }),
   createdAt: z.iso.datetime(),
 };
 
 const attempt = z.object({
-  number: z.int().openapi({ description: '1, 2, 3 … over all replays.' }),
+  number: z.int().openapi({ description: 'Counts from 1, across replays.' }),
   startedAt: z.iso.datetime(),
   durationMs: z.int(),
   ...answered,
@@ -68,13 +68,13 @@ const attempt = z.object({
 
 export const deliverySchema = z.object(shown).openapi('Delivery');
 export type DeliveryAnswer = z.input<typeof deliverySchema>;
-export const deliveryListSchema = z.object({ deliveries: z.array(deliverySchema), pagination: paginationSchema });
+export const deliveryListSchema = listSchema('deliveries', deliverySchema);
 export const deliveryDetailSchema = z
-  .object({ ...shown, attemptLog: z.array(attempt).openapi({ description: 'The latest hundred, oldest first.' }) })
+  .object({ ...shown, attemptLog: z.array(attempt).openapi({ description: 'The latest 100 attempts, oldest first.' }) })
   .openapi('DeliveryDetail');
 export type DeliveryDetailAnswer = z.input<typeof deliveryDetailSchema>;
 
-/** What a test and a replay are answered. */
+/** The answer to a test and to a replay. */
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
 
 const dayMs = 86_400_000;
@@ -83,11 +83,11 @@ const longestRecoveryMs = 30 * dayMs;
 export const recoverySchema = z
   .object({
     since: z.iso
-      .datetime({ offset: true, error: 'Expected a time of ISO 8601 with its offset, as in 2026-11-21T09:30:00Z.' })
+      .datetime({ offset: true, error: 'Expected an ISO 8601 time with an offset, such as 2026-11-21T09:30:00Z.' })
       .transform((text) => new Date(text))
-      .refine((since) => since.getTime() <= Date.now(), 'Expected a time that is not in the future.')
-      .refine((since) => since.getTime() >= Date.now() - longestRecoveryMs, 'Expected a time of the last 30 days.')
-      .openapi({ type: 'string', format: 'date-time', description: 'Not before 30 days ago.' }),
+      .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
+      .refine((since) => since.getTime() >= Date.now() - longestRecoveryMs, 'Expected a time within the last 30 days.')
+      .openapi({ type: 'string', format: 'date-time', description: 'At most 30 days ago.' }),
   })
   .openapi('Recovery');
 
@@ -113,7 +113,7 @@ export const deliveryListExamples = alike({
 });
 export const deliveryDetailExamples = alike({ ...entry, attemptLog: attempts });
 export const queuedExamples = alike({ deliveryId, status: 'pending' as const });
-/** Of a time that can be asked for: the Monday before the process started. */
+/** The Monday before the process started: a time that the operation accepts. */
 const monday = new Date(Math.floor((Date.now() - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs);
 export const recoveryExamples = alike({ since: monday.toISOString() });
 export const recoveredExamples = alike({ recoveryId: '0199ffff-aaaa-7bbb-8ccc-dddd00001111', queued: 3 });

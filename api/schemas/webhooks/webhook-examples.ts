@@ -1,6 +1,6 @@
 import { type NewWebhookExample, type WebhookChangeExample, webhookId } from './webhook.ts';
 
-/** Webhooks name no ids and no statuses that the dialects write in two ways: both show them alike. */
+/** Webhooks have no ids or statuses that differ between the dialects. */
 const alike = <Value>(value: Value) => ({ A: value, B: value });
 
 const events: NewWebhookExample['events'] = ['workflow.run.completed', 'workflow.run.failed'];
@@ -10,7 +10,7 @@ const headers = { 'X-Team': 'orders' };
 export const newWebhookExamples = { A: given, B: { ...given, headers, maxAttempts: 10, rateLimit: 600 } };
 export const webhookChangeExamples = {
   A: { events: ['*'] },
-  B: { name: 'Order system, new', isActive: true },
+  B: { name: 'Orders', isActive: true },
 } satisfies Record<string, WebhookChangeExample>;
 
 const createdAt = '2026-11-21T09:30:00.000Z';

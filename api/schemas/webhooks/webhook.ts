@@ -11,7 +11,7 @@ import {
 import { defaultConcurrency } from '../../../src/webhooks/subscriptions.ts';
 import { texts } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
-import { paginationSchema } from '../pagination.ts';
+import { listSchema } from '../pagination.ts';
 import { nameText } from '../text.ts';
 
 export const webhookId = 'whk_0199ccccdddd7eee8fff000011112222';
@@ -25,10 +25,10 @@ const events = z
   .max(50, 'Expected at most 50 event types.')
   .superRefine((given, context) => {
     for (const [index, filter] of given.entries()) {
-      if (given.indexOf(filter) < index) context.addIssue({ code: 'custom', path: [index], message: 'Given twice.' });
+      if (given.indexOf(filter) < index) context.addIssue({ code: 'custom', path: [index], message: 'Listed twice.' });
     }
   })
-  .openapi({ description: 'Types of events; `*` stands for all of them, those to come included.' });
+  .openapi({ description: 'Event types. `*` subscribes to all, including future ones.' });
 
 const mostPerMinute = 60_000;
 const mostAtOnce = 64;
@@ -36,7 +36,7 @@ const mostAtOnce = 64;
 const fields = {
   name: nameText,
   url: z.string().max(2_048, 'Expected at most 2048 characters.').openapi({
-    description: 'https, on a public address. Redirects are not followed.',
+    description: 'An https URL with a public address. Redirects are not followed.',
   }),
   events,
   isActive: z.boolean().openapi({
@@ -49,21 +49,21 @@ const fields = {
     .int()
     .min(1)
     .max(mostAttempts)
-    .openapi({ description: `Default ${defaultMaxAttempts}: about two and a half days.` }),
+    .openapi({ description: `Default ${defaultMaxAttempts}, over about two and a half days.` }),
   headers: texts.openapi({
-    description: `At most ${mostHeaders}, each value of at most ${longestHeaderValue} characters, sent with every delivery. Kept sealed.`,
+    description: `Custom headers sent with every delivery: at most ${mostHeaders}, each value at most ${longestHeaderValue} characters. Stored encrypted.`,
   }),
   rateLimit: z
     .int()
     .min(1)
     .max(mostPerMinute)
     .nullable()
-    .openapi({ description: 'Attempts a minute at most; null, the default, is as many as come.' }),
+    .openapi({ description: 'The most attempts per minute. Default null: no limit.' }),
   concurrency: z
     .int()
     .min(1)
     .max(mostAtOnce)
-    .openapi({ description: `Attempts at the same time at most. Default ${defaultConcurrency}.` }),
+    .openapi({ description: `The most concurrent attempts. Default ${defaultConcurrency}.` }),
 };
 
 const { name, url } = fields;
@@ -76,7 +76,7 @@ export type NewWebhookExample = z.input<typeof newWebhookSchema>;
 export const webhookChangeSchema = z.object(fields).partial().openapi('WebhookChange');
 export type WebhookChangeExample = z.input<typeof webhookChangeSchema>;
 
-const secret = z.string().openapi({ description: 'Signs every delivery. Shown here and nowhere else.' });
+const secret = z.string().openapi({ description: 'The key that signs deliveries. It is shown only here.' });
 
 const shown = {
   id: z.string(),
@@ -105,12 +105,12 @@ export const webhookSchema = z.object(shown).openapi('Webhook');
 export type WebhookAnswer = z.input<typeof webhookSchema>;
 
 export const createdWebhookSchema = z.object({ ...shown, secret }).openapi('CreatedWebhook');
-export const webhookListSchema = z.object({ webhooks: z.array(webhookSchema), pagination: paginationSchema });
+export const webhookListSchema = listSchema('webhooks', webhookSchema);
 
 export const rotatedSecretSchema = z.object({
   id: z.string(),
   secret,
   previousSecretExpiresAt: z.iso
     .datetime()
-    .openapi({ description: 'Until then the one before signs too, in headers of its own.' }),
+    .openapi({ description: 'Until then deliveries are signed with the previous secret too, in additional headers.' }),
 });

@@ -8,14 +8,12 @@ import {
   defaultRetryPolicy,
   judge,
   mostAttempts,
-  readRetryAfter,
   retryDelay,
 } from './retry-schedule.ts';
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.integer({ min: 1, max: mostAttempts });
 const hour = 3_600_000;
-const now = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 describe('the delay', () => {
   test('is 1 s, 2 s, 4 s and so on, and a day at most', () => {
@@ -47,24 +45,6 @@ describe('the delay', () => {
     expect([1, 2, 3, 4].map((attempt) => retryDelay(attempt, 0, policy))).toEqual([10, 20, 40, 50]);
     expect(retryDelay(1, 0.5, policy)).toBe(13);
   });
-});
-
-describe('Retry-After', () => {
-  test.each([
-    ['120', 120_000],
-    [' 1 ', 1_000],
-    ['86400', 86_400_000],
-    ['Sat, 21 Nov 2026 12:01:00 GMT', 60_000],
-    ['Sat, 21 Nov 2026 11:59:00 GMT', undefined],
-    ['Sat, 99 Nov 2026 11:59:00 GMT', undefined],
-    ['2026-11-21T12:01:00Z', undefined],
-    ['0', undefined],
-    ['-1', undefined],
-    ['1.5', undefined],
-    ['abc', undefined],
-    ['', undefined],
-    [undefined, undefined],
-  ])('%j is %j ms', (header, wait) => expect(readRetryAfter(header, now)).toBe(wait));
 });
 
 describe('an attempt', () => {

@@ -28,19 +28,6 @@ export function retryDelay(attempt: number, chance: number, policy: RetryPolicy 
   return Math.round(Math.min(delay * (1 + policy.jitter * chance), policy.longestDelayMs));
 }
 
-const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
-/**
- * Reads a Retry-After header, seconds or a date.
- * @param now ms since the epoch
- * @returns ms from now; undefined if it is missing, past or malformed
- */
-export function readRetryAfter(header: string | undefined, now: number): number | undefined {
-  const text = header?.trim() ?? '';
-  const wait = /^\d+$/.test(text) ? Number(text) * 1_000 : imfDate.test(text) ? Date.parse(text) - now : 0;
-  return wait > 0 ? wait : undefined;
-}
-
 /** The class of unexpected errors. They count like any failure, so that they are not retried for ever. */
 export const unforeseen = 'unforeseen' as const;
 

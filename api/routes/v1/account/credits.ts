@@ -15,11 +15,11 @@ export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Account'],
     security: keySecurity(),
     operationId: 'getCredits',
-    summary: "Read the organization's credits",
-    description: "Of the key's environment: test credits and live credits are apart.",
+    summary: 'Retrieve the credit balance',
+    description: "The balance of the key's environment. Test credits and live credits are separate.",
     middleware: [requireKey(services)] as const,
     responses: {
-      200: answer('The credits.', creditBalanceSchema, {
+      200: answer('Returns the balance.', creditBalanceSchema, {
         examples: { A: creditBalanceExample, B: creditBalanceExample },
       }),
       ...anyKeyFailures(),

@@ -19,11 +19,11 @@ export function healthRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Account'],
     security: keySecurity(),
     operationId: 'verifyKey',
-    summary: 'Verify a key',
-    description: 'Any key may ask whose it is.',
+    summary: 'Verify an API key',
+    description: 'Returns the organization and plan of the key. Every valid key may call it.',
     middleware: [requireKey(services)] as const,
     responses: {
-      200: plainAnswer('The key is good.', keyHealth, { A: example, B: example }),
+      200: plainAnswer('The key is valid.', keyHealth, { A: example, B: example }),
       ...anyKeyFailures(),
     },
   });

@@ -33,11 +33,11 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Account'],
     security: keySecurity(),
     operationId: 'getUsage',
-    summary: 'What was used in the current UTC month',
-    description: "Of the key's environment. Requests of the last moments may be missing.",
+    summary: 'Retrieve usage of the current month',
+    description: "Usage of the key's environment in the current UTC month. The most recent requests may be missing.",
     middleware: [requireKey(services)] as const,
     responses: {
-      200: answer('The usage.', usage, { examples: { A: example, B: example } }),
+      200: answer('Returns the usage.', usage, { examples: { A: example, B: example } }),
       ...anyKeyFailures(),
     },
   });

@@ -18,15 +18,15 @@ export type ExecuteAnswer = { replayed: boolean } & (
 
 const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content_refused'];
 
-/** A run that failed, as the caller that waited for it is told. */
+/** The error for a caller that waited for a run that failed. */
 function failureOf({ id, error }: RunDetail): AppError {
   const kind: ErrorKind = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
   return new AppError(kind, error?.message ?? 'The run failed.', { runId: id });
 }
 
 /**
- * The run once it is over; a run that was deleted meanwhile is over too. A database that is away says nothing of the
- * run: who waits for its end goes on waiting.
+ * The run if it has ended or was deleted. When the database cannot be reached the state of the run is unknown, and the
+ * caller keeps waiting.
  */
 async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'deleted' | undefined> {
   try {
@@ -40,8 +40,8 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
 }
 
 /**
- * Starts a run and, when the caller asked for that, waits for its end: at most `SYNC_WAIT_SECONDS`, less when this
- * process drains. What becomes of the run depends on neither.
+ * Starts a run and, if the caller asked for it, waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this
+ * process drains. The run continues when the wait is over.
  * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `createRun`
  */
 export async function executeRun(
@@ -61,7 +61,7 @@ export async function executeRun(
   const ending = wait ? waiters.wait(runId, look, timeoutMs, draining.signal) : undefined;
   if (!ending) return { kind: 'finished', replayed, data: dialect.accepted(run) };
 
-  // A run of an earlier request may be over already, and then no sign of it will come.
+  // The run of an earlier request may have ended before this process listened for it.
   const ended = (replayed && (await look())) || (await ending);
   if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
   if (ended === 'deleted') throw workflowNotFound(id);

@@ -12,15 +12,15 @@ import { type Access, limitRequests, readKey, requireKey } from '../../../middle
 
 const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
 
-/** A trigger has no key whose setting counts: the form of its id says which dialect it speaks. */
+/** A trigger may come without a key, so the form of the id in its path selects the dialect. */
 function dialectOf(c: ApiContext, id: string) {
   const keyVariant = workflowIds.matchesPrefix(id) ? 'B' : 'A';
   return chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path, keyVariant });
 }
 
 /**
- * Lets a request start a workflow: with a key that may, or with the workflow's own secret. A secret that is wrong is
- * refused, whatever key comes with it; who sends neither learns nothing of what exists.
+ * Authenticates a trigger, by a key with the scope `runs:execute` or by the workflow's secret. A wrong secret is refused
+ * even with a valid key. A caller with neither does not learn whether the workflow exists.
  */
 export const requireTrigger = (access: Access) => {
   const withKey = requireKey(access, 'runs:execute');
@@ -29,7 +29,7 @@ export const requireTrigger = (access: Access) => {
     const secret = c.req.header('x-webhook-secret');
     const refuse = async (error: unknown): Promise<never> => {
       if (error instanceof AppError && error.code === 'unauthorized') {
-        // Whose limits they were is not for whoever was refused.
+        // A refused caller must not see the limits of the organization.
         dropAnswerHeaders(c, limitHeaders);
         await access.failedAuthentications.take(limitedRange(c.get('clientAddress')));
       }

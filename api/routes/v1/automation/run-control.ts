@@ -27,9 +27,8 @@ const mayExecute = keySecurity('runs:execute');
 const params = idInPath(exampleRunIds);
 const stepId = z
   .string()
-  .openapi({ param: { name: 'stepId', in: 'path', example: 'summarize' }, description: 'Id of a step.' });
+  .openapi({ param: { name: 'stepId', in: 'path', example: 'summarize' }, description: 'The id of the step.' });
 
-/** What can be done with a run once it was started. */
 export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const execute = requireKey(services, 'runs:execute');
 
@@ -39,12 +38,12 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayExecute,
     operationId: 'cancelRun',
-    summary: 'Cancel a run; one that has ended stays as it is',
-    description: 'What it has done stays done. To cancel it again changes nothing.',
+    summary: 'Cancel a run',
+    description: 'Completed steps keep their results. Cancelling a run that has ended changes nothing.',
     middleware: [execute] as const,
     request: { params },
     responses: {
-      200: answer('The run as it is now.', runDetailSchema, { examples: runDetailExamples }),
+      200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }),
       ...failures(404),
     },
   });
@@ -54,8 +53,9 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayExecute,
     operationId: 'retryRun',
-    summary: 'Run again what failed, with the outputs of the steps before it',
-    description: 'A new run of the same definition. A run that has not ended cannot be retried: 409 `conflict`.',
+    summary: 'Retry a run',
+    description:
+      'Starts a new run of the same definition from the failed step, reusing the outputs of the steps before it. A run that has not ended is answered with 409 `conflict`.',
     middleware: [execute, jsonBody({ optional: true })] as const,
     request: {
       params,
@@ -63,7 +63,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { content: jsonContent(retrySchema, retryExamples) },
     },
     responses: {
-      200: answer('The new run.', acceptedSchema, {
+      200: answer('Returns the new run.', acceptedSchema, {
         examples: acceptedExamples,
         links: runLinks,
         replayable: true,
@@ -77,11 +77,15 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: keySecurity('runs:read'),
     operationId: 'getStepOutput',
-    summary: "Read one step's output, whatever its size",
-    description: 'Where an answer shows `{$ref, bytes}` in place of an output, this is what it refers to.',
+    summary: 'Retrieve the output of a step',
+    description:
+      'Returns outputs of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large outputs.',
     middleware: [requireKey(services, 'runs:read')] as const,
     request: { params: params.extend({ stepId }) },
-    responses: { 200: answer('The output.', stepOutputSchema, { examples: stepOutputExamples }), ...failures(404) },
+    responses: {
+      200: answer('Returns the output.', stepOutputSchema, { examples: stepOutputExamples }),
+      ...failures(404),
+    },
   });
 
   const routes = newRoutes();

@@ -11,17 +11,17 @@ import { failures, keySecurity, streamAnswer } from '../../../schemas/answers.ts
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
-/** Less than the time after which proxies end a connection that says nothing. */
+/** Proxies close connections that are silent for longer than this. */
 const pingEveryMs = 10_000;
-/** How soon a client comes back whose connection ended before the run did. */
+/** How long a client waits before it reconnects. */
 const comeBackAfterMs = 1_000;
 
 const lastEventId = z
   .string()
-  .regex(/^\d{1,6}$/, 'Expected the id of an event.')
+  .regex(/^\d{1,6}$/, 'Expected an event id.')
   .transform(Number)
   .optional()
-  .openapi({ type: 'string', description: 'Id of the last event that was seen: what follows is that after it.' });
+  .openapi({ type: 'string', description: 'The id of the last event you received. The stream continues after it.' });
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { waiters, draining } = services;
@@ -31,8 +31,9 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Runs'],
     security: keySecurity('runs:read'),
     operationId: 'followRun',
-    summary: "Follow a run's events, from its beginning or from where one was",
-    description: 'As Server-Sent Events: a client that lost its connection goes on with `Last-Event-ID`.',
+    summary: 'Stream the events of a run',
+    description:
+      'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`.',
     middleware: [requireKey(services, 'runs:read')] as const,
     request: {
       params: idInPath(exampleRunIds),
@@ -40,8 +41,8 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
     responses: {
       200: streamAnswer(
-        'Server-Sent Events until the run has ended: run.started, step.started, step.completed, step.failed, ' +
-          'run.completed, run.failed, run.cancelled. Comments in between keep the connection alive.',
+        'A stream that closes when the run has ended. Events: run.started, step.started, step.completed, step.failed, ' +
+          'run.completed, run.failed, run.cancelled. Comments in between keep the connection open.',
         runEventsExamples,
       ),
       ...failures(404),
@@ -54,7 +55,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const dialect = automationDialect(c);
     const run = await getRun(scope, c.req.valid('param').id);
     const after = c.req.valid('header')['last-event-id'] ?? 0;
-    // Tells proxies to hand on each event as it comes.
+    // Tells proxies not to buffer the stream.
     c.header('X-Accel-Buffering', 'no');
     const answer = streamSSE(c, async (stream) => {
       const gone = new AbortController();
@@ -71,7 +72,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
         clearInterval(ping);
       }
     });
-    // Less than what every answer behind a key says was put in its place.
+    // streamSSE set its own Cache-Control, which is weaker than that of every other answer behind a key.
     answer.headers.set('Cache-Control', 'no-store');
     return answer;
   });

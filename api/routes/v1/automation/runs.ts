@@ -37,9 +37,9 @@ const mayRead = keySecurity('runs:read');
 const statusQuery = z
   .string()
   .transform((text) => runStatusWords.get(text.toLowerCase()))
-  .refine((status) => status !== undefined, 'Expected a status of a run.')
+  .refine((status) => status !== undefined, 'Expected a run status.')
   .optional()
-  .openapi({ type: 'string', description: 'A status of either dialect, in either case.' });
+  .openapi({ type: 'string', description: 'A run status of either dialect, in upper or lower case.' });
 
 export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'runs:read');
@@ -52,9 +52,9 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'executeWorkflow',
     summary: 'Execute a workflow',
     description: [
-      'Dialect A waits for the end, dialect B answers at once; `async` says otherwise. The workflow must be active, or the',
-      'answer is 400 `workflow_inactive` (`workflow_disabled` in dialect B). With an Idempotency-Key a second request',
-      'attaches to the same run.',
+      'By default dialect A waits until the run has ended and dialect B returns immediately; `async` overrides this. An',
+      'inactive workflow is answered with 400 `workflow_inactive` (`workflow_disabled` in dialect B). A second request with',
+      'the same Idempotency-Key returns the same run.',
     ].join(' '),
     middleware: [
       requireKey(services, 'runs:execute'),
@@ -66,12 +66,12 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { content: jsonContent(executeSchema, executionExamples) },
     },
     responses: {
-      200: answer('The run, at its end or, when nobody waits for that, at its start.', executedSchema, {
+      200: answer('Returns the run: ended, or just started for an asynchronous request.', executedSchema, {
         examples: executedExamples,
         links: runLinks,
         replayable: true,
       }),
-      202: answer('The run goes on; waiting for it took too long.', acceptedSchema, {
+      202: answer('The run did not end within the time the API waits. It is still running.', acceptedSchema, {
         examples: acceptedExamples,
         links: runLinks,
         replayable: true,
@@ -86,11 +86,11 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayRead,
     operationId: 'listWorkflowRuns',
-    summary: "List a workflow's runs, newest first",
-    description: 'Those that are still going on are among them.',
+    summary: 'List runs of a workflow',
+    description: 'Newest first, including runs in progress.',
     middleware: [read] as const,
     request: { params: idInPath(exampleWorkflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
-    responses: { 200: answer('The page.', runListSchema, { examples: runListExamples }), ...failures(404) },
+    responses: { 200: answer('A page of runs.', runListSchema, { examples: runListExamples }), ...failures(404) },
   });
   const get = createRoute({
     method: 'get',
@@ -98,11 +98,11 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayRead,
     operationId: 'getRun',
-    summary: 'Read a run',
-    description: 'Dialect B shows what became of each step. A run whose workflow was deleted is gone.',
+    summary: 'Retrieve a run',
+    description: 'In dialect B with the result of each step. Deleting a workflow deletes its runs.',
     middleware: [read] as const,
     request: { params: idInPath(exampleRunIds) },
-    responses: { 200: answer('The run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
+    responses: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { deleteSchedule, getSchedule, putSchedule, type ScheduleDetail } from '../../../../src/automation/schedules.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -6,7 +6,7 @@ import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import {
   newScheduleExamples,
   newScheduleSchema,
@@ -23,13 +23,13 @@ const path = '/workflows/{id}/schedule';
 const params = idInPath(exampleWorkflowIds);
 
 const description = [
-  'At each time an ordinary run is started, whether or not earlier ones have ended: with the definition and the inputs',
-  'that the workflow has then, and the correlation id `schedule-<uuid of the workflow>-<time>`. A time that an outage',
-  'kept from starting its run is made up for within ten minutes and passed over after that. So is a time at which the',
-  'workflow is not active, or at which the variables do not fit its inputs.',
+  'Replaces the schedule that the workflow has. Each scheduled time starts a run, even if earlier runs have not ended,',
+  'with the definition and the inputs that the workflow has at that time. Its correlation id is',
+  '`schedule-<uuid of the workflow>-<time>`. If an outage delays a run, it starts up to ten minutes late and is skipped',
+  'after that. Times at which the workflow is inactive, or the variables do not match its inputs, are skipped too.',
 ].join('\n');
 
-/** Schedules name no ids and no statuses: both dialects show them alike. */
+/** Schedules have no ids and no statuses, so both dialects show them alike. */
 const toAnswer = ({ nextRunTimes, lastRunAt, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
   ...schedule,
   nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
@@ -45,12 +45,12 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayWrite,
     operationId: 'putSchedule',
-    summary: 'Run a workflow by the clock; replaces the schedule that it has',
+    summary: 'Schedule a workflow',
     description,
     middleware: [write, jsonBody()] as const,
     request: { params, body: { required: true, content: jsonContent(newScheduleSchema, newScheduleExamples) } },
     responses: {
-      200: answer('The schedule.', scheduleSchema, { examples: scheduleExamples }),
+      200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),
       ...failures(404, 413, 415),
     },
   });
@@ -60,11 +60,15 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: keySecurity('workflows:read'),
     operationId: 'getSchedule',
-    description: 'With the next times, as Temporal reckons them. 404 `not_found` when the workflow has none.',
-    summary: "Read a workflow's schedule",
+    description:
+      'Returns the schedule with its next times. A workflow without a schedule is answered with 404 `not_found`.',
+    summary: 'Retrieve the schedule of a workflow',
     middleware: [requireKey(services, 'workflows:read')] as const,
     request: { params },
-    responses: { 200: answer('The schedule.', scheduleSchema, { examples: scheduleExamples }), ...failures(404) },
+    responses: {
+      200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),
+      ...failures(404),
+    },
   });
   const remove = createRoute({
     method: 'delete',
@@ -72,14 +76,12 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayWrite,
     operationId: 'deleteSchedule',
-    description: 'Runs that it has started go on.',
-    summary: "Delete a workflow's schedule",
+    description: 'Runs that it has started continue.',
+    summary: 'Delete the schedule of a workflow',
     middleware: [write] as const,
     request: { params },
     responses: {
-      200: answer('It is gone.', z.object({ deleted: z.literal(true) }), {
-        examples: { A: { deleted: true as const }, B: { deleted: true as const } },
-      }),
+      200: deletedAnswer('The schedule was deleted.'),
       ...failures(404),
     },
   });
@@ -98,7 +100,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(remove, async (c) => {
     await deleteSchedule(services, c.get('scope'), c.req.valid('param').id);
-    return c.json(success({ deleted: true as const }), 200);
+    return c.json(deleted, 200);
   });
   return routes;
 }

@@ -22,13 +22,13 @@ const secretHeader = z.object({
   'X-Webhook-Secret': z
     .string()
     .optional()
-    .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's secret." }),
+    .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's webhook secret." }),
 });
 
 const shownOnce = { secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8` };
-const event = { name: 'Ann', text: 'A text that came from elsewhere.' };
+const event = { name: 'Ann', text: 'An order was placed.' };
 
-/** Workflows started from elsewhere. */
+/** The webhook trigger of a workflow: starting runs from other systems. */
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const rotate = createRoute({
     method: 'post',
@@ -36,12 +36,13 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags: ['Workflows'],
     security: keySecurity('workflows:write'),
     operationId: 'rotateTriggerSecret',
-    description: 'Whoever sends it in `X-Webhook-Secret` may start the workflow, and do nothing else.',
-    summary: 'Make a new webhook secret, which is shown once; the one before is dead at once',
+    description:
+      'Creates a secret that starts this workflow when sent in `X-Webhook-Secret`. It is shown once. The previous secret stops working immediately.',
+    summary: 'Rotate the webhook secret of a workflow',
     middleware: [requireKey(services, 'workflows:write')] as const,
     request: { params: idInPath(exampleWorkflowIds), headers: idempotencyHeader },
     responses: {
-      200: answer('The secret.', z.object({ secret: z.string() }), {
+      200: answer('Returns the secret.', z.object({ secret: z.string() }), {
         examples: { A: shownOnce, B: shownOnce },
         replayable: true,
       }),
@@ -56,8 +57,8 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
     operationId: 'triggerWorkflow',
     description:
-      "With a key, or with the secret of the workflow. The id is the workflow's; its form says which dialect answers.",
-    summary: 'Start a run from elsewhere: the body is its inputs',
+      'Starts a run with the body as its inputs. Authenticate with an API key or with the webhook secret of the workflow. A prefixed id in the path selects dialect B.',
+    summary: 'Trigger a workflow by webhook',
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
       params: idInPath(exampleWorkflowIds),
@@ -65,7 +66,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },
     responses: {
-      200: answer('The run goes on.', acceptedSchema, {
+      200: answer('Returns the started run.', acceptedSchema, {
         examples: acceptedExamples,
         links: runLinks,
         replayable: true,

@@ -17,7 +17,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
 import {
   changedWorkflowSchema,
@@ -40,8 +40,6 @@ import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery } from '../../../schemas/pagination.ts';
 
 const tags = ['Workflows'];
-const deletedSchema = z.object({ deleted: z.literal(true) });
-const deletedExamples = { examples: { A: { deleted: true }, B: { deleted: true } } } as const;
 const mayRead = keySecurity('workflows:read');
 const mayWrite = keySecurity('workflows:write');
 const params = idInPath(exampleWorkflowIds);
@@ -68,10 +66,10 @@ const listQuery = z.object({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(automationStates))
     .optional()
-    .openapi({ type: 'string', description: 'active, draft or archived; either case.' }),
+    .openapi({ type: 'string', description: 'active, draft or archived, in upper or lower case.' }),
 });
 
-/** Both dialects' filters, together: what passes each of them. */
+/** The states that match the filters of both dialects. */
 function statesOf({ active, status }: z.output<typeof listQuery>): AutomationState[] | undefined {
   if (active === undefined && status === undefined) return undefined;
   return automationStates.filter(
@@ -94,11 +92,14 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayRead,
     operationId: 'listWorkflows',
-    summary: 'List workflows, newest first',
-    description: 'Both filters together give what passes each of them.',
+    summary: 'List workflows',
+    description: 'Newest first. With both filters, workflows that match both are returned.',
     middleware: [read] as const,
     request: { query: listQuery },
-    responses: { 200: answer('The page.', workflowListSchema, { examples: workflowListExamples }), ...failures() },
+    responses: {
+      200: answer('A page of workflows.', workflowListSchema, { examples: workflowListExamples }),
+      ...failures(),
+    },
   });
   const create = createRoute({
     method: 'post',
@@ -108,14 +109,14 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'createWorkflow',
     summary: 'Create a workflow',
     description:
-      'Only the name is required. Without steps a run gives back what it was given. Active unless the body says otherwise.',
+      'Only `name` is required. A workflow without steps returns its input. Workflows are active by default.',
     middleware: [write, jsonBody()] as const,
     request: {
       headers: idempotencyHeader,
       body: { required: true, content: jsonContent(newWorkflowSchema, newWorkflowExamples) },
     },
     responses: {
-      201: answer('The workflow.', workflowSummarySchema, {
+      201: answer('Returns the created workflow.', workflowSummarySchema, {
         examples: workflowSummaryExamples,
         links,
         replayable: true,
@@ -129,12 +130,13 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayRead,
     operationId: 'getWorkflow',
-    summary: 'Read a workflow',
-    description: 'With its definition. Dialect B shows its inputs and the address of its trigger too.',
+    summary: 'Retrieve a workflow',
+    description:
+      'Returns the workflow with its definition. In dialect B also its inputs and the URL of its webhook trigger.',
     middleware: [read] as const,
     request: { params },
     responses: {
-      200: answer('The workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
+      200: answer('Returns the workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
       ...failures(404),
     },
   });
@@ -144,12 +146,12 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayWrite,
     operationId: 'updateWorkflow',
-    summary: 'Change a workflow; only what is given changes',
-    description: 'Runs that have begun go on with the definition that they began with.',
+    summary: 'Update a workflow',
+    description: 'Only the given fields change. Runs that have started keep the definition they started with.',
     middleware: [write, jsonBody()] as const,
     request: { params, body: { required: true, content: jsonContent(workflowChangeSchema, workflowChangeExamples) } },
     responses: {
-      200: answer('The workflow as it is now, in short.', changedWorkflowSchema, {
+      200: answer('Returns a summary of the updated workflow.', changedWorkflowSchema, {
         examples: changedWorkflowExamples,
         links,
       }),
@@ -162,11 +164,11 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: mayWrite,
     operationId: 'deleteWorkflow',
-    summary: 'Delete a workflow with all its run history',
-    description: 'At once and for every read; runs in flight are cancelled.',
+    summary: 'Delete a workflow',
+    description: 'Deletes the workflow and all its runs. Runs in progress are cancelled.',
     middleware: [write] as const,
     request: { params },
-    responses: { 200: answer('It is gone.', deletedSchema, deletedExamples), ...failures(404) },
+    responses: { 200: deletedAnswer('The workflow was deleted.'), ...failures(404) },
   });
 
   const routes = newRoutes();
@@ -193,7 +195,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(remove, async (c) => {
     await deleteAutomation(c.get('scope'), c.req.valid('param').id);
-    return c.json(success({ deleted: true as const }), 200);
+    return c.json(deleted, 200);
   });
   return routes;
 }

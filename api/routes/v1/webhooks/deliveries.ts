@@ -7,7 +7,7 @@ import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
-import { paginationOf } from '../../../schemas/pagination.ts';
+import { listOf } from '../../../schemas/pagination.ts';
 import {
   type DeliveryAnswer,
   deliveryDetailExamples,
@@ -40,7 +40,6 @@ const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryE
   createdAt: createdAt.toISOString(),
 });
 
-/** Whether it got there. */
 export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
 
@@ -50,12 +49,13 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'listDeliveries',
-    summary: 'List the deliveries of a webhook, newest first',
-    description: 'Each with what came of its last attempt. Both filters together give what passes each of them.',
+    summary: 'List webhook deliveries',
+    description:
+      'Newest first, each with the result of its last attempt. With both filters, deliveries that match both are returned.',
     middleware: [key] as const,
     request: { params: webhookInPath, query: deliveryQuery },
     responses: {
-      200: answer('The page.', deliveryListSchema, {
+      200: answer('A page of deliveries.', deliveryListSchema, {
         examples: deliveryListExamples,
         links: { First: readFirst },
       }),
@@ -68,12 +68,12 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'getDelivery',
-    summary: 'Read a delivery',
-    description: 'With each of its attempts.',
+    summary: 'Retrieve a delivery',
+    description: 'Returns the delivery with its attempts.',
     middleware: [key] as const,
     request: { params: deliveryInPath },
     responses: {
-      200: answer('The delivery.', deliveryDetailSchema, {
+      200: answer('Returns the delivery.', deliveryDetailSchema, {
         examples: deliveryDetailExamples,
         links: { Replay: replayThis },
       }),
@@ -84,7 +84,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0, ...filter } = c.req.valid('query');
     const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });
-    return c.json(success({ deliveries: page.items.map(toAnswer), pagination: paginationOf(page) }), 200);
+    return c.json(success(listOf('deliveries', page, toAnswer)), 200);
   });
   routes.openapi(get, async (c) => {
     const { id, deliveryId } = c.req.valid('param');

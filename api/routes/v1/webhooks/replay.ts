@@ -36,7 +36,7 @@ const queued = ({ deliveryId, status }: { deliveryId: string; status: DeliverySt
   status,
 });
 
-/** Deliveries that are asked for: a test, and what did not arrive. */
+/** Deliveries on request: test events, replays and recovery. */
 export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
 
@@ -48,11 +48,11 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'testWebhook',
     summary: 'Send a test event',
     description:
-      'One of type `test.webhook`, to this webhook alone, whatever its events. 409 `conflict` while it is turned off.',
+      'Sends an event of type `test.webhook` to this webhook, whatever events it subscribes to. An inactive webhook is answered with 409 `conflict`.',
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: webhookInPath, headers: idempotencyHeader },
     responses: {
-      202: answer('It is on its way.', queuedSchema, {
+      202: answer('The event will be delivered.', queuedSchema, {
         examples: queuedExamples,
         links: { Delivery: readThis },
         replayable: true,
@@ -66,15 +66,15 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'replayDelivery',
-    summary: 'Deliver again what was given up',
+    summary: 'Replay a dead-lettered delivery',
     description: [
-      'With all its attempts anew, and the same event id. 409 `conflict` unless it is dead-lettered, and while the',
-      'webhook is turned off.',
+      'Delivers the event again with the same event id and a full set of attempts. Answered with 409 `conflict` if the',
+      'delivery is not dead-lettered or the webhook is inactive.',
     ].join(' '),
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: deliveryInPath, headers: idempotencyHeader },
     responses: {
-      202: answer('It is on its way again.', queuedSchema, { examples: queuedExamples, replayable: true }),
+      202: answer('The event will be delivered again.', queuedSchema, { examples: queuedExamples, replayable: true }),
       ...failures(404, 409, 413, 415, 422),
     },
   });
@@ -84,10 +84,10 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'recoverDeliveries',
-    summary: 'Deliver what was missed since a time',
+    summary: 'Recover missed deliveries',
     description: [
-      'All that was given up since then, and the events for which nothing was sent because the webhook was turned off.',
-      '409 `conflict` while it still is.',
+      'Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the webhook was',
+      'inactive. Answered with 409 `conflict` while the webhook is inactive.',
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {
@@ -96,7 +96,10 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { required: true, content: jsonContent(recoverySchema, recoveryExamples) },
     },
     responses: {
-      202: answer('How many are on their way.', recoveredSchema, { examples: recoveredExamples, replayable: true }),
+      202: answer('Returns how many deliveries were queued.', recoveredSchema, {
+        examples: recoveredExamples,
+        replayable: true,
+      }),
       ...failures(404, 409, 413, 415, 422),
     },
   });

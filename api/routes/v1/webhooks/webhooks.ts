@@ -17,8 +17,8 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
-import { pageQuery, paginationOf } from '../../../schemas/pagination.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { listOf, pageQuery } from '../../../schemas/pagination.ts';
 import {
   createdWebhookSchema,
   newWebhookSchema,
@@ -40,7 +40,6 @@ import {
 
 const tags = ['Webhooks'];
 const security = keySecurity('webhooks');
-const deletedSchema = z.object({ deleted: z.literal(true) });
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -60,7 +59,6 @@ const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): 
   updatedAt: updatedAt.toISOString(),
 });
 
-/** Who hears of what. */
 export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
 
@@ -70,11 +68,14 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'listWebhooks',
-    summary: 'List webhooks, newest first',
-    description: 'Without their secrets, which are shown once.',
+    summary: 'List webhooks',
+    description: 'Newest first, without their secrets.',
     middleware: [key] as const,
     request: { query: z.object(pageQuery) },
-    responses: { 200: answer('The page.', webhookListSchema, { examples: webhookListExamples }), ...failures() },
+    responses: {
+      200: answer('A page of webhooks.', webhookListSchema, { examples: webhookListExamples }),
+      ...failures(),
+    },
   });
   const create = createRoute({
     method: 'post',
@@ -82,10 +83,10 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'createWebhook',
-    summary: 'Be told of events at an address of yours',
+    summary: 'Create a webhook',
     description: [
-      'The answer has the secret that deliveries are signed with; it is shown once.',
-      `409 \`conflict\` when there are ${mostSubscriptions} webhooks already.`,
+      'Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once.',
+      `Beyond ${mostSubscriptions} webhooks the answer is 409 \`conflict\`.`,
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {
@@ -93,7 +94,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { required: true, content: jsonContent(newWebhookSchema, newWebhookExamples) },
     },
     responses: {
-      201: answer('The webhook, with its secret.', createdWebhookSchema, {
+      201: answer('Returns the webhook with its secret.', createdWebhookSchema, {
         examples: createdWebhookExamples,
         links,
         replayable: true,
@@ -107,11 +108,14 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'getWebhook',
-    summary: 'Read a webhook',
-    description: 'With the headers that were added to it, and without its secret.',
+    summary: 'Retrieve a webhook',
+    description: 'Returns the webhook with its custom headers and without its secret.',
     middleware: [key] as const,
     request: { params: webhookInPath },
-    responses: { 200: answer('The webhook.', webhookSchema, { examples: webhookExamples, links }), ...failures(404) },
+    responses: {
+      200: answer('Returns the webhook.', webhookSchema, { examples: webhookExamples, links }),
+      ...failures(404),
+    },
   });
   const patch = createRoute({
     method: 'patch',
@@ -119,15 +123,16 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'updateWebhook',
-    summary: 'Change a webhook; only what is given changes',
-    description: 'The secret is changed by `rotate-secret` alone. Headers are replaced as a whole.',
+    summary: 'Update a webhook',
+    description:
+      'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.',
     middleware: [key, jsonBody()] as const,
     request: {
       params: webhookInPath,
       body: { required: true, content: jsonContent(webhookChangeSchema, webhookChangeExamples) },
     },
     responses: {
-      200: answer('The webhook as it is now.', webhookSchema, { examples: webhookExamples, links }),
+      200: answer('Returns the updated webhook.', webhookSchema, { examples: webhookExamples, links }),
       ...failures(404, 413, 415),
     },
   });
@@ -137,12 +142,12 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'deleteWebhook',
-    summary: 'Delete a webhook with its log of deliveries',
-    description: 'What has not been delivered by then never will be.',
+    summary: 'Delete a webhook',
+    description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
     middleware: [key] as const,
     request: { params: webhookInPath },
     responses: {
-      200: answer('It is gone.', deletedSchema, { examples: { A: { deleted: true }, B: { deleted: true } } }),
+      200: deletedAnswer('The webhook was deleted.'),
       ...failures(404),
     },
   });
@@ -152,12 +157,16 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security,
     operationId: 'rotateWebhookSecret',
-    summary: 'Make a new secret, which is shown once',
-    description: 'For 24 hours the one before signs too, so that no receiver has to change at that very moment.',
+    summary: 'Rotate the signing secret of a webhook',
+    description:
+      'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too.',
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: webhookInPath, headers: idempotencyHeader },
     responses: {
-      200: answer('The secret.', rotatedSecretSchema, { examples: rotatedSecretExamples, replayable: true }),
+      200: answer('Returns the new secret.', rotatedSecretSchema, {
+        examples: rotatedSecretExamples,
+        replayable: true,
+      }),
       ...failures(404, 413, 415, 422),
     },
   });
@@ -166,7 +175,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(list, async (c) => {
     const { limit = c.get('dialect').defaultLimit, offset = 0 } = c.req.valid('query');
     const page = await listSubscriptions(services, c.get('scope'), { limit, offset });
-    return c.json(success({ webhooks: page.items.map(toAnswer), pagination: paginationOf(page) }), 200);
+    return c.json(success(listOf('webhooks', page, toAnswer)), 200);
   });
   routes.openapi(create, async (c) => {
     const { isActive = true, maxAttempts = defaultMaxAttempts, headers = {}, ...given } = c.req.valid('json');
@@ -186,7 +195,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(remove, async (c) => {
     await deleteSubscription(c.get('scope'), c.req.valid('param').id);
-    return c.json(success({ deleted: true as const }), 200);
+    return c.json(deleted, 200);
   });
   routes.openapi(rotate, async (c) => {
     const { id } = c.req.valid('param');
