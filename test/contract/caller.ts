@@ -1,4 +1,5 @@
 import { type Answer, apiClient } from '../api-client.ts';
+import { until } from '../until.ts';
 import type { Recorder } from './recorder.ts';
 
 /** A caller of one dialect, below the prefix that its guides name, whose every answer is recorded. */
@@ -33,7 +34,12 @@ export function openCaller(recorder: Recorder, api: string, tenantKey: string, d
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!);
       const client = apiClient(api, key ?? undefined);
       const variant = { 'x-api-variant': dialect, 'x-forwarded-for': '203.0.113.7' };
-      const answer = await client.request(method, `${prefix}${path}${query}`, body, { ...variant, ...headers });
+      const send = () => client.request(method, `${prefix}${path}${query}`, body, { ...variant, ...headers });
+      // 503 says that nothing was done and that the request may be repeated: the machine may be busy.
+      const answer = await until(`${endpoint} is available`, async () => {
+        const one = await send();
+        return one.status !== 503 && one;
+      });
       if (!unrecorded)
         recorder.record([dialect, endpoint + query, what].filter((part) => part !== '').join(' '), answer);
       return answer;

@@ -21,10 +21,12 @@ export function structureOf(value: Json, name = ''): Json {
     return unordered.has(name) ? sorted(items) : items;
   }
   if (typeof value !== 'object' || value === null) return value;
+  const isNamed = namedMembers.has(name);
   const kept = Object.keys(value)
-    .filter((member) => namedMembers.has(name) || !wording.has(member))
+    .filter((member) => isNamed || !wording.has(member))
     .toSorted();
-  return Object.fromEntries(kept.map((member) => [member, structureOf(value[member], member)]));
+  // A name that somebody chose says nothing about what is in it.
+  return Object.fromEntries(kept.map((member) => [member, structureOf(value[member], isNamed ? '' : member)]));
 }
 
 /** One line for each operation, event and component, in alphabetical order. */
