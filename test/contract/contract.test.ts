@@ -26,8 +26,9 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-async function newKey(rateMinute: number, scopes?: string[]): Promise<string> {
-  const { id } = await createOrganization(product.database, { name: 'Contract', plan: 'enterprise', rateMinute });
+async function newKey({ scopes, rateDay }: { scopes?: string[]; rateDay?: number } = {}): Promise<string> {
+  const limits = { rateMinute: 1_000_000, ...(rateDay && { rateDay }) };
+  const { id } = await createOrganization(product.database, { name: 'Contract', plan: 'enterprise', ...limits });
   const issued = { organizationId: id, environment: 'test', ...(scopes && { scopes }) };
   return (await createKey(product.database, issued)).key;
 }
@@ -40,20 +41,20 @@ test('the OpenAPI document has the structure that was published', async () => {
 test('every operation succeeds as it was published', async () => {
   const recorder = new Recorder();
   for (const dialect of ['A', 'B'] as const) {
-    const caller = openCaller(recorder, api, await newKey(1_000_000), dialect);
+    const caller = openCaller(recorder, api, await newKey(), dialect);
     await recordAutomation(caller);
     await recordWebhooks(caller, product.database);
     await recordAccount(caller);
   }
-  await recordOperations(recorder, api, await newKey(1_000_000));
+  await recordOperations(recorder, api, await newKey());
   expect(recorder.lines().join('\n')).toMatchSnapshot();
 });
 
 test('every operation refuses as it was published', async () => {
   const recorder = new Recorder();
-  const limited = await newKey(1);
+  const limited = await newKey({ rateDay: 1 });
   await apiClient(api, limited).get('/v1/health');
-  const keys = { good: await newKey(1_000_000), limited, withoutScopes: await newKey(1_000_000, ['keys']) };
+  const keys = { good: await newKey(), limited, withoutScopes: await newKey({ scopes: ['keys'] }) };
   const { document, operations } = readDocument((await apiClient(api).get('/openapi.json')).body);
   const refusals = new Refusals(recorder, api, keys);
   await refusals.recordAll(operations);

@@ -6,7 +6,7 @@ import type { Recorder } from './recorder.ts';
 export interface RefusedKeys {
   /** Has a scope that no operation needs. */
   withoutScopes: string;
-  /** Its organization may ask once a minute, and has. */
+  /** Its organization may send one request a day, and has. */
   limited: string;
 }
 
