@@ -120,6 +120,14 @@ describe('the house', () => {
     expect(found).toEqual([]);
   });
 
+  test('tests next to the code start no server and no process of the product', () => {
+    const besideCode = files.filter(({ path }) => /^(src|api|bench|security)\/.*\.test\.ts$/.test(path));
+    const found = breaches(besideCode, ({ path }) =>
+      [...reachable(files, [path])].filter((name) => /^test\/(servers|product|product-process)\.ts$/.test(name)),
+    );
+    expect(found).toEqual([]);
+  });
+
   test('nothing imports in a circle', () => {
     expect(findCycle(files)).toBeUndefined();
   });

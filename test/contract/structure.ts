@@ -15,7 +15,7 @@ function sorted(list: unknown[]): unknown[] {
 }
 
 /** A document without its wording: what a program that calls the API depends on. Members are in alphabetical order. */
-export function structureOf(value: Json, name = ''): Json {
+function structureOf(value: Json, name = ''): Json {
   if (Array.isArray(value)) {
     const items = value.map((one) => structureOf(one));
     return unordered.has(name) ? sorted(items) : items;

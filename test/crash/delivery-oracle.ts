@@ -37,7 +37,7 @@ export async function findDeliveryViolations(evidence: DeliveryEvidence): Promis
 }
 
 /** The same without waiting for an end: what must hold at any time. */
-export async function findDeliveryViolationsNow(evidence: DeliveryEvidence): Promise<string[]> {
+async function findDeliveryViolationsNow(evidence: DeliveryEvidence): Promise<string[]> {
   const { database } = evidence.product;
   return [
     ...(await findWrongStates(database)),

@@ -1,7 +1,7 @@
 import { chromium, type Locator, type Page } from 'playwright-core';
 
 /** Where Debian's package `chromium` puts it. */
-export const chromiumPath = '/usr/bin/chromium';
+const chromiumPath = '/usr/bin/chromium';
 
 export interface StartForm {
   workflowId: string;
