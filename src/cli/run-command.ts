@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { setMonthlyGrant } from '../credits/grants.ts';
-import { type Database, migrate } from '../platform/database.ts';
+import type { Database } from '../platform/database.ts';
 import { EnvError } from '../platform/env.ts';
 import { AppError } from '../platform/errors.ts';
 import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
@@ -9,6 +9,7 @@ import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
+import { migrateServers } from './migrate.ts';
 import { addOutboxCommands } from './outbox.ts';
 import { addSecretCommands } from './secrets.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
@@ -116,9 +117,9 @@ function commands({ variables, print }: Terminal): Command {
 
   program
     .command('migrate')
-    .description('migrate the database schema')
+    .description('migrate the database schema, and register search attributes in Temporal')
     .option(...json)
-    .action((options) => withDatabase(async (database) => ({ migrated: await migrate(database) }), options));
+    .action((options) => withDatabase((database) => migrateServers(database, variables), options));
   return program;
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import type { Variables } from '../platform/env.ts';
 import { openProductDatabase } from '../services.ts';
-import { findDatabaseUrl } from './database-url.ts';
+import { findServers } from './servers.ts';
 
 /** The environment and the output of a command. */
 export interface Terminal {
@@ -19,7 +19,8 @@ export type WithDatabase = (work: (database: Database) => Promise<object>, outpu
 
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
   return async (work, output) => {
-    const database = await openProductDatabase(await findDatabaseUrl(variables), 2);
+    const { databaseUrl } = await findServers(variables);
+    const database = await openProductDatabase(databaseUrl, 2);
     try {
       print(render(await work(database), output));
     } finally {

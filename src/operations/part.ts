@@ -12,6 +12,7 @@ import { DeprecatedUse, Notice, Vital } from './entities.ts';
 import { platformGauges } from './gauges.ts';
 import { Health } from './health.ts';
 import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
+import { reportMissingAttributes } from './missing-attributes.ts';
 import { reportNotices } from './notices.ts';
 import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
@@ -44,6 +45,9 @@ export const operations: Part<Foundation & TenancyServices, OperationsServices> 
       deprecatedUses: new DeprecatedUses(database),
       mailer: openMailer(mailSettings(env)),
     };
+  },
+  start({ temporal, log, background, draining }) {
+    background.run('check of search attributes', reportMissingAttributes(temporal, log, draining.signal));
   },
   async close({ vitals, mailer, probe }) {
     await vitals.write();

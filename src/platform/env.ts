@@ -186,9 +186,11 @@ export function readLocalSettings(variables: Variables = process.env): LocalSett
   };
 }
 
-/** How a CLI command finds the database: `DATABASE_URL`, or the running local stack's. */
+/** How a CLI command finds its servers: those of the environment, or the running local stack's. */
 export interface CliSettings {
   databaseUrl?: string;
+  temporalAddress?: string;
+  temporalNamespace: string;
   /** Written by the local stack while it runs. */
   connectionFile: string;
 }
@@ -196,7 +198,11 @@ export interface CliSettings {
 /** @throws EnvError naming every invalid variable. */
 export function readCliSettings(variables: Variables = process.env): CliSettings {
   const { DATABASE_URL, ATELIER_DATA } = parse(localSchema.pick({ DATABASE_URL: true, ATELIER_DATA: true }), variables);
+  const temporalSchema = platformSchema.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true });
+  const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = parse(temporalSchema.partial({ TEMPORAL_ADDRESS: true }), variables);
   return {
+    temporalNamespace: TEMPORAL_NAMESPACE,
+    ...(TEMPORAL_ADDRESS && { temporalAddress: TEMPORAL_ADDRESS }),
     ...(DATABASE_URL && { databaseUrl: DATABASE_URL }),
     connectionFile: join(resolve(ATELIER_DATA), 'connection.json'),
   };

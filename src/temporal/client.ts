@@ -9,6 +9,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
 import { type Queue, queues, taskQueueName } from './contracts/queues.ts';
 import type { Fairness, WorkContext } from './contracts/work-context.ts';
+import { missingSearchAttributes } from './namespace.ts';
 import { attributesOf } from './search-attributes.ts';
 import { traceStarts } from './trace-starts.ts';
 
@@ -78,6 +79,16 @@ export class TemporalClient {
     const asked = () => connection.workflowService.getSystemInfo({});
     const { serverVersion } = await connection.withDeadline(Date.now() + withinMs, asked);
     return serverVersion ?? 'unknown';
+  }
+
+  get namespace(): string {
+    return this.#settings.namespace;
+  }
+
+  /** The search attributes that the namespace lacks. @throws Error when the server does not say in time */
+  missingSearchAttributes(withinMs: number): Promise<string[]> {
+    const { connection, namespace } = this.#settings;
+    return connection.withDeadline(Date.now() + withinMs, () => missingSearchAttributes(connection, namespace));
   }
 
   /** Starts a workflow. Harmless when it is started already. */

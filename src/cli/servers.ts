@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { EnvError, readCliSettings, type Variables } from '../platform/env.ts';
+
+/** The servers that a command uses. */
+export interface Servers {
+  databaseUrl: string;
+  temporal?: { address: string; namespace: string };
+}
+
+async function readConnection(path: string): Promise<Record<string, string>> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')).environment;
+  } catch {
+    throw new EnvError('Set DATABASE_URL, or start the local stack with "npm start" and run this in the same folder.');
+  }
+}
+
+/**
+ * Those that the environment names. Without DATABASE_URL those of the local stack that runs in this folder.
+ * @throws EnvError when there is neither
+ */
+export async function findServers(variables: Variables): Promise<Servers> {
+  const { databaseUrl, temporalAddress, temporalNamespace, connectionFile } = readCliSettings(variables);
+  const local = databaseUrl === undefined ? await readConnection(connectionFile) : {};
+  const address = temporalAddress ?? local.TEMPORAL_ADDRESS;
+  return {
+    databaseUrl: databaseUrl ?? local.DATABASE_URL!,
+    ...(address !== undefined && { temporal: { address, namespace: temporalNamespace } }),
+  };
+}
