@@ -15,6 +15,8 @@ export interface TemporalOptions {
   /** SQLite file with all state, created if it does not exist. Without it the state is in memory. */
   databaseFile?: string;
   port: number;
+  /** Whether the state must survive a power failure; yes unless given. A killed server loses nothing either way. */
+  durable?: boolean;
   /** The namespace to prepare; `default` by default. */
   namespace?: string;
   /** Port of the web UI; no web UI when absent. */
@@ -42,7 +44,10 @@ export interface RunningTemporal {
 const READY_MS = 30_000;
 
 /** WAL with synchronous FULL survives power failures and is much faster than the rollback journal. */
-const PRAGMAS = ['journal_mode=WAL', 'synchronous=FULL'];
+const pragmas = ({ durable = true }: TemporalOptions) => [
+  'journal_mode=WAL',
+  `synchronous=${durable ? 'FULL' : 'OFF'}`,
+];
 
 /**
  * By default a shard polls 20 times a second for each kind of task, so with one shard every task would wait up to 50 ms.
@@ -85,13 +90,14 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   return { address, pid, logFile, ended, stop, ...(uiPort !== undefined && { uiUrl: `http://127.0.0.1:${uiPort}` }) };
 }
 
-function spawnServer({ program, databaseFile, port, uiPort, env }: TemporalOptions, logFile: string): ChildProcess {
+function spawnServer(options: TemporalOptions, logFile: string): ChildProcess {
+  const { program, databaseFile, port, uiPort, env } = options;
   const newsFlag = atLeast(program.version, '1.8.0') ? ['--ui-disable-news-fetch'] : [];
   const args = [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'warn'],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), ...newsFlag]),
     ...(databaseFile === undefined ? [] : ['--db-filename', databaseFile]),
-    ...PRAGMAS.flatMap((pragma) => ['--sqlite-pragma', pragma]),
+    ...pragmas(options).flatMap((pragma) => ['--sqlite-pragma', pragma]),
     ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
   ];
   // A file, not a pipe: the server can outlive this process, and a Go program ends when its standard error is closed.

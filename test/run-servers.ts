@@ -58,6 +58,7 @@ async function startOwnTemporal() {
   });
   const port = await findFreePort();
   return startTemporal({
+    durable: false,
     program,
     port,
     databaseFile: join(folder, 'temporal.db'),

@@ -29,6 +29,7 @@ test('runs that were in flight end with the code they began with, new ones use t
   await Promise.all([earlier.kill(), temporal.kill()]);
   await temporal.start();
 
+  versions.takeBuiltBundle();
   const { api, log } = await product.start(['api', 'runs']);
   await until('the earlier version is served', async () =>
     log.some(({ msg, version }) => msg === 'finishing runs of an earlier version' && version === oldVersion),

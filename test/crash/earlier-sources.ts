@@ -36,6 +36,8 @@ export interface VersionScene<Opened extends Scene = Scene> {
   folder: string;
   /** Versions whose bundle is in the folder, in order. */
   bundles(): string[];
+  /** Puts the bundle of the present sources into the folder, which spares the next process building it again. */
+  takeBuiltBundle(): void;
   close(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ export async function openVersionsOf<Opened extends Scene>(
       readdirSync(directory)
         .sort()
         .map((name) => name.replace(/\.js$/, '')),
+    takeBuiltBundle: () => cpSync(runningServers().bundles, directory, { recursive: true }),
     async close() {
       await scene.product.close();
       await temporal.close();

@@ -35,6 +35,7 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
   const ofOld = await startRuns(before.api, 100);
   expect(await before.stop()).toBe(0);
 
+  versions.takeBuiltBundle();
   const rolledOut = await product.start(['api', 'runs']);
   const newVersion = bundles().find((version) => version !== oldVersion);
   const ofNew = await startRuns(rolledOut.api, 100);

@@ -60,6 +60,7 @@ test('dead letters and retries outlive the code they began with', async () => {
   expect(new Set(Object.values(await versionOf()))).toEqual(new Set([oldVersion]));
   expect(await earlier.stop()).toBe(0);
 
+  versions.takeBuiltBundle();
   const { api, log } = await product.start(['api', 'runs', 'webhooks']);
   const newVersion = bundles().find((version) => version !== oldVersion);
   await scene.reaches(waiting.delivery, 'delivered');
