@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
 import { commitOf } from '../src/operations/commit.ts';
 import type { Services } from '../src/services.ts';
 import { buildApp } from './app.ts';
-import { refuseBytes, refuseRequest } from './unreadable-request.ts';
+import { awaitContinue } from './expect-continue.ts';
+import { refuseBytes, refuseHead, refuseRequest } from './unreadable-request.ts';
 
 /** How often connections are checked for requests that arrive too slowly. */
 const checkArrivalsEveryMs = 5_000;
@@ -14,6 +15,9 @@ const checkArrivalsEveryMs = 5_000;
 const keepAliveMs = 75_000;
 /** How often idle connections are closed while draining. */
 const closeIdleEveryMs = 50;
+
+/** HTTP/1.0 has no Host, and some load balancers use it for their probes. */
+const hostOfHttp10 = 'localhost';
 
 export interface ApiServer {
   port: number;
@@ -32,16 +36,28 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
     commit: env.COMMIT_SHA ?? (await commitOf()),
   });
   const arrivalMs = env.REQUEST_ARRIVAL_SECONDS * 1000;
+  // Replaces the global Request and Response, which would take a third of a request's time.
+  const listener = getRequestListener(app.fetch, { hostname: hostOfHttp10, errorHandler: refuseRequest });
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.headers.host || request.httpVersion === '1.0') void listener(request, response);
+    else refuseHead(response, 400, 'The header Host is missing.');
+  };
   const server = createServer(
     {
+      // Checked above, for an answer with a body.
+      requireHostHeader: false,
       requestTimeout: arrivalMs,
       headersTimeout: arrivalMs,
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(checkArrivalsEveryMs, arrivalMs),
     },
-    // Replaces the global Request and Response, which would take a third of a request's time.
-    getRequestListener(app.fetch, { errorHandler: refuseRequest }),
+    answer,
   );
+  server.on('checkContinue', (request, response) => {
+    awaitContinue(response);
+    answer(request, response);
+  });
+  server.on('checkExpectation', (_, response) => refuseHead(response, 417, 'No expectation but 100-continue is met.'));
   server.on('clientError', refuseBytes);
   server.listen(env.PORT, env.HOST);
   await once(server, 'listening');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
 import type { ErrorKind } from '../src/platform/errors.ts';
@@ -36,6 +36,12 @@ export function refuseRequest(error: unknown): Response {
   const message = error instanceof RequestError ? notHttp : 'Something went wrong on our side.';
   const { headers, body } = answerTo(code, message);
   return new Response(body, { status: errorStatus[code], headers });
+}
+
+/** Answers a request whose head breaks a rule of HTTP, and closes the connection. */
+export function refuseHead(response: ServerResponse, status: number, message: string): void {
+  const { headers, body } = answerTo('validation_error', message);
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 /** Answers a request that the HTTP parser refused, and closes the connection. */

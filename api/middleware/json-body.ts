@@ -4,6 +4,7 @@ import { AppError, invalid } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { chooseDialect } from '../dialects/choose-dialect.ts';
+import { continueBody, isAwaitingContinue } from '../expect-continue.ts';
 import { scanJson } from '../json-scan.ts';
 
 const usualMaxBytes = 1024 * 1024;
@@ -40,10 +41,12 @@ async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
   // Not `for await`: leaving that early would close the connection under the answer.
   const reader: BodyReader | undefined = c.req.raw.body?.getReader();
   const refuse = async () => {
-    await discardRest(reader);
+    // A client that still waits for 100 Continue has sent nothing.
+    if (!isAwaitingContinue(c.env.outgoing)) await discardRest(reader);
     throw tooLarge(maxBytes);
   };
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) await refuse();
+  continueBody(c.env.outgoing);
   while (reader) {
     const { value } = await reader.read().catch(() => {
       // The client closed the connection and does not read this answer.

@@ -96,3 +96,77 @@ test('a flood of headers is refused', async () => {
   expect(statusLines(await converse(`${head('/api/v1/workflows', flood)}\r\n\r\n`).ended)).toEqual(['HTTP/1.1 431']);
   expect((await api.get('/api/v1/health')).status).toBe(200);
 });
+
+/** The body of the last answer in what came back. */
+const bodyOf = (heard: string) => JSON.parse(heard.slice(heard.lastIndexOf('\r\n\r\n') + 4));
+
+describe('HTTP/1.0', () => {
+  test('needs no Host: load balancers probe so', async () => {
+    const heard = await converse('GET /api/health HTTP/1.0\r\n\r\n').ended;
+    expect(statusLines(heard)).toEqual(['HTTP/1.1 200']);
+    expect(bodyOf(heard)).toMatchObject({ status: expect.any(String) });
+    expect(statusLines(await converse('GET /api/ready HTTP/1.0\r\nHost: x\r\n\r\n').ended)).toHaveLength(1);
+  });
+
+  test('is answered like any request', async () => {
+    const request = `GET /api/v1/health HTTP/1.0\r\nAuthorization: Bearer ${tenant.testKey}\r\n\r\n`;
+    expect(statusLines(await converse(request).ended)).toEqual(['HTTP/1.1 200']);
+    expect(statusLines(await converse('GET /nowhere HTTP/1.0\r\n\r\n').ended)).toEqual(['HTTP/1.1 404']);
+  });
+});
+
+describe('a head that breaks a rule of HTTP is refused with a JSON body', () => {
+  test.each([
+    ['HTTP/1.1 without Host', 'GET /api/health HTTP/1.1\r\n\r\n', 400],
+    ['HTTP/1.1 with an empty Host', 'GET /api/health HTTP/1.1\r\nHost:\r\n\r\n', 400],
+    ['an unknown expectation', 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n', 417],
+  ])('%s', async (_, bytes, status) => {
+    const heard = await converse(bytes).ended;
+    expect(statusLines(heard)).toEqual([`HTTP/1.1 ${status}`]);
+    expect(heard).toMatch(/^content-type: application\/json\r$/im);
+    expect(heard).toMatch(/^x-content-type-options: nosniff\r$/im);
+    const requestId = /^x-request-id: (\S+)\r$/im.exec(heard)![1];
+    expect(bodyOf(heard)).toEqual({
+      success: false,
+      error: { code: 'validation_error', message: expect.stringMatching(/\w/), requestId },
+    });
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const body = JSON.stringify({ name: 'Expected', steps: [] });
+  const expecting = (headers: string[]) =>
+    `${head('/api/v1/workflows', [json, 'Expect: 100-continue', ...headers])}\r\n\r\n`;
+
+  test('a body within the limit is asked for, and the connection stays open', async () => {
+    const { socket, ended } = converse(expecting([`Content-Length: ${body.length}`]));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(`${body}GET /api/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(statusLines(await ended)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201', 'HTTP/1.1 200']);
+  });
+
+  test('a body over the limit is refused before it is sent', async () => {
+    const heard = await converse(expecting(['Content-Length: 2000000'])).ended;
+    expect(statusLines(heard)).toEqual(['HTTP/1.1 413']);
+    expect(bodyOf(heard).error).toMatchObject({ code: 'payload_too_large' });
+    expect(heard).toMatch(/^connection: close\r$/im);
+  });
+
+  test('a caller who is refused is not asked for a body, and what it sends is not taken for a request', async () => {
+    const smuggled = 'GET /api/version HTTP/1.1\r\nHost: x\r\n\r\n';
+    const anonymous = expecting([`Content-Length: ${smuggled.length}`]).replace(/Authorization.*\r\n/, '');
+    for (const bytes of [anonymous, anonymous + smuggled]) {
+      expect(statusLines(await converse(bytes).ended)).toEqual(['HTTP/1.1 401']);
+    }
+  });
+
+  test('a body in chunks that exceeds the limit is refused', async () => {
+    const { socket, ended } = converse(expecting(['Transfer-Encoding: chunked']));
+    await new Promise((resolve) => socket.once('data', resolve));
+    const chunk = `${(200_000).toString(16)}\r\n${' '.repeat(200_000)}\r\n`;
+    socket.write(`${chunk.repeat(6)}0\r\n\r\n`);
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.end();
+    expect(statusLines(await ended)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 413']);
+  });
+});
