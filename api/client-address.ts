@@ -17,7 +17,7 @@ function canonical(text: string): string | undefined {
  * The client's address. Forwarding headers are used only when the peer is a trusted proxy, and are read from the right:
  * the first address that is not a trusted proxy is the client's, because the client may forge everything left of it.
  * @param header reads a request header by its name
- * @param trusted who may speak for others
+ * @param trusted the proxies whose forwarding headers are used
  */
 export function clientAddress(
   peer: string | undefined,

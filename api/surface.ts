@@ -5,7 +5,7 @@ import type { Envelope } from './envelopes.ts';
 export interface Surface {
   /** The same routes are served below each of them. The first is the canonical one. */
   paths: readonly [string, ...string[]];
-  /** Of failures. */
+  /** The envelope of failures. */
   envelope: Envelope;
   /** Whether requests and answers come in dialects A and B. Without dialects X-API-Variant is ignored. */
   hasDialects: boolean;

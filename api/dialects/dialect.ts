@@ -8,7 +8,7 @@ import type { Envelope } from '../envelopes.ts';
  */
 export interface Dialect {
   readonly variant: Variant;
-  /** Of a page of a list. */
+  /** The size of a page when the caller does not give one. */
   readonly defaultLimit: number;
   errorCode(error: AppError): string;
   /** Facts of an error with ids in this dialect's form. */

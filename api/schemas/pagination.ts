@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { Page } from '../../src/platform/page.ts';
+import type { ApiContext } from '../context.ts';
 
 const integer = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : Number.NaN);
 
@@ -32,6 +33,12 @@ export const pageQuery = {
 export const paginationSchema = z
   .object({ total: z.int(), limit: z.int(), offset: z.int(), hasMore: z.boolean() })
   .openapi('Pagination');
+
+/** The query of a list, with the defaults of the request's dialect. */
+export const withPageDefaults = <Query extends { limit?: number | undefined; offset?: number | undefined }>(
+  c: ApiContext,
+  query: Query,
+) => ({ ...query, limit: query.limit ?? c.get('dialect').defaultLimit, offset: query.offset ?? 0 });
 
 /** The schema of a list that both dialects show alike, under its published name. */
 export const listSchema = <Name extends string, Item extends z.ZodType>(name: Name, item: Item) =>

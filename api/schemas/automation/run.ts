@@ -133,7 +133,6 @@ export const retrySchema = z
       .openapi({ description: 'The id of the step to start from. Default: the first step that did not complete.' }),
   })
   .openapi('Retry');
-export type RetryBody = z.output<typeof retrySchema>;
 
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');
 

@@ -23,7 +23,6 @@ export const newScheduleSchema = z
     variables: freeForm.optional().openapi({ description: 'Values for {{name}} in prompts, of any type.' }),
   })
   .openapi('NewSchedule');
-export type NewScheduleBody = z.output<typeof newScheduleSchema>;
 
 export const scheduleSchema = z
   .object({

@@ -66,13 +66,12 @@ const attempt = z.object({
   ...answered,
 });
 
-export const deliverySchema = z.object(shown).openapi('Delivery');
+const deliverySchema = z.object(shown).openapi('Delivery');
 export type DeliveryAnswer = z.input<typeof deliverySchema>;
 export const deliveryListSchema = listSchema('deliveries', deliverySchema);
 export const deliveryDetailSchema = z
   .object({ ...shown, attemptLog: z.array(attempt).openapi({ description: 'The latest 100 attempts, oldest first.' }) })
   .openapi('DeliveryDetail');
-export type DeliveryDetailAnswer = z.input<typeof deliveryDetailSchema>;
 
 /** The answer to a test and to a replay. */
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });

@@ -70,7 +70,6 @@ const { name, url } = fields;
 export const newWebhookSchema = z
   .object({ ...z.object(fields).partial().shape, name, url, events })
   .openapi('NewWebhook');
-export type NewWebhookBody = z.output<typeof newWebhookSchema>;
 export type NewWebhookExample = z.input<typeof newWebhookSchema>;
 
 export const webhookChangeSchema = z.object(fields).partial().openapi('WebhookChange');

@@ -28,7 +28,7 @@ import {
 import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { pageQuery } from '../../../schemas/pagination.ts';
+import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import { executeRun } from './execute-run.ts';
 
 const tags = ['Runs'];
@@ -117,7 +117,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(result.data), 200);
   });
   routes.openapi(list, async (c) => {
-    const { limit = c.get('dialect').defaultLimit, offset = 0, status } = c.req.valid('query');
+    const { limit, offset, status } = withPageDefaults(c, c.req.valid('query'));
     const page = await listRuns(c.get('scope'), c.req.valid('param').id, { status, limit, offset });
     return c.json(success(automationDialect(c).runList(page)), 200);
   });

@@ -37,7 +37,7 @@ import {
   workflowSummaryExamples,
 } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
-import { pageQuery } from '../../../schemas/pagination.ts';
+import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 
 const tags = ['Workflows'];
 const mayRead = keySecurity('workflows:read');
@@ -173,7 +173,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
-    const { limit = c.get('dialect').defaultLimit, offset = 0, ...filters } = c.req.valid('query');
+    const { limit, offset, ...filters } = withPageDefaults(c, c.req.valid('query'));
     const states = statesOf(filters);
     const page = await listAutomations(c.get('scope'), { ...(states && { states }), limit, offset });
     return c.json(success(automationDialect(c).workflowList(page)), 200);

@@ -7,7 +7,7 @@ import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
-import { listOf } from '../../../schemas/pagination.ts';
+import { listOf, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   type DeliveryAnswer,
   deliveryDetailExamples,
@@ -82,7 +82,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
-    const { limit = c.get('dialect').defaultLimit, offset = 0, ...filter } = c.req.valid('query');
+    const { limit, offset, ...filter } = withPageDefaults(c, c.req.valid('query'));
     const page = await listDeliveries(c.get('scope'), c.req.valid('param').id, { ...filter, limit, offset });
     return c.json(success(listOf('deliveries', page, toAnswer)), 200);
   });

@@ -18,7 +18,7 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
-import { listOf, pageQuery } from '../../../schemas/pagination.ts';
+import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   createdWebhookSchema,
   newWebhookSchema,
@@ -173,7 +173,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(list, async (c) => {
-    const { limit = c.get('dialect').defaultLimit, offset = 0 } = c.req.valid('query');
+    const { limit, offset } = withPageDefaults(c, c.req.valid('query'));
     const page = await listSubscriptions(services, c.get('scope'), { limit, offset });
     return c.json(success(listOf('webhooks', page, toAnswer)), 200);
   });

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import type { AutomationDetail } from '../../src/automation/automations.ts';
+import { automationStates } from '../../src/automation/core/automation-state.ts';
+import { runStatuses } from '../../src/automation/core/run-status.ts';
+import type { RunDetail } from '../../src/automation/runs.ts';
+import { acceptedSchema, executedSchema, runDetailSchema, runListSchema } from '../schemas/automation/run.ts';
+import {
+  changedWorkflowSchema,
+  workflowDetailSchema,
+  workflowListSchema,
+  workflowSummarySchema,
+} from '../schemas/automation/workflow.ts';
+import { automationDialects } from './automation.ts';
+
+const at = new Date('2026-11-21T09:30:00.000Z');
+const id = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
+
+const workflow: AutomationDetail = {
+  ...{ id, name: 'Summarize', description: null, state: 'active', totalRuns: 2, createdAt: at, updatedAt: at },
+  ...{ aiModel: 'claude-sonnet-4-20250514', aiProvider: 'ANTHROPIC', config: { any: 'thing' } },
+  steps: [{ id: 'say', type: 'prompt', prompt: '{{input}}' }],
+  inputs: [{ name: 'who', type: 'string', required: false }],
+};
+
+const run: RunDetail = {
+  ...{ id, automationId: id, automationName: 'Summarize', status: 'completed', input: 'x', variables: { who: 'me' } },
+  ...{ output: { result: 'y', steps: { say: 'y' } }, outputsApart: null, resultApart: null, error: null },
+  ...{ tokensUsed: 3, durationMs: 12, currentStep: 'say', progress: 100 },
+  ...{ createdAt: at, startedAt: at, finishedAt: at },
+  stepResults: [
+    {
+      ...{ stepId: 'say', name: null, status: 'completed', attempts: 1, output: 'y', outputApart: null, error: null },
+      ...{ durationMs: 12, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 3, warnings: [] },
+      ...{ startedAt: at, finishedAt: at },
+    },
+  ],
+};
+
+const page = <Item>(...items: Item[]) => ({ items, total: 3, limit: 1, offset: 1 });
+
+describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
+  const dialect = automationDialects[variant];
+
+  test.each(automationStates)('writes a workflow that is %s as published', (state) => {
+    const one = { ...workflow, state };
+    workflowSummarySchema.parse(dialect.workflowSummary(one));
+    workflowDetailSchema.parse(dialect.workflowDetail(one, 'https://example.com/hook'));
+    changedWorkflowSchema.parse(dialect.workflowChange(one));
+    workflowListSchema.parse(dialect.workflowList(page(one)));
+  });
+
+  test.each(runStatuses)('writes a run that is %s as published', (status) => {
+    const one = { ...run, status };
+    runDetailSchema.parse(dialect.runDetail(one));
+    runListSchema.parse(dialect.runList(page(one)));
+    executedSchema.parse(dialect.executed(one));
+    acceptedSchema.parse(dialect.accepted({ runId: id, automationId: id }));
+  });
+
+  test('replaces large outputs by references in its own form of the id', () => {
+    const large = { ...run, outputsApart: { say: 300_000 }, resultApart: 'say' };
+    const shown = variant === 'A' ? id : `run_${id.replaceAll('-', '')}`;
+    const reference = { $ref: `/api/v1/runs/${shown}/outputs/say`, bytes: 300_000 };
+    expect(dialect.runDetail(large)).toMatchObject({ output: { result: reference, steps: { say: reference } } });
+  });
+
+  test('reads the fields of both dialects', () => {
+    expect(dialect.readExecution({ input: 'x', variables: { who: 'me' }, async: true })).toEqual({
+      ...{ input: { value: 'x' }, variables: { who: 'me' }, wait: false },
+    });
+    expect(dialect.readExecution({ inputs: { who: 5 }, async: false })).toEqual({
+      ...{ input: 'whole', variables: { who: 5 }, wait: true },
+    });
+  });
+
+  test('waits by default in A alone', () => {
+    expect(dialect.readExecution({}).wait).toBe(variant === 'A');
+  });
+});
