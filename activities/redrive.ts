@@ -1,7 +1,7 @@
 import type { Services } from '../src/services.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** On the queue of the workflow code: an operator who starts a redrive by hand names no other. */
+/** Served on the queue of the workflow code: an operator who starts a redrive by hand passes no other queue. */
 export const createRedriveActivities = (services: Services) => {
   const { redrivePage } = createWebhookActivities(services);
   return { redrivePage };

@@ -12,13 +12,13 @@ import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { scopeOf } from './work-scope.ts';
 
-/** Cancellation reaches an activity with its heartbeats, so this is also how soon a cancelled call is aborted. */
+/** Heartbeats deliver cancellation, so this is also how soon a cancelled call is aborted. */
 const heartbeatMs = 1_000;
 
-/** How often something is tried that fails and that no waiting is known to help. */
+/** Attempts after an error that waiting is not known to cure. */
 const unexpectedAttempts = 3;
 
-/** A provider's failure as Temporal understands it: tried again no sooner than the provider wishes, within reason. */
+/** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */
 function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
   const { retryAfterMs } = failure;
   return ApplicationFailure.create({
@@ -34,7 +34,7 @@ export interface RunActivityServices extends RunServices {
 }
 
 export const createRunActivities = ({ database, runPolicy, ...services }: RunActivityServices) => ({
-  /** Performs what answers at once. A run that always fails unexpectedly is ended, so that it does not go on for ever. */
+  /** Executes the steps that answer at once. A run that fails unexpectedly each time is ended as failed. */
   async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
     const scope = scopeOf(database, ref);
     try {
@@ -43,12 +43,12 @@ export const createRunActivities = ({ database, runPolicy, ...services }: RunAct
       const { isLocal, attempt } = Context.current().info;
       const mayPass = error instanceof WorkQueueFull || databaseFailure(error)?.code === 'service_unavailable';
       if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
-      services.log.error({ err: error, runId: ref.runId }, 'a run is ended because it cannot go on');
+      services.log.error({ err: error, runId: ref.runId }, 'run failed: its steps keep failing unexpectedly');
       return failRun(services, scope, ref);
     }
   },
 
-  /** Performs the step, however long its model takes. Fails retryably while the provider may answer later. */
+  /** Executes a step that calls out, however long its model takes. Fails retryably while the provider may answer later. */
   async callStep(ref: CallRef & WorkContext): Promise<RunProgress> {
     const context = Context.current();
     const heartbeat = setInterval(() => context.heartbeat(), heartbeatMs);
@@ -61,7 +61,7 @@ export const createRunActivities = ({ database, runPolicy, ...services }: RunAct
     }
   },
 
-  /** Records that the run was cancelled, unless it has ended. */
+  /** Records the run as cancelled, unless it has ended. */
   async recordCancelled(ref: RunRef & WorkContext): Promise<void> {
     if (await cancelRunRow(scopeOf(database, ref), ref.runId)) {
       services.waiters.tell(ref.runId);

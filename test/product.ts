@@ -10,6 +10,7 @@ import { secrets } from './operator.ts';
 import { type ProductProcess, readLine, startProcess } from './product-process.ts';
 import { runningServers } from './servers.ts';
 import type { RunningProduct, SharedProductName } from './shared-products.ts';
+import { deleteHousekeeping } from './temporal-schedules.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface Tenant {
@@ -45,14 +46,13 @@ export interface ProductOptions {
 const withHousekeeping = (roles: RoleName[]): RoleName[] =>
   roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
 
-export async function openProduct({
-  testDatabase,
-  taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`,
-  env: ofAll,
-}: ProductOptions = {}): Promise<Product> {
+export async function openProduct(options: ProductOptions = {}): Promise<Product> {
+  const { testDatabase, env: ofAll, taskQueuePrefix = `t${randomBytes(4).toString('hex')}-` } = options;
   const { url, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
   const processes: ProductProcess[] = [];
+  // Not that of a shared product, which runs on. A Temporal server of the test's own ends with the test.
+  const leavesSchedule = () => !options.taskQueuePrefix && !ofAll?.TEMPORAL_ADDRESS && processes.length > 0;
   return {
     database,
     databaseUrl: url,
@@ -76,6 +76,7 @@ export async function openProduct({
     },
     async close() {
       await Promise.all(processes.map((one) => one.kill()));
+      if (leavesSchedule()) await deleteHousekeeping(taskQueuePrefix);
       await database.close();
       await drop();
     },

@@ -14,8 +14,8 @@ const retryMs = 200;
 const patienceMs = 30_000;
 
 /**
- * Makes a version the one that new runs start with. The server knows a version only after its worker has polled, so
- * this is tried again for a while.
+ * Promotes a version: new runs start on it. Retried for a while, because the server knows a version only after its worker
+ * has polled.
  */
 export async function promoteVersion(client: Client, version: VersionRef, log: Log): Promise<void> {
   const deadline = performance.now() + patienceMs;
@@ -37,7 +37,7 @@ export async function promoteVersion(client: Client, version: VersionRef, log: L
   }
 }
 
-/** How many workflows are still open that only this version can go on with. */
+/** How many open workflows only this version can continue. */
 export async function countOpen(client: Client, { deploymentName: name, buildId }: VersionRef): Promise<number> {
   const { count } = await client.workflow.count(
     `TemporalWorkerDeploymentVersion = '${name}:${buildId}' AND ExecutionStatus = 'Running'

@@ -3,14 +3,14 @@ import type { Log } from '../src/platform/log.ts';
 import { type Bundle, removeBundle } from './bundle.ts';
 
 export interface StartedWorker {
-  /** Settles when it has ended, for whatever reason. */
+  /** Settles when the worker has ended, for any reason. */
   done: Promise<void>;
-  /** Asks it to end: steps under way may. */
+  /** Stops polling; steps under way may end. */
   shutdown(): void;
 }
 
 export interface EarlierVersionOptions {
-  /** How many workflows are open that began with this version, as far as Temporal's visibility has heard. */
+  /** How many open workflows began with this version, according to Temporal's visibility, which lags. */
   countOpen(): Promise<number>;
   startWorker(): Promise<StartedWorker>;
   log: Log;
@@ -19,12 +19,12 @@ export interface EarlierVersionOptions {
 }
 
 const lookEveryMs = 5_000;
-/** Visibility lags: a version is over when it has shown nothing open for this many looks in a row. */
+/** A version is over when visibility, which lags, has shown nothing open this many times in a row. */
 const quietLooks = 4;
 
 /**
- * Runs are pinned to the code they began with: a version with open runs has a worker until they are over, and its bundle
- * is removed then. Whatever goes wrong is tried again at the next look.
+ * Keeps a worker for an earlier version while it has open runs, which are pinned to the code they began with, and removes
+ * its bundle afterwards. Failures are retried at the next look.
  * @returns when the version is over, or the process drains and the worker has ended
  */
 export async function serveEarlierVersion(bundle: Bundle, options: EarlierVersionOptions): Promise<void> {
@@ -42,14 +42,14 @@ export async function serveEarlierVersion(bundle: Bundle, options: EarlierVersio
     const started = await startWorker();
     worker = started;
     started.done
-      .catch((error) => log.error({ err: error }, 'the worker of an earlier version failed'))
+      .catch((error) => log.error({ err: error }, 'worker of an earlier version failed'))
       .finally(() => {
         if (worker === started) worker = undefined;
       });
   };
 
   while (!stopping.aborted && quiet < quietLooks) {
-    await look().catch((error) => log.warn({ err: error }, 'an earlier version cannot be looked after now'));
+    await look().catch((error) => log.warn({ err: error }, 'open runs of an earlier version could not be served'));
     if (quiet < quietLooks) await sleep(lookEveryMs, undefined, { signal: stopping }).catch(() => {});
   }
   const last = worker;
@@ -57,5 +57,5 @@ export async function serveEarlierVersion(bundle: Bundle, options: EarlierVersio
   await last?.done.catch(() => {});
   if (quiet < quietLooks) return;
   await removeBundle(bundle);
-  log.info('an earlier version is over');
+  log.info('earlier version removed: it has no open runs');
 }

@@ -10,7 +10,7 @@ import { startMetricsServer } from './metrics-server.ts';
 import { isRoleName, roleNames, startRoles } from './roles.ts';
 import { installTemporalRuntime } from './temporal-runtime.ts';
 
-/** Longer than a worker's own limit for shutting down; past it the process is taken to hang. */
+/** Longer than a worker's own limit for shutting down. After it the process is considered hung and exits. */
 const drainLimitMs = 40_000;
 
 const names = process.argv.slice(2);
@@ -45,7 +45,7 @@ tracing = await openTracing(env, { process: names.join('+'), version: packageJso
 armFailPoint(env.FAIL_POINT, failPoints);
 const temporalPort = await installTemporalRuntime(log, env.METRICS_PORT !== 'off');
 
-/** A start that fails says why in one line, to whoever started it; where it failed is for the log. */
+/** Exits when a start fails: one line on standard error says why, and the log has the stack. */
 async function orEnd<Started>(what: string, starting: Promise<Started>): Promise<Started> {
   try {
     return await starting;
@@ -91,7 +91,7 @@ async function stop(reason: string, exitCode: number): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal, 0));
-// Started by a parent that watches over this process: when it is gone, nobody else would stop it.
+// With a parent that supervises this process: when the parent is gone, nothing else would stop it.
 const parentGone = () => stop('the parent is gone', 0);
 process.on('disconnect', parentGone);
 if (process.connected === false) parentGone();

@@ -8,7 +8,7 @@ import type { RunningRole } from './running-role.ts';
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const patienceMs = 1_000;
 
-/** What the SDK counts; nothing when it does not answer. */
+/** The metrics of the Temporal SDK; empty when it does not answer. */
 function readTemporalMetrics(port: number, log: Log): Promise<string> {
   return new Promise((resolve) => {
     const omit = (error: Error) => {
@@ -35,7 +35,7 @@ export interface MetricsServerOptions {
   env: PlatformEnv;
   log: Log;
   metrics: Metrics;
-  /** Where the Temporal SDK of this process tells its own. */
+  /** Port of 127.0.0.1 where the Temporal SDK of this process serves its own metrics. */
   temporalPort?: number | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       const body = await text();
       response.writeHead(200, { 'content-type': contentType }).end(body);
     } catch (error) {
-      log.error({ err: error }, 'metrics could not be told');
+      log.error({ err: error }, 'metrics could not be collected');
       response.writeHead(500).end();
     }
   });

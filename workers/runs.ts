@@ -6,7 +6,7 @@ import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { traceActivities, traceSinks } from './trace-work.ts';
 
-/** At least the starts that arrive together plus the pollers: an eager start that finds no slot is overtaken. */
+/** At least the concurrent starts plus the pollers: an eager start that finds no slot is dispatched later than others. */
 const workflowTaskSlots = 100;
 const cachedWorkflows = 500;
 
@@ -49,7 +49,7 @@ export async function startRunsWorker({ services, connection, queue, activities 
 
   const current = await startWorker(bundle, connection);
 
-  /** On a connection of its own: an eager start takes any worker of its connection, whatever that worker's version. */
+  /** On a separate connection, because an eager start takes any worker on its connection, whatever its version. */
   const startEarlierWorker = async (of: Bundle): Promise<StartedWorker> => {
     const apart = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
     try {

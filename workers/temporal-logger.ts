@@ -1,7 +1,7 @@
 import type { Logger, LogLevel } from '@temporalio/worker';
 import type { Log } from '../src/platform/log.ts';
 
-/** The SDK reports each worker's state; that is noise beside what a process says of itself. */
+/** One level lower: the SDK logs every change of a worker's state, which the process's own lines cover. */
 const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {
   TRACE: 'trace',
   DEBUG: 'trace',
@@ -10,10 +10,13 @@ const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {
   ERROR: 'error',
 };
 
-/** Lets the Temporal SDK write into the process's own log. */
+/** A warning of the SDK about every worker that serves activities only, which ours do on purpose. */
+const ofActivityWorkers = 'No workflows registered, not polling for workflow tasks';
+
+/** Writes the Temporal SDK's lines to the process's log. */
 export function temporalLogger(log: Log): Logger {
   const write = (level: LogLevel, message: string, meta?: Record<string | symbol, unknown>) =>
-    log[quieter[level]]({ temporal: meta }, message);
+    log[message === ofActivityWorkers ? 'debug' : quieter[level]]({ temporal: meta }, message);
   return {
     log: write,
     trace: (message, meta) => write('TRACE', message, meta),

@@ -17,9 +17,9 @@ function findFreePort(): Promise<number> {
 }
 
 /**
- * Sets the Temporal SDK up for this process. The signals are ours: the API drains before the workers do.
- * @returns the port of 127.0.0.1 where the SDK tells its own metrics, for the process's metrics server to hand on; the
- *   SDK can only tell them on a port of its own, and cannot say which one it took
+ * Installs the Temporal SDK's runtime. Signals are handled by the process, because the API drains before the workers.
+ * @returns the port of 127.0.0.1 where the SDK serves its metrics, which the process's metrics server includes. The SDK needs
+ *   a port of its own and cannot report one that it chose itself
  */
 export async function installTemporalRuntime(log: Log, withMetrics: boolean): Promise<number | undefined> {
   const options = { shutdownSignals: [], logger: temporalLogger(log) };
@@ -28,7 +28,7 @@ export async function installTemporalRuntime(log: Log, withMetrics: boolean): Pr
     return undefined;
   }
   for (let attempt = 1; ; attempt++) {
-    // Another process may take it in between.
+    // Another process may take it before the SDK does.
     const port = await findFreePort();
     const bindAddress = `127.0.0.1:${port}`;
     const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };

@@ -3,12 +3,12 @@ import type { Tracing } from '../src/platform/telemetry.ts';
 import { type TraceSinks, traceHeader } from '../src/temporal/contracts/trace.ts';
 import { traceparentOf } from '../src/temporal/trace-starts.ts';
 
-/** A workflow's span is named after its run: whoever makes a span below it knows the id without being told. */
+/** The id of a workflow's span is derived from its run id, so that a child span needs no message to know its parent. */
 const spanIdOf = (runId: string) => runId.replaceAll('-', '').slice(-16);
 
 const below = (traceparent: string, runId: string) => `${traceparent.slice(0, -19)}${spanIdOf(runId)}-01`;
 
-/** Each try of an activity is a span below its workflow's, where the workflow has a trace. */
+/** Makes a span of each attempt of an activity, below its workflow's span, when the workflow is traced. */
 export const traceActivities =
   (tracing: Tracing): ActivityInterceptorsFactory =>
   ({ info }) => ({
@@ -29,7 +29,7 @@ export const traceActivities =
     },
   });
 
-/** Makes the spans of workflows. There without tracing too: the process that started a workflow may have it. */
+/** Makes the spans of workflows. Registered without tracing too: the process that started the workflow may have traced it. */
 export const traceSinks = (tracing: Tracing | undefined): InjectedSinks<TraceSinks> => ({
   traces: {
     workflowEnded: {

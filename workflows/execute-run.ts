@@ -10,15 +10,15 @@ import type { RunActivities } from '../activities/runs.ts';
 import type { ExecuteRunArgs, RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
-/** Our own database, and what answers at once: inside the worker, without a task of its own. */
+/** Database work and steps that answer at once: local activities, which need no task of their own. */
 const local = proxyLocalActivities<RunActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '100 milliseconds', maximumInterval: '2 seconds', maximumAttempts: 5 },
 });
 
 /**
- * Calls that leave the process and take time. Tried without end: how often a model may be called is counted in the
- * step's row, so that a database that is away for an hour delays a run and does not fail it.
+ * Calls that leave the process and take time. Retried without limit: the step's row counts how often its model was called,
+ * so a database that is down for an hour delays a run and does not fail it.
  */
 const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
   proxyActivities<RunActivities>({
@@ -32,8 +32,8 @@ const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: Run
   });
 
 /**
- * What keeps failing inside the worker, with the database away for example, goes the way of the calls that take time.
- * A local activity throws the failure itself or its time limit, without an ActivityFailure around it.
+ * Falls back to an ordinary activity when a local one keeps failing, for example while the database is down. A local
+ * activity throws the failure itself, or its time-out, without an ActivityFailure around it.
  */
 async function orElse<Outcome>(tried: Promise<Outcome>, otherwise: () => Promise<Outcome>): Promise<Outcome> {
   try {
@@ -45,9 +45,9 @@ async function orElse<Outcome>(tried: Promise<Outcome>, otherwise: () => Promise
 }
 
 /**
- * One run. Which step comes next is decided where the outputs are, by the activities that perform and record the steps;
- * this says who performs them: the worker itself while they answer at once, an activity with heartbeats when they call
- * out. A run that fails fails this workflow too, so that an operator finds it among the failed ones.
+ * One run. The activities that execute and record the steps decide which step comes next, because they have the outputs.
+ * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats when
+ * a step calls out. When the run fails this workflow fails too, so that operators find it among the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
@@ -63,7 +63,7 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
       throw ApplicationFailure.nonRetryable(`Step ${progress.stepId} failed.`, failureTypes.runFailed);
     }
   } catch (failure) {
-    // Most often the run is recorded as cancelled already; not when an operator cancelled this workflow by itself.
+    // Usually the run is recorded as cancelled already, but not when an operator cancelled this workflow in Temporal.
     if (isCancellation(failure)) await CancellationScope.nonCancellable(() => called.recordCancelled(context));
     throw failure;
   }

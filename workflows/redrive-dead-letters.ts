@@ -2,7 +2,7 @@ import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo 
 import type { RedriveActivities } from '../activities/redrive.ts';
 import type { RedriveArgs, RedriveOutcome } from '../src/temporal/contracts/webhooks.ts';
 
-/** On the queue that this workflow runs on: an operator who starts it by hand names no other. */
+/** On the queue of this workflow: an operator who starts it by hand passes no other queue. */
 const { redrivePage } = proxyActivities<RedriveActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 20 },
@@ -11,7 +11,7 @@ const { redrivePage } = proxyActivities<RedriveActivities>({
 const perPage = 20;
 const perSecondByDefault = 20;
 
-/** Where one that goes on in a new history had come to. */
+/** Progress that continue-as-new passes on. */
 interface Carried {
   until: string;
   after: Awaited<ReturnType<RedriveActivities['redrivePage']>>['next'];
@@ -19,11 +19,12 @@ interface Carried {
 }
 
 /**
- * Replays dead letters one after the other, slowly enough for their receivers: what an operator starts in Temporal's web
- * UI, or by the trigger of its Schedule, in place of a signal to many. Those that fail again are not met again.
+ * Replays dead letters one by one, at a rate that their receivers can bear. Operators start it in Temporal's web UI or
+ * trigger its Schedule, because the web UI cannot signal many workflows at once. A dead letter that fails again is not
+ * replayed twice.
  */
 export async function redriveDeadLetters(given?: RedriveArgs | null, carried?: Carried): Promise<RedriveOutcome> {
-  // A form that was left empty may send null. Whatever else it sends, the activity reads and refuses.
+  // An empty form in the web UI sends null. The activity validates everything else.
   const filter = given ?? {};
   const until = carried?.until ?? workflowInfo().startTime.toISOString();
   let { after, replayed } = carried ?? { after: undefined, replayed: 0 };

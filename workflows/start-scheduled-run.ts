@@ -2,15 +2,15 @@ import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import type { ScheduleActivities } from '../activities/schedules.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 
-/** Tried until the time limit that the schedule gives its firings. */
+/** Retried until the execution time-out that the Schedule sets. */
 const local = proxyLocalActivities<ScheduleActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
 });
 
 /**
- * What a workflow's schedule starts at each of its times, and at a trigger or backfill from Temporal's web UI. The time
- * is the one that the firing was due at; a copy that an operator started by hand has its own.
+ * Started by a workflow's Schedule at each of its times, and by a trigger or backfill in Temporal's web UI. The time of the
+ * run is the time it was due at; one that an operator started by hand is due when it starts.
  */
 export async function startScheduledRun(args: ScheduledRunArgs): Promise<ScheduledRunOutcome> {
   const { searchAttributes, startTime } = workflowInfo();

@@ -12,21 +12,21 @@ const { traces } = proxySinks<TraceSinks>();
 const failureClass = (failure: TemporalFailure): string =>
   (failure instanceof ApplicationFailure && failure.type) || failure.name;
 
-async function tellEnd(header: Headers[string], end: Promise<unknown>): Promise<unknown> {
+async function reportEnd(header: Headers[string], end: Promise<unknown>): Promise<unknown> {
   try {
     const result = await end;
     traces.workflowEnded(header, undefined);
     return result;
   } catch (failure) {
-    // Anything else fails a task that is tried again, and not the workflow.
+    // Any other error fails the workflow task, which is retried, and not the workflow.
     if (failure instanceof TemporalFailure) traces.workflowEnded(header, failureClass(failure));
     throw failure;
   }
 }
 
 /**
- * Hands a workflow's trace on to its activities and tells the worker of its end. The worker makes the spans:
- * OpenTelemetry's SDK would double the bundle. Without a trace nothing is done, and commands stay as they are in any case.
+ * Passes a workflow's trace on to its activities and reports its end to the worker, which makes the spans: OpenTelemetry's
+ * SDK would double the size of the bundle. Does nothing without a trace, and never changes commands.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let trace: Headers | undefined;
@@ -39,7 +39,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           const header = input.headers[traceHeader];
           if (!header) return next(input);
           trace = { [traceHeader]: header };
-          return tellEnd(header, next(input));
+          return reportEnd(header, next(input));
         },
       },
     ],

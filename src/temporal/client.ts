@@ -26,7 +26,7 @@ export interface WorkflowStart<Args extends WorkContext = WorkContext> {
   type: string;
   workflowId: string;
   args: Args;
-  /** The thing that it is about, by which operators find it. */
+  /** The resource it works on, by which operators find it. */
   resourceId: string;
   fairness: Fairness;
   /** True: never a second time, even when the first is over. Otherwise only while the first is open. */
@@ -47,7 +47,7 @@ const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> 
   CANCELLED: 'cancelled',
 };
 
-/** Every call to Temporal goes through here. What a feature starts and signals is in files of the feature. */
+/** The client of Temporal. Each feature has files of its own for the workflows that it starts and signals. */
 export class TemporalClient {
   readonly client: Client;
   readonly #settings: TemporalSettings;

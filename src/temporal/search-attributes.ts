@@ -4,7 +4,7 @@ import { searchAttributes } from './contracts/search-attributes.ts';
 const organization = defineSearchAttributeKey(searchAttributes.organization, SearchAttributeType.KEYWORD);
 const resource = defineSearchAttributeKey(searchAttributes.resource, SearchAttributeType.KEYWORD);
 
-/** By these operators find the workflows of an organization, or of one thing of it. */
+/** Operators use these to find the workflows of an organization or of one of its resources. */
 export const attributesOf = (organizationId: string, resourceId: string) => [
   { key: organization, value: organizationId },
   { key: resource, value: resourceId },

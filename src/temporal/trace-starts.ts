@@ -8,13 +8,13 @@ const withTrace = (headers: Headers, traceparent: string): Headers => ({
   [traceHeader]: defaultPayloadConverter.toPayload({ traceparent }),
 });
 
-/** The traceparent that a workflow or an activity was given, if its trace is kept. */
+/** The traceparent in the header of a workflow or activity, if it is traced. */
 export function traceparentOf(header: Headers[string] | undefined): string | undefined {
   if (header === undefined) return undefined;
   return defaultPayloadConverter.fromPayload<{ traceparent?: string }>(header).traceparent;
 }
 
-/** Each start of a workflow is a span, and the workflow goes on with its trace. A start out of nothing begins one. */
+/** Makes a span of each start of a workflow and passes the trace on to the workflow. A start without a trace begins one. */
 export const traceStarts = (tracing: Tracing): WorkflowClientInterceptor => ({
   startWithDetails(input, next) {
     const { workflowId, memo } = input.options;

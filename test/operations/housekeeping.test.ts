@@ -21,7 +21,6 @@ beforeAll(async () => {
   await product.start(['runs']);
 });
 afterAll(async () => {
-  await schedule.delete();
   await connection.close();
   await product.close();
 });

@@ -144,7 +144,6 @@ test('the schedule of a worker looks for such keys, and mail without a server be
   const file = join(folder, files()[0]!);
   expect(readFileSync(file, 'utf8')).toMatch(/^To: file@example.com\r$/m);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  await schedule.delete();
   await connection.close();
   await Promise.all([worker.stop(), again.stop()]);
   rmSync(folder, { recursive: true });

@@ -1,0 +1,14 @@
+import { Client, Connection, ScheduleNotFoundError } from '@temporalio/client';
+import { runningServers } from './servers.ts';
+
+/** For a product whose processes have ended: its Schedule would start a workflow every minute until the tests end. */
+export async function deleteHousekeeping(taskQueuePrefix: string): Promise<void> {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  try {
+    await new Client({ connection }).schedule.getHandle(`${taskQueuePrefix}housekeeping`).delete();
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  } finally {
+    await connection.close();
+  }
+}
