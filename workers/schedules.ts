@@ -52,8 +52,8 @@ export async function ensureSchedule(
   return handle;
 }
 
-/** As its Trigger button does, unless an operator paused the Schedule. */
+/** Starts its workflow as the Trigger button does, after one that is running; not when an operator paused the Schedule. */
 export async function triggerSchedule(handle: ScheduleHandle): Promise<void> {
   const { state } = await handle.describe();
-  if (!state.paused) await handle.trigger();
+  if (!state.paused) await handle.trigger('BUFFER_ONE');
 }
