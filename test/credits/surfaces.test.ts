@@ -5,14 +5,13 @@ import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { runCli } from '../cli/run-cli.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
-import type { ProductProcess } from '../product-process.ts';
+import { type StartedProduct, sharedProduct, type Tenant } from '../product.ts';
 
-let product: Product;
-let api: ProductProcess;
+let product: StartedProduct;
+let api: StartedProduct['process'];
 beforeAll(async () => {
-  product = await openProduct();
-  api = await product.start(['api']);
+  product = await sharedProduct();
+  api = product.process;
 });
 afterAll(() => product.close());
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
-import { startProduct } from '../product.ts';
+import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 
-let product: Awaited<ReturnType<typeof startProduct>>;
+let product: Awaited<ReturnType<typeof sharedProduct>>;
 beforeAll(async () => {
-  product = await startProduct();
+  product = await sharedProduct();
 });
 afterAll(() => product.close());
 
