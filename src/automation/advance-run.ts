@@ -16,7 +16,7 @@ export interface RunServices {
   boundedWork: BoundedWork;
   waiters: RunWaiters;
   log: Log;
-  /** Told of every run that ends here. */
+  /** Called for every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;
 }
 
@@ -27,11 +27,11 @@ export interface RunRef {
 }
 
 /**
- * Where a run stands.
- * - walk: the next step may answer at once
- * - call: the step at `position` calls out and takes time
- * - ended: the run is over and recorded so
- * - gone: the run was deleted or ended otherwise; there is nothing left to do
+ * What a run needs next.
+ * - walk: the next step may finish at once
+ * - call: the step at `position` calls a model and takes time
+ * - ended: the run has ended and its end is recorded
+ * - gone: the run was deleted or ended elsewhere; nothing is left to do
  */
 export type RunProgress =
   | { kind: 'walk' }
@@ -45,7 +45,7 @@ export type StepEnd =
   | { status: 'completed'; output: Storable; tokensUsed?: number; warnings?: Warning[] }
   | { status: 'failed'; code: RunErrorCode; message: string; tokensUsed?: number; warnings?: Warning[] };
 
-/** Records are written together, but not so many that much is lost or held in memory when they are not written. */
+/** Records are written in batches. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
 
 /** Bytes of all outputs of a run. */
@@ -57,7 +57,7 @@ const tooLarge = {
   message: `The outputs of this run are larger than ${maxRunOutputBytes} bytes together.`,
 } as const;
 
-/** A run on its way through its steps, in memory between two records. */
+/** A run in memory, between two writes to the database. */
 export class AdvancingRun {
   readonly work: RunWork;
   readonly outputs: StepOutputs;
@@ -87,7 +87,7 @@ export class AdvancingRun {
     return work && !isTerminal(work.status) ? new AdvancingRun(services, scope, ref, work) : undefined;
   }
 
-  /** The step that the run is at; undefined when all is done. */
+  /** The current step; undefined after the last one. */
   get step(): Step | undefined {
     return this.work.steps[this.position];
   }
@@ -97,8 +97,9 @@ export class AdvancingRun {
   }
 
   /**
-   * Notes how the present step ended, and moves on to the one after it; those passed over are noted too.
-   * @returns how it ended: a step whose output is too much for the run has failed
+   * Adds the result of the current step to the next write and moves to the next step. Steps that a condition skips are
+   * added too.
+   * @returns the result as recorded: failed when the output exceeds what the run may hold
    */
   finishStep(facts: StepFacts, given: StepEnd): StepEnd['status'] {
     const { step, position } = facts;
@@ -129,8 +130,8 @@ export class AdvancingRun {
   }
 
   /**
-   * Writes what was noted, and the run's end when it has come.
-   * @returns where the run stands: `walk` unless it has ended; also when somebody else recorded the same before
+   * Writes the collected results and, after the last step, the end of the run.
+   * @returns `walk` unless the run has ended, also when another attempt recorded the same results before
    */
   async record(): Promise<RunProgress> {
     const last = this.#records.at(-1);
@@ -143,7 +144,7 @@ export class AdvancingRun {
     if (this.#records.length === 0 && !end) return { kind: 'walk' };
     const { waiters } = this.#services;
     const { runId, waiter } = this.#ref;
-    // A waiter in this process is woken at once, one elsewhere by the notification in the transaction.
+    // Waiters in this process are woken directly, those in another process by the NOTIFY in the transaction.
     const notify = waiter === waiters.channel ? null : waiter;
     const { steps } = this.work;
     const recorded = await recordSteps(this.#scope, { runId, steps, records: this.#records, end, notify });

@@ -28,7 +28,7 @@ export interface Question {
   warnings: Warning[];
 }
 
-/** A prompt step without a template hands its input on. */
+/** The template of a prompt step that has none. */
 const defaultTemplate = '{{input}}';
 
 /** Ids of the steps whose outputs a question needs. */
@@ -53,7 +53,7 @@ export function questionOf(step: PromptStep, values: TemplateValues, byDefault: 
   };
 }
 
-/** Whether the first model to be asked answers at once. */
+/** Whether the first model answers without leaving the process. */
 export function isInstant(providers: ProviderRegistry, environment: Environment, question: Question): boolean {
   const [first] = question.candidates;
   try {
@@ -68,7 +68,7 @@ export interface Answer {
   output: unknown;
   tokensUsed: number;
   warnings: Warning[];
-  /** Who answered, as the step names them. */
+  /** The model that answered, as the step names it. */
   asked: ModelChoice;
 }
 
@@ -86,7 +86,7 @@ const mismatch = (problem: string, tokensUsed: number, more = '') =>
     tokensUsed,
   );
 
-/** One attempt with one model; an answer that its schema refuses is sent back once, with what is wrong with it. */
+/** Calls one model. An answer that does not match the schema is sent back once with the problem. */
 async function askOne(
   work: BoundedWork,
   model: TextModel,
@@ -117,13 +117,13 @@ const codes: Partial<Record<ProviderFailure['kind'], RunErrorCode>> = {
   timeout: 'timeout',
 };
 
-/** What a provider's failure makes of its step, once nothing is left to try. */
+/** The step's failure when no model is left to try. */
 export const lastFailure = (failure: ProviderFailure): StepFailure =>
   new StepFailure(codes[failure.kind] ?? 'service_unavailable', failure.message);
 
 /**
- * Asks the step's models in their order, each when the one before it fails in a way that may pass or is not configured.
- * @throws ProviderFailure that may pass, when all of them fail so; StepFailure when another attempt is of no use; the
+ * Calls the step's models in order: the next one when a model fails with a retryable failure or is not configured.
+ * @throws ProviderFailure when every model failed with a retryable failure; StepFailure when a retry cannot help; the
  *   signal's reason once it is aborted
  */
 export async function askModels(
@@ -148,7 +148,7 @@ export async function askModels(
       if (!(error instanceof ProviderFailure)) throw error;
       onFailure(asked, error);
       if (!error.retryable) throw retryable ?? lastFailure(error);
-      // The one that may be asked again soonest says when.
+      // The model that can be retried soonest decides the delay.
       const isSooner = !retryable || (error.retryAfterMs ?? 0) < (retryable.retryAfterMs ?? 0);
       if (isSooner) retryable = error;
     }

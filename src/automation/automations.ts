@@ -15,7 +15,7 @@ import { Automation, Definition } from './entities.ts';
 import { workflowNotFound } from './errors.ts';
 import { findContentProblems } from './step-contents.ts';
 
-/** What a run pins. */
+/** The fields that a run pins. */
 export interface DefinitionFields {
   aiProvider: Provider;
   aiModel: string;
@@ -173,7 +173,7 @@ export async function listAutomations(
   return { items, total: counted!.count, limit, offset };
 }
 
-/** Locks the row, so that two changes at once happen one after the other and neither is lost. */
+/** Locks the row, so that concurrent changes are applied one after the other. */
 export async function lockAutomation(em: EntityManager, id: string): Promise<Automation> {
   const uuid = workflowIds.parse(id);
   const found =
@@ -183,7 +183,7 @@ export async function lockAutomation(em: EntityManager, id: string): Promise<Aut
 }
 
 /**
- * Changes only what is given. What a run pins is never changed in place: runs in flight keep what they started with.
+ * Changes only the given fields. Definitions are never changed in place: runs in flight keep the one they started with.
  * @throws AppError workflow_not_found, validation_error
  */
 export async function updateAutomation(
@@ -212,8 +212,8 @@ export async function updateAutomation(
 }
 
 /**
- * Removes a workflow and its history from every read at once. Runs in flight are cancelled and rows purged behind it,
- * which an outbox entry begins.
+ * Removes a workflow and its history from every read at once. An outbox entry starts the purge, which cancels runs in
+ * flight and deletes the rows.
  * @returns the canonical id. @throws AppError workflow_not_found
  */
 export async function deleteAutomation(scope: Scope, id: string): Promise<string> {

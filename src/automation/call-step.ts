@@ -11,7 +11,7 @@ import { valuesFor } from './walk-steps.ts';
 
 export interface CallRef extends RunRef {
   position: number;
-  /** How often a step may be tried in all, attempts that were cut off included, unless it says so itself. */
+  /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
 }
 
@@ -57,11 +57,10 @@ async function ask(
 }
 
 /**
- * Performs the prompt step at `position`, however long its models take, and records it; ends the run with the last one,
- * or with one that fails for good.
- * @returns `walk` also when the run is not, or no longer, at that step
- * @throws ProviderFailure when another attempt may succeed: nothing but the attempt is recorded then; the signal's
- *   reason once it is aborted
+ * Executes the prompt step at `position` and records it. Ends the run after its last step, or when the step fails finally.
+ * @returns `walk` also when the run is at another step
+ * @throws ProviderFailure when a retry may succeed: only the attempt is recorded then; the signal's reason once it is
+ *   aborted
  */
 export async function callStep(
   services: RunServices,
@@ -76,13 +75,13 @@ export async function callStep(
 
   const [first] = candidatesOf(step, work.byDefault);
   const facts = { position, step, ...first, startedAt: new Date() };
-  // Counted before anything else can go wrong, so that what always goes wrong does not go on for ever.
+  // The attempt is counted first, so that a step that always fails unexpectedly is not retried without end.
   const attempt = await beginStep(scope, ref.runId, facts);
   if (attempt === undefined) return { kind: 'walk' };
   services.waiters.tell(ref.runId);
   const maxAttempts = step.retry?.maxAttempts ?? ref.maxAttempts;
   if (attempt > maxAttempts) {
-    // Attempts that ended without a word: a killed worker, a time limit, a record that could not be written.
+    // Attempts without a result: a killed worker, a timeout, a failed write.
     run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
   } else {
     const attempting = { number: attempt, mayTryAgain: attempt < maxAttempts, signal };
@@ -92,12 +91,12 @@ export async function callStep(
   const progress = await run.record();
   failPoint('step.recorded');
   const next = run.step;
-  // Spares the walk that would only say the same.
+  // The next step calls a model too: saves a walk that would find only that.
   const callsOut = next?.type === 'prompt' && !services.providers.mayBeInstant(scope.tenant.environment);
   return progress.kind === 'walk' && callsOut ? { kind: 'call', position: run.position, stepId: next.id } : progress;
 }
 
-/** Ends a run that nothing can help: its present step fails with words that say nothing of the cause. */
+/** Ends a run that cannot continue. Its current step fails with a message that does not reveal the cause. */
 export async function failRun(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
   const run = await AdvancingRun.load(services, scope, ref);
   const step = run?.step;

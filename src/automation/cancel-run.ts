@@ -8,7 +8,7 @@ import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
-// The run is over with this statement, whatever its workflow still does: nothing that comes later can be recorded.
+// This statement ends the run. Its workflow may still work, but can no longer record anything.
 const cancelStatement = statement<{ id: string; entryId: string }>(
   'run.cancel',
   `with moved as (
@@ -29,7 +29,7 @@ const cancelStatement = statement<{ id: string; entryId: string }>(
   { enqueues: { 'run.cancel': ({ id, entryId }) => ({ subjectId: id, entryId }) } },
 );
 
-/** Records that a run is cancelled. @returns false when it had ended, or is gone */
+/** Records that a run is cancelled. @returns false when it had ended before or does not exist */
 export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean> {
   return (await scope.one(cancelStatement, runId, scope.correlationId)) !== undefined;
 }

@@ -13,7 +13,7 @@ import { insertNewRun } from './insert-run.ts';
 import type { CreatedRun, StartRunServices } from './start-run-workflow.ts';
 
 export interface RunRequest {
-  /** What `{{input}}` stands for; `whole` makes it the variables themselves, defaults included. */
+  /** The value of `{{input}}`. `whole` means all variables, with defaults. */
   input: { value: unknown } | 'whole';
   variables: Record<string, unknown>;
   idempotency?: IdempotencyClaim | undefined;
@@ -41,7 +41,7 @@ const findStartable = statement<Startable>(
     where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
 );
 
-/** Each prompt step needs one model that may be asked. @throws AppError provider_not_configured, of a step's first choice */
+/** Each prompt step needs at least one configured model. @throws AppError provider_not_configured, with its first model's provider */
 export function checkProviders(
   providers: ProviderRegistry,
   environment: Environment,

@@ -8,7 +8,7 @@ import type { Warning } from './core/template.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
-/** The product's "workflow". In this code the word workflow always means Temporal's. */
+/** The product's workflow. In this code "workflow" always means a Temporal workflow. */
 export const Automation = defineEntity({
   name: 'Automation',
   tableName: 'automation',
@@ -21,20 +21,20 @@ export const Automation = defineEntity({
     state: p.string().length(10).$type<AutomationState>(),
     /** The definition that the next run pins. */
     definitionId: p.uuid(),
-    /** Counts every run ever started, and so numbers them without gaps. */
+    /** The number of the latest run: runs are numbered without gaps. */
     totalRuns: p.integer(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
-    /** Set when the workflow was deleted: it is gone from every read, and its rows are purged behind it. */
+    /** Set when the workflow is deleted. No read returns it from then on, and its rows are purged in the background. */
     deletedAt: p.datetime().nullable(),
-    /** SHA-256 of the secret by which others may start it. */
+    /** SHA-256 of the secret of its inbound webhook. */
     triggerSecretHash: p.blob().nullable(),
   },
   indexes: [{ properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
 });
 export type Automation = InferEntity<typeof Automation>;
 
-/** Never changed once written: a run pins the one it started with, a change of the workflow adds another. */
+/** Never updated: a run pins the definition it started with, and a change of the workflow adds a new one. */
 export const Definition = defineEntity({
   name: 'Definition',
   tableName: 'definition',
@@ -63,14 +63,14 @@ export const Run = defineEntity({
     ...tenant,
     automationId: p.uuid(),
     definitionId: p.uuid(),
-    /** 1, 2, 3 … within its automation, without gaps: a page of a list is found by arithmetic. */
+    /** 1, 2, 3 … within its automation, without gaps, so that a page of a list is a range of numbers. */
     number: p.integer(),
     status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().nullable(),
     variables: p.json<Record<string, unknown>>(),
-    /** Without the outputs that are kept apart. */
+    /** Without the outputs that are stored separately. */
     output: p.json<{ result: unknown; steps: Record<string, unknown> }>().nullable(),
-    /** Bytes of the outputs that only their steps' rows hold, by step id. */
+    /** Bytes of the outputs that are stored only in their steps' rows, by step id. */
     outputsApart: p.json<Record<string, number>>().nullable(),
     /** The step whose output is the result. */
     resultStep: p.string().length(64).nullable(),
@@ -78,7 +78,7 @@ export const Run = defineEntity({
     tokensUsed: p.integer().nullable(),
     durationMs: p.integer().nullable(),
     currentStep: p.string().length(64).nullable(),
-    /** Where it begins; past 0 when it goes on where an earlier run failed. */
+    /** The first position; above 0 when it retries an earlier run from a later step. */
     firstPosition: p.integer().default(0),
     /** The run that this one retries. */
     retryOf: p.uuid().nullable(),
@@ -88,7 +88,7 @@ export const Run = defineEntity({
     createdAt: p.datetime(),
     startedAt: p.datetime().nullable(),
     finishedAt: p.datetime().nullable(),
-    /** When Temporal was last asked what became of it. */
+    /** When the reconciler last asked Temporal about it. */
     checkedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['automationId', 'number'] }],
@@ -99,7 +99,7 @@ export const Run = defineEntity({
 });
 export type Run = InferEntity<typeof Run>;
 
-/** What happened to one step of a run. The row is what makes a repeated activity harmless: it is read before a call. */
+/** The result of one step of a run. It is read before a call, which makes a repeated activity harmless. */
 export const RunStep = defineEntity({
   name: 'RunStep',
   tableName: 'run_step',
@@ -127,7 +127,7 @@ export const RunStep = defineEntity({
 });
 export type RunStep = InferEntity<typeof RunStep>;
 
-/** When a workflow runs by itself. This row is the truth; the Temporal Schedule is brought in line with it. */
+/** The schedule of a workflow. This row is authoritative; the Temporal Schedule follows it. */
 export const AutomationSchedule = defineEntity({
   name: 'AutomationSchedule',
   tableName: 'automation_schedule',
@@ -140,7 +140,7 @@ export const AutomationSchedule = defineEntity({
     paused: p.boolean(),
     input: p.json<unknown>().nullable(),
     variables: p.json<Record<string, unknown>>(),
-    /** Another one whenever the schedule is written: the Temporal Schedule carries the one that it was made from. */
+    /** Changes with every write. The Temporal Schedule carries the revision it was made from. */
     revision: p.uuid(),
     lastRunAt: p.datetime().nullable(),
     createdAt: p.datetime(),

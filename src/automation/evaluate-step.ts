@@ -9,7 +9,7 @@ import { TemplateTooLong } from './core/template.ts';
 import { OutputsTooLarge } from './run-work.ts';
 import { storable } from './storable.ts';
 
-/** Failures that the tenant's own expressions and templates cause once they meet their values. */
+/** Failures of the tenant's own expressions and templates, with the values of this run. */
 export const isExpressionFault = (error: unknown): error is Error =>
   error instanceof ExpressionError || error instanceof TemplateTooLong || error instanceof OutputsTooLarge;
 
@@ -36,8 +36,8 @@ async function evaluate(
 }
 
 /**
- * Evaluates a step's expression: here when it is proved cheap, else in a process of the pool. An expression that goes over
- * a limit fails its step for good.
+ * Evaluates a step's expression: in this process when it is proved cheap, else in a process of the pool. An expression
+ * that exceeds a limit fails its step finally.
  * @throws WorkQueueFull while too much of the organization's is being evaluated
  */
 export async function evaluateStep(

@@ -13,7 +13,7 @@ export interface FireServices extends StartRunServices {
   log: Log;
 }
 
-/** Reasons that are the workflow's own: the next time may find it otherwise, trying this one again would not. */
+/** Failures of the workflow itself. The firing is skipped, because a retry would fail again. */
 const reasonsToSkip: readonly string[] = [
   'workflow_inactive',
   'workflow_not_found',
@@ -29,7 +29,7 @@ const noteRun = statement(
       and automation_schedule.automation_id = $3 and r.id = $4`,
 );
 
-/** One time of one workflow's schedule: whoever comes second finds the run that the first one made. */
+/** Identifies one firing of one schedule, so that it creates at most one run. */
 const claimOf = (automationId: string, time: string): IdempotencyClaim => ({
   method: 'SCHEDULE',
   path: `/api/v1/workflows/${automationId}/schedule`,
@@ -42,8 +42,8 @@ export const firingName = (automationId: string, dueAt: Date) =>
   `schedule-${automationId}-${dueAt.toISOString().replace('.000Z', 'Z')}`;
 
 /**
- * Starts the run that is due at a time, once however often it is called. A Temporal Schedule that was not told yet of
- * the last change, or never will be, is brought in line first; of its times only those count that the schedule still has.
+ * Starts the run of one firing, once however often it is called. An outdated Temporal Schedule is updated first; its
+ * firing counts only if the current schedule has the same time.
  */
 export async function fireSchedule(
   services: FireServices,
@@ -54,7 +54,7 @@ export async function fireSchedule(
   const schedule = await scope.one(findSchedule, automationId);
   const isCurrent = schedule?.revision === revision;
   if (!isCurrent) await syncSchedule(services.temporal, scope, automationId);
-  // A current schedule that is paused was fired by an operator's hand.
+  // A paused schedule that is current was triggered by an operator.
   const isDue = schedule && (isCurrent || (!schedule.paused && includesTime(schedule.cron, schedule.timezone, dueAt)));
   if (!isDue) return { outdated: true };
 

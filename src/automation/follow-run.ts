@@ -7,7 +7,7 @@ import { isRunNotFound } from './errors.ts';
 import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail, type StepResult } from './runs.ts';
 
-/** How often a run is looked at that somebody follows and another process works on. */
+/** How often a followed run is polled while another process executes it. */
 const lookEveryMs = 500;
 
 const findMark = statement<{ mark: string }>(
@@ -17,12 +17,12 @@ const findMark = statement<{ mark: string }>(
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
 );
 
-/** Something that happened, and the run as it was read when that was seen. */
+/** An event, and the run as it was read with it. */
 export interface SeenEvent extends RunEvent<StepResult> {
   run: RunDetail;
 }
 
-/** What is read while somebody follows; a database that is away for a moment is asked again, a deleted run is over. */
+/** Reads for a follower: `later` while the database is unavailable, `gone` when the run was deleted. */
 async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
   try {
     return await read();
@@ -34,7 +34,7 @@ async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'la
 }
 
 /**
- * Everything that happens in a run, from the event after the one numbered `after`, until its end or `stop`.
+ * The events of a run after the event numbered `after`, until the run ends or `stop` is aborted.
  * @param run as it was first read
  */
 export async function* followRun(
@@ -45,12 +45,12 @@ export async function* followRun(
   stop: AbortSignal,
 ): AsyncGenerator<SeenEvent> {
   let seen = run;
-  let told = after;
+  let lastId = after;
   let mark: string | undefined;
   while (!stop.aborted) {
     for (const event of eventsOf(seen)) {
-      if (event.id <= told) continue;
-      told = event.id;
+      if (event.id <= lastId) continue;
+      lastId = event.id;
       yield { ...event, run: seen };
     }
     if (isTerminal(seen.status)) return;

@@ -8,20 +8,20 @@ import { workflowInactive, workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import type { RunStart } from './start-run-workflow.ts';
 
-/** Everything that a run is before it begins. */
+/** A run before it starts. */
 export interface NewRun {
   automationId: string;
   definitionId: string;
-  /** What a caller named the workflow, for errors. */
+  /** The workflow's id as the caller wrote it, for errors. */
   namedAs: string;
   input: unknown;
   variables: Record<string, unknown>;
   totalSteps: number;
-  /** Where it begins and what it retries, when it is not the first. */
+  /** The run that it retries, and its first position. */
   retry?: { of: string; firstPosition: number };
 }
 
-// The run takes the automation's next number, and only while the automation may run: one statement decides both.
+// One statement checks that the automation is active and takes its next run number.
 const insertRun = statement<{ id: string }>(
   'run.insert',
   `with numbered as (
@@ -38,7 +38,7 @@ const insertRun = statement<{ id: string }>(
    counted as (${countRuns('inserted')})
    ${enqueueSql('run.start', { subject: 'id', correlation: '$9', from: 'inserted' })}
    returning subject_id as id`,
-  // Its entry is deleted by the record of the run's end.
+  // The statement that records the run's end deletes the entry.
   { enqueues: { 'run.start': ({ id }) => ({ subjectId: id }) } },
 );
 
@@ -51,10 +51,10 @@ const toJson = (value: unknown): string | null => (value === undefined ? null : 
 
 /**
  * Writes a run: its row, the claim of its Idempotency-Key and the outbox entry that starts it commit together.
- * @param start what starting it takes, for the attempt right after the commit
- * @param also is done in the same transaction
+ * @param start arguments of the workflow's start, for the attempt right after the commit
+ * @param also further work in the same transaction
  * @returns the run's id, and whether an earlier request with the same key made it
- * @throws AppError workflow_inactive or workflow_not_found when the workflow was changed since it was looked at
+ * @throws AppError workflow_inactive or workflow_not_found when the workflow was changed since it was read
  */
 export async function insertNewRun(
   scope: Scope,
@@ -79,7 +79,7 @@ export async function insertNewRun(
     failPoint('run.before-commit');
     return made;
   };
-  // Without a key and anything else to write, the one statement is the transaction.
+  // Without a key or further work, the single statement is the transaction.
   const { outcome, replayed } =
     claim || also
       ? await scope.transaction(insertWithRest, { claim, outcome: made })

@@ -4,10 +4,10 @@ import type { JsonSchema } from '../providers/ports.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findSchemaExcess } from './core/schema-limits.ts';
 
-/** Of an answer that is held to a schema. */
+/** The largest answer that is checked against a schema, in bytes. */
 export const maxAnswerBytes = 256 * 1024;
 
-/** A model has been paid for the answer: rather than asking again, its check waits for its turn. */
+/** The model call is already paid for, so its check waits long for a free process instead of failing. */
 const answerWaitMs = 60_000;
 
 /** Why a schema cannot be used, in words for its author; undefined when it can. @throws WorkQueueFull */
@@ -26,10 +26,10 @@ export async function findSchemaProblem(
   }
 }
 
-/** `isFinal`: the model cannot make up for it. */
+/** `isFinal`: a corrected answer cannot help. */
 export type CheckedAnswer = { value: unknown } | { problem: string; isFinal?: true };
 
-/** Reads a model's answer as JSON and holds it to the schema. @throws WorkQueueFull */
+/** Parses a model's answer as JSON and checks it against the schema. @throws WorkQueueFull */
 export async function checkAnswer(
   work: BoundedWork,
   organizationId: string,

@@ -7,7 +7,7 @@ import { openRun } from './core/run-status.ts';
 import { cancelRunWorkflow, startPurgeAutomation } from './run-workflows.ts';
 import { removeTemporalSchedule } from './temporal-schedules.ts';
 
-// Batches are small enough that no statement comes near its time limit and no lock is held for long.
+// Small batches keep every statement far below its time limit and hold locks briefly.
 const cancelBatch = 100;
 const purgeBatch = 5_000;
 
@@ -18,7 +18,7 @@ const findPlan = statement<{ plan: PlanName }>(
                                    and a.id = $3 and a.deleted_at is not null)`,
 );
 
-/** Hands the purge of a deleted workflow to Temporal; nothing to do when it is purged already. */
+/** Starts the Temporal workflow that purges a deleted workflow. Does nothing when it is purged already. */
 export async function startPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
   const owner = await scope.one(findPlan, automationId);
   if (!owner) return;
@@ -39,8 +39,8 @@ const markCancelled = statement(
 );
 
 /**
- * Cancels some of a deleted workflow's runs in flight; its schedule goes before them, so that no more come. Asked first
- * and marked then: a crash in between asks again, the other order would forget to ask.
+ * Deletes the schedule of a deleted workflow and cancels a batch of its runs in flight. Temporal is asked before the rows
+ * are marked: a crash in between asks again, while the other order could leave a workflow running.
  * @returns whether there may be more
  */
 export async function cancelRunsInFlight(
@@ -74,7 +74,7 @@ const purgeAutomationRows = statement(
    delete from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is not null`,
 );
 
-/** Deletes some of a deleted workflow's rows, and at last its own. @returns whether there is more */
+/** Deletes a batch of a deleted workflow's rows, and its own row last. @returns whether there may be more */
 export async function purgeSome(scope: Scope, automationId: string): Promise<boolean> {
   const purged = await scope.one(purgeRuns, automationId, purgeBatch);
   if (purged!.count > 0) return true;

@@ -9,16 +9,16 @@ import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
 import { runWorkflowState } from './run-workflows.ts';
 
 export interface ReconcilePolicy {
-  /** Temporal is asked about a run that is open for so long, and again each time as much has gone by. */
+  /** Temporal is asked about a run that has been open this long, and again after every further interval. */
   everyMs: number;
-  /** How many runs are looked at in one go. */
+  /** Runs per call. */
   batch: number;
 }
 
 export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
 
-// Those that nobody looked at for the longest time come first, whoever looked: runs that rightly take long block none.
-// A run that Temporal was not told of yet is the outbox's.
+// The runs that were checked longest ago come first, so that long runs do not block others. Runs whose start is still in
+// the outbox are left to it.
 const leaseOpenRuns = statement<Tenant & { id: string; correlationId: string }>(
   'reconcile.lease',
   `update run set checked_at = clock_timestamp()
@@ -37,7 +37,7 @@ interface End {
   message?: string;
 }
 
-/** What becomes of a run whose workflow is over and whose row does not know. */
+/** How a run ends whose workflow is closed while its row is still open. */
 const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
   terminated: { status: 'failed', code: 'internal_error', message: 'The run was terminated.' },
   timedOut: { status: 'failed', code: 'timeout', message: 'The run took too long.' },
@@ -46,7 +46,7 @@ const ends: Record<Exclude<WorkflowState, 'open'>, End> = {
   missing: { status: 'failed', code: 'internal_error', message: 'The run was lost.' },
 };
 
-// One statement, one transaction: the run, and the step that was being worked on. Whoever comes second changes nothing.
+// One statement ends the run and its running step. A second call changes nothing.
 const endRun = statement<{ id: string }>(
   'reconcile.end',
   `with cut as (
@@ -75,9 +75,9 @@ export interface EndedRun {
 }
 
 /**
- * Ends runs whose Temporal workflow is over without their row having heard of it: terminated or cancelled by an operator,
- * timed out, or forgotten. Across all tenants; each run is ended once, however many processes do this at the same time.
- * @throws what Temporal or PostgreSQL throws; runs that were not looked at by then have their turn again later
+ * Ends runs whose Temporal workflow closed without recording it: terminated or cancelled by an operator, timed out, or
+ * unknown to Temporal. Across all tenants; each run ends once, however many processes call this at the same time.
+ * @throws errors of Temporal and PostgreSQL; runs not checked by then are checked by a later call
  */
 export async function reconcileRuns(
   database: Database,

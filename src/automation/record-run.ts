@@ -11,7 +11,7 @@ import type { Storable } from './storable.ts';
 export interface StepFacts {
   position: number;
   step: Step;
-  /** What the step asked first; absent where it asks nobody. */
+  /** The first model of the step; absent for steps without one. */
   provider?: string;
   model?: string;
   startedAt: Date;
@@ -36,7 +36,7 @@ const beginStatement = statement<{ attempts: number }>(
 );
 
 /**
- * Says that a step is being worked on, before a call that takes time.
+ * Records that a step is being executed, before a call that takes time.
  * @returns the number of this attempt, or undefined when the run or the step is over.
  */
 export async function beginStep(scope: Scope, runId: string, facts: StepFacts): Promise<number | undefined> {
@@ -46,21 +46,21 @@ export async function beginStep(scope: Scope, runId: string, facts: StepFacts): 
   return row?.attempts;
 }
 
-/** How a step ended, or that it was passed over. */
+/** The result of a step, or that it was skipped. */
 export type StepRecord = StepFacts & { warnings: Warning[]; finishedAt: Date } & (
     | { status: 'completed'; output: Storable; tokensUsed?: number }
     | { status: 'failed'; error: RunError; tokensUsed?: number }
     | { status: 'skipped' }
   );
 
-/** What becomes of the run with its steps' records. */
+/** The end of the run. */
 export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunError };
 
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
 const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
-// One statement, one transaction: the steps, their run, the outbox entry that is done, and the word to whoever waits.
-// A step that is already over changes nothing, so tokens are counted once however often this is repeated.
+// One statement records the steps and their run, deletes the outbox entry and notifies waiters. A step that has ended
+// already changes nothing, so that repeating the statement counts tokens once.
 const recordStatement = statement<{ id: string }>(
   'run.record_steps',
   `with given as (
@@ -137,17 +137,17 @@ export interface RunRecord {
   runId: string;
   /** The pinned definition's steps. */
   steps: readonly Step[];
-  /** In the order of their positions. */
+  /** By position. */
   records: readonly StepRecord[];
-  /** Absent while there are steps to come. */
+  /** Absent while steps remain. */
   end?: RunEnd | undefined;
-  /** Channel of another process that waits for the run; told in the same transaction. */
+  /** Channel of another process that waits for the run, notified in the same transaction. */
   notify: string | null;
 }
 
 /**
- * Records how steps ended and, with them, how their run did.
- * @returns false when the run or the steps were already over, or are gone
+ * Records the results of steps and, after the last one, the end of their run.
+ * @returns false when the run or the steps had ended before, or do not exist
  */
 export async function recordSteps(scope: Scope, { runId, steps, records, end, notify }: RunRecord): Promise<boolean> {
   const now = new Date();

@@ -39,7 +39,7 @@ const findRetryable = statement<Retryable>(
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
 );
 
-// What is taken over was neither tried nor paid for again: no attempts, no tokens, no time.
+// Copied steps have no attempts, tokens or duration of their own.
 const takeOver = statement(
   'run.take_over_steps',
   `with taken as (
@@ -55,11 +55,11 @@ const takeOver = statement(
     where organization_id = $1 and environment = $2 and id = $4`,
 );
 
-/** Where to begin. Everything before must be there to be taken over. @throws AppError validation_error */
+/** The first position. Every step before it must have a result to copy. @throws AppError validation_error */
 function beginning({ steps, recorded }: Retryable, fromStep: string | undefined): number {
   const done = new Set(recorded.filter(({ status }) => isStepDone(status)).map(({ position }) => position));
   const firstOpen = steps.findIndex((_, position) => !done.has(position));
-  // A run whose every step is done is done once more from its start.
+  // A run with every step done starts again from its first step.
   if (fromStep === undefined) return Math.max(firstOpen, 0);
   const position = steps.findIndex(({ id }) => id === fromStep);
   if (position < 0) throw invalid([{ path: 'fromStep', message: 'The run has no step of this id.' }]);
@@ -71,15 +71,15 @@ function beginning({ steps, recorded }: Retryable, fromStep: string | undefined)
 }
 
 export interface RetryRequest {
-  /** Id of the step to begin at; absent: the first that did not complete. */
+  /** The id of the first step; by default the first one that did not complete. */
   fromStep?: string | undefined;
   idempotency?: IdempotencyClaim | undefined;
 }
 
 /**
- * Starts another run with the definition, the input and the variables of one that has ended. Outputs of the steps
- * before its beginning are taken over.
- * @throws AppError run_not_found, conflict while the run goes on, workflow_inactive, validation_error,
+ * Creates a new run with the definition, input and variables of an ended run. Results of the steps before its first
+ * position are copied.
+ * @throws AppError run_not_found, conflict while the run is open, workflow_inactive, validation_error,
  *   provider_not_configured, idempotency_key_reused
  */
 export async function retryRun(

@@ -1,6 +1,6 @@
 import { publishEventsSql } from '../webhooks/publish-event.ts';
 
-/** What a statement that changes a run returns of it, for its events. `began` says whether it was queued before. */
+/** The columns that a statement which changes a run returns for its events. `began`: whether it was queued before. */
 export const changedRun = (began: string) =>
   `run.id, run.automation_id, run.correlation_id, run.status, run.duration_ms, run.tokens_used, ${began} as began`;
 
@@ -8,8 +8,8 @@ export const changedRun = (began: string) =>
 export const wasQueued = "old.status = 'queued'";
 
 /**
- * CTEs that tell of what became of runs, in the transaction in which it does: that they began, and that they ended. A
- * workflow that is deleted has nothing more to tell.
+ * CTEs that publish the events of changed runs in the statement that changes them: started, and ended. Runs of deleted
+ * workflows publish nothing.
  * @param changed a CTE with the columns of `changedRun`
  */
 export const publishRunEventsSql = (changed: string) => `

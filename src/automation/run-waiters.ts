@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 
-/** How often a waiter looks for itself: a notification may be lost, and a deleted run sends none. */
+/** How often a waiter polls: a notification can be lost, and a deleted run sends none. */
 const lookAgainMs = 2_000;
 
-/** Requests of this process that wait for news of a run. */
+/** Requests of this process that wait for a run to change. */
 export class RunWaiters {
-  /** Where other processes send the ids of runs that this one waits for. */
+  /** The channel on which other processes send the ids of runs that this one waits for. */
   readonly channel = `run_waiters_${randomBytes(8).toString('hex')}`;
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Wakes whoever waits for this run: something happened to it, its end perhaps. */
+  /** Wakes the requests that wait for this run. */
   tell(runId: string): void {
     for (const wake of this.#waiting.get(runId) ?? []) wake();
   }
 
   /**
-   * Registered at once, so that an end that comes before the caller awaits is not missed. Calls `look` whenever there
-   * is a sign that the run may have ended.
-   * @param look what the caller waits for, or undefined while it is not there
-   * @returns undefined when `timeoutMs` went by first, or `giveUp` was aborted
+   * Waits until `look` finds something. Registers before it returns, so that an end before the caller awaits is not
+   * missed. Calls `look` whenever the run may have changed.
+   * @param look resolves with undefined while there is nothing to find
+   * @returns undefined when `timeoutMs` passed first, or `giveUp` was aborted
    */
   async wait<Found>(
     runId: string,
@@ -35,7 +35,7 @@ export class RunWaiters {
     }
   }
 
-  /** Resolves at the next news of the run that this process hears of, or after a time, or when `giveUp` is aborted. */
+  /** Resolves when the run may have changed, after `withinMs`, or when `giveUp` is aborted. */
   nextSign(runId: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(runId) ?? new Set();

@@ -3,30 +3,30 @@ import { statement } from '../platform/sql.ts';
 import type { RunStatus, StepStatus } from './core/run-status.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
 
-/** What is recorded of one step of a run. */
+/** The recorded result of one step. */
 export interface Recorded {
   position: number;
   stepId: string;
   status: StepStatus;
-  /** Absent from all but the smallest, a condition's among them: the rest is looked up when a step names it. */
+  /** Only outputs as small as a condition's; larger ones are read when a step uses them. */
   output: unknown;
   outputBytes: number;
 }
 
-/** Everything that going on with a run needs, but the outputs of its steps. */
+/** What continuing a run needs, without the outputs of its steps. */
 export interface RunWork {
   status: RunStatus;
   input: unknown;
   variables: Record<string, unknown>;
   steps: Step[];
   byDefault: ModelChoice;
-  /** Where the run began: a retried one need not begin at its first step. */
+  /** The first position: a retry need not start at its first step. */
   firstPosition: number;
-  /** In the order of their positions. */
+  /** By position. */
   recorded: Recorded[];
 }
 
-/** Bytes of an output that comes with the work itself: those of `true` and `false`. */
+/** The largest output that is loaded with the run, in bytes: `false`. */
 const withWorkBytes = 5;
 
 const findWork = statement<RunWork>(
@@ -48,7 +48,7 @@ export function loadRunWork(scope: Scope, runId: string): Promise<RunWork | unde
   return scope.one(findWork, runId);
 }
 
-/** The position of the step that the run is at; the number of its steps when all is done. */
+/** The position of the current step; the number of steps after the last one. */
 export function positionOf({ steps, firstPosition, recorded }: RunWork): number {
   const last = recorded.findLast(({ position, status }) => status === 'completed' && position >= firstPosition);
   return last ? nextStep(steps, last.position, last.output) : firstPosition;
@@ -60,15 +60,15 @@ const findOutputs = statement<{ stepId: string; output: unknown }>(
     where organization_id = $1 and environment = $2 and run_id = $3 and step_id = any($4) and status = 'completed'`,
 );
 
-/** Bytes of outputs that one step may look at together. */
+/** The largest total of outputs that one step may use, in bytes. */
 const maxTogether = 32 * 1024 * 1024;
 
-/** More than one step may look at. Its message may be shown to anyone. */
+/** The outputs exceed what one step may use. Its message may be shown to callers. */
 export class OutputsTooLarge extends Error {
   override name = 'OutputsTooLarge';
 }
 
-/** Outputs of a run's finished steps: those of this process's own making at hand, earlier ones read when they are named. */
+/** Outputs of a run's finished steps. Those made by this process are in memory, earlier ones are read on first use. */
 export class StepOutputs {
   readonly #scope: Scope;
   readonly #runId: string;
@@ -85,7 +85,7 @@ export class StepOutputs {
     this.#atHand.set(stepId, output);
   }
 
-  /** @returns by step id, without those that are not finished. @throws OutputsTooLarge */
+  /** @returns outputs by step id, without unfinished steps. @throws OutputsTooLarge */
   async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
     const wanted = named === 'all' ? new Set([...this.#stored.keys(), ...this.#atHand.keys()]) : named;
     await this.#read([...wanted].filter((id) => this.#stored.has(id) && !this.#atHand.has(id)));

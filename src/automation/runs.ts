@@ -8,17 +8,17 @@ import type { Warning } from './core/template.ts';
 import { runNotFound, workflowNotFound } from './errors.ts';
 
 export interface RunOutput {
-  /** Output of the last step that ran and is no condition. */
+  /** The output of the last executed step that is not a condition. */
   result: unknown;
   /** Output of each finished step by its id. */
   steps: Record<string, unknown>;
 }
 
-/** Outputs that are too large to be shown with everything else: null stands in their place. */
+/** Outputs that are too large to be included: null is in their place. */
 export interface OutputsApart {
   /** Bytes of each as JSON, by step id; null when there are none. */
   outputsApart: Record<string, number> | null;
-  /** The step whose output is the result, when that is among them and was not looked up. */
+  /** The step whose output is the result, when that output is too large and was not read. */
   resultApart: string | null;
 }
 
@@ -46,7 +46,7 @@ export interface StepResult {
   name: string | null;
   status: StepStatus;
   output: unknown;
-  /** Bytes of an output that is too large to be shown here: null stands in its place. */
+  /** Bytes of an output that is too large to be included: null is in its place. */
   outputApart: number | null;
   error: RunError | null;
   attempts: number;
@@ -72,7 +72,7 @@ const columns = `r.id, r.automation_id as "automationId", a.name as "automationN
 const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
   where r.organization_id = $1 and r.environment = $2`;
 
-/** Bytes of an output that may be shown with its step. */
+/** The largest output that is included with its step, in bytes. */
 const shownBytes = 256 * 1024;
 const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
 
@@ -88,7 +88,7 @@ const findDetail = statement<RunRow & { stepResults: StepResult[] }>(
    ${live} and r.id = $3`,
 );
 
-/** Inside JSON times are texts. */
+/** In JSON, times are strings. */
 const withDates = (step: StepResult): StepResult => ({
   ...step,
   startedAt: new Date(step.startedAt),
@@ -120,7 +120,7 @@ export async function getOutput(scope: Scope, id: string, stepId: string): Promi
   return row.output;
 }
 
-/** With its result, whatever its size. `id` in either form. @throws AppError run_not_found */
+/** A run with its result, whatever its size. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = runIds.parse(id);
   const found = uuid && (await scope.one(findDetail, uuid));
@@ -132,7 +132,7 @@ export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
 
 const findStatus = statement<{ status: RunStatus }>('run.status', `select r.status ${live} and r.id = $3`);
 
-/** Undefined when there is no such run, or no longer. */
+/** Undefined when the run does not exist. */
 export async function runStatus(scope: Scope, runId: string): Promise<RunStatus | undefined> {
   return (await scope.one(findStatus, runId))?.status;
 }
@@ -143,7 +143,7 @@ const findTotal = statement<{ totalRuns: number }>(
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
 );
 
-// Runs are numbered without gaps, so a page at any depth is a range of numbers and costs what the first one costs.
+// Runs are numbered without gaps, so a page is a range of numbers and costs the same at any offset.
 const listByNumber = statement<RunRow>(
   'run.list',
   `select ${columns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5`,

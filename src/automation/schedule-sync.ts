@@ -35,12 +35,10 @@ export const findSchedule = statement<Schedule>(
 const mostLooks = 10;
 
 /**
- * Brings the Temporal Schedule in line with the row, whoever else is at it. The row is read after Temporal was asked,
- * and a schedule is replaced only if it is still the one that was found: so what is written is never older than what it
- * replaces, and the last state wins in whichever order two requests get here. What the looks do not settle (one process
- * removes while another creates, and dies before it looks again) the outbox entry does, and at last the schedule's next
- * firing.
- * @returns the Temporal Schedule as it is now, undefined when there is to be none
+ * Makes the Temporal Schedule match the row, also when several processes do so at the same time. The row is read after
+ * the Schedule, and a Schedule is replaced only if it is unchanged since: an older state never replaces a newer one. If a
+ * process dies while another creates and removes, the outbox entry repeats the work.
+ * @returns the Temporal Schedule, undefined when the workflow has no schedule
  */
 export async function syncSchedule(
   temporal: TemporalClient,
@@ -59,7 +57,7 @@ export async function syncSchedule(
     const wanted = {
       ...scope.tenant,
       ...{ automationId, revision, paused, expressions: temporalExpressions(cron) },
-      // Temporal knows zones by their exact names alone.
+      // Temporal accepts only the exact names of time zones.
       timezone: findTimezone(timezone) ?? timezone,
     };
     await (known ? replaceTemporalSchedule(temporal, known, wanted) : createTemporalSchedule(temporal, wanted));

@@ -22,7 +22,7 @@ export interface ScheduleServices {
 export type NewSchedule = Pick<Schedule, 'cron' | 'timezone' | 'paused' | 'input' | 'variables'>;
 
 export interface ScheduleDetail extends NewSchedule {
-  /** When it is due next; while it is paused, nothing starts then. */
+  /** The next times. While the schedule is paused, nothing starts at them. */
   nextRunTimes: Date[];
   lastRunAt: Date | null;
 }
@@ -33,7 +33,7 @@ const enqueueSync = (from: string) => `
   ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from })}
   ${replacingEarlier}`;
 
-// The verb waits for Temporal itself, because its answer has the times that Temporal reckons.
+// Waits for Temporal, because the answer contains Temporal's next times.
 const syncedByVerb = { enqueues: 'drain' as const };
 
 const put = statement<Schedule>(
@@ -68,7 +68,7 @@ const remove = statement<{ id: string }>(
   syncedByVerb,
 );
 
-/** Brings Temporal in line at once; where that fails, the drain does it. */
+/** Updates Temporal now; if that fails, the drain does it. */
 async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
   failPoint('schedule.committed');
   return syncSchedule(temporal, scope, automationId).catch((error) => {
@@ -77,7 +77,7 @@ async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, a
   });
 }
 
-/** Temporal says when it fires; while it has not heard of this state of the schedule, or is away, it is worked out. */
+/** The next times from Temporal; computed here while Temporal is unavailable or has an older state of the schedule. */
 function detailOf(
   { revision, automationId: _, ...schedule }: Schedule,
   known: KnownSchedule | undefined,
@@ -102,8 +102,8 @@ function check({ cron, timezone }: NewSchedule): void {
 }
 
 /**
- * Makes the workflow's schedule, or replaces it. Variables must satisfy the inputs as they are now; at each time those of
- * that time are applied.
+ * Creates or replaces the workflow's schedule. Variables must satisfy the current inputs; each firing checks the inputs of
+ * its own time.
  * @throws AppError validation_error with paths cron, timezone and inputs.<name>, workflow_not_found
  */
 export async function putSchedule(

@@ -23,19 +23,19 @@ export interface CreatedRun {
   replayed: boolean;
 }
 
-/** What starting a run's workflow takes. */
+/** The arguments for starting a run's workflow. */
 export interface RunStart {
   runId: string;
   automationId: string;
   plan: PlanName;
   steps: readonly Step[];
-  /** Where the run begins. */
+  /** The first position. */
   position: number;
   /** Notification channel of the process that waits for the end. */
   waiter: string | null;
 }
 
-/** Hands a run to Temporal; one that is there already is left as it is. */
+/** Starts a run's workflow. Harmless when it is started already. */
 export async function startRunWorkflow(services: StartRunServices, scope: Scope, run: RunStart): Promise<void> {
   const { tenant, correlationId } = scope;
   const { runId, automationId, plan, steps, position, waiter } = run;
@@ -57,8 +57,8 @@ const findPending = statement<Omit<RunStart, 'waiter'>>(
 );
 
 /**
- * Starts the workflow of a run. One that is over or deleted needs no start.
- * @param start at hand right after the commit; else it is read
+ * Starts the workflow of a run, unless the run has ended or was deleted.
+ * @param start given right after the commit; otherwise it is read
  */
 export async function startPendingRun(
   services: StartRunServices,

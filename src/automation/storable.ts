@@ -1,4 +1,4 @@
-/** A value as it is stored, and as everything after it sees it. */
+/** A value as it is stored and read back. */
 export interface Storable {
   value: unknown;
   /** Bytes of its JSON. */
@@ -8,12 +8,12 @@ export interface Storable {
 /** Bytes of one output as JSON. */
 export const maxOutputBytes = 4 * 1024 * 1024;
 
-// One escape at a time, so that the backslash of an escaped backslash is not taken for the beginning of another.
+// Matches whole escapes, so that the second half of an escaped backslash does not start another one.
 const escapes = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 /**
- * PostgreSQL keeps neither NUL nor halves of surrogate pairs, and models write both: each becomes U+FFFD.
+ * PostgreSQL stores neither NUL nor lone surrogates, which models can return: each becomes U+FFFD.
  * @returns undefined for a value that is larger than an output may be
  */
 export function storable(value: unknown): Storable | undefined {

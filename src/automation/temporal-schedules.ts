@@ -15,14 +15,14 @@ import { attributesOf } from '../temporal/search-attributes.ts';
 const callMs = 3_000;
 
 export interface WantedSchedule extends ScheduledRunArgs {
-  /** Expressions of plain numbers; a run is due when any of them comes true. */
+  /** Cron expressions of plain numbers; a run is due when any of them matches. */
   expressions: string[];
   timezone: string;
   paused: boolean;
 }
 
 export interface KnownSchedule {
-  /** Undefined when an operator gave it other arguments. */
+  /** Undefined when an operator changed its arguments. */
   revision: string | undefined;
   nextTimes: Date[];
   described: ScheduleDescription['raw'];
@@ -56,7 +56,7 @@ export async function findTemporalSchedule(
   }
 }
 
-/** Leaves one alone that is there by now. */
+/** Does nothing when it exists. */
 export async function createTemporalSchedule(temporal: TemporalClient, wanted: WantedSchedule): Promise<void> {
   const { automationId, organizationId, expressions, timezone, paused } = wanted;
   const id = scheduleId(automationId);
@@ -64,7 +64,7 @@ export async function createTemporalSchedule(temporal: TemporalClient, wanted: W
   const schedule = {
     scheduleId: id,
     spec: { cronExpressions: expressions, timezone },
-    // A run is due at each time, whatever became of the one before.
+    // Every firing starts a run, also while an earlier run is open.
     policies: { overlap: 'ALLOW_ALL', catchupWindow: scheduleGraceMs },
     state: { paused },
     typedSearchAttributes,
@@ -87,8 +87,8 @@ export async function createTemporalSchedule(temporal: TemporalClient, wanted: W
 }
 
 /**
- * Replaces exactly what was found. When another process was faster, Temporal does nothing and does not say so: look
- * again. The SDK's own update knows no such condition.
+ * Replaces the Schedule if it is unchanged since it was found. Otherwise Temporal ignores the request without an error:
+ * find it again. The SDK's update has no such condition.
  */
 export async function replaceTemporalSchedule(
   temporal: TemporalClient,
@@ -118,7 +118,7 @@ export async function replaceTemporalSchedule(
   await within(temporal, () => workflowService.updateSchedule(request));
 }
 
-/** Harmless when there is none. */
+/** Does nothing when there is none. */
 export async function removeTemporalSchedule(temporal: TemporalClient, automationId: string): Promise<void> {
   try {
     await within(temporal, () => handleOf(temporal, automationId).delete());

@@ -16,15 +16,15 @@ import { workflowNotFound } from './errors.ts';
 const newSecret = () => `whsec_${randomBytes(32).toString('base64url')}`;
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Compared with when there is nothing to compare with, so that an unknown workflow takes as long as a known one. */
+/** Compared with for unknown workflows, so that they take as long as known ones. */
 const nothing = Buffer.alloc(32);
 
 const wrongSecret = () =>
   new AppError('unauthorized', 'The webhook secret is not valid.', { reason: 'invalid_api_key' });
 
 /**
- * Gives a workflow a new webhook secret; the one before is dead with the same commit.
- * @returns the secret, which is shown once: only the repetition of this very request gets it again, from a sealed copy
+ * Gives a workflow a new webhook secret. The old one is invalid from the same commit on.
+ * @returns the secret, which is shown once; only a repetition of this request gets it again, from a sealed copy
  * @throws AppError workflow_not_found, idempotency_key_reused
  */
 export async function rotateTriggerSecret(
@@ -60,7 +60,7 @@ const findGuarded = statement<Guarded>(
     where a.id = $1 and a.deleted_at is null`,
 );
 
-/** A workflow whose secret somebody knew, and how often it may be started so. */
+/** A workflow that is started with its secret, and the limits of such requests. */
 export interface Triggered {
   automationId: string;
   tenant: Tenant;
@@ -68,8 +68,8 @@ export interface Triggered {
 }
 
 /**
- * Finds the workflow that a secret belongs to: like a key it says itself whose it is, and so is looked up across
- * tenants. Whether there is such a workflow cannot be told from the answer.
+ * Finds the workflow of a secret across all tenants: the secret authenticates the request, as a key does. The failure is
+ * the same for a wrong secret and an unknown workflow.
  * @throws AppError unauthorized
  */
 export async function authenticateTrigger(database: Database, id: string, secret: string): Promise<Triggered> {
@@ -87,7 +87,7 @@ const findHash = statement<{ hash: Buffer | null }>(
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
 );
 
-/** A secret that comes beside a key must be right where the workflow has one. @throws AppError workflow_not_found, unauthorized */
+/** Checks a secret that is sent together with a key. @throws AppError workflow_not_found, unauthorized */
 export async function checkTriggerSecret(scope: Scope, id: string, secret: string): Promise<void> {
   const uuid = workflowIds.parse(id);
   const found = uuid && (await scope.one(findHash, uuid));

@@ -7,13 +7,13 @@ import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { storable } from './storable.ts';
 
-/** What a prompt step's templates are filled from. */
+/** The values for a prompt step's templates. */
 export async function valuesFor(run: AdvancingRun, step: PromptStep) {
   const { input, variables } = run.work;
   return { input, variables, steps: await run.outputs.of(stepsNamed(step)) };
 }
 
-/** @returns undefined when the model takes time, or did not answer */
+/** @returns undefined when the model takes time or failed */
 async function askAtOnce(
   services: RunServices,
   { tenant, correlationId }: Scope,
@@ -44,9 +44,8 @@ async function askAtOnce(
 }
 
 /**
- * Performs steps for as long as they answer at once, and records them together: expressions, and models that neither
- * leave the process nor take time. A step that is recorded is not performed again. Ends the run with its last step, or
- * with one that fails.
+ * Executes consecutive steps that finish at once and records them together: expressions, and models that answer without
+ * leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a step fails.
  */
 export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
   const run = await AdvancingRun.load(services, scope, ref);
