@@ -36,7 +36,7 @@ test('Temporal killed with runs in flight, parked in slow steps and newly arrivi
 
   for (const { status } of await inFlight) expect(status).toBe(200);
   for (const { status } of await execute(quick, 10)) expect(status).toBe(200);
-  await until('starts are given up', async () => logged('background work failed; the outbox still owes it'), 60_000);
+  await until('starts are given up', async () => logged('background work failed; the drain will retry it'), 60_000);
   await temporal.start();
   for (const { status } of await execute(quick, 5)) expect(status).toBe(200);
 
