@@ -23,14 +23,19 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
   /** Starts runs and waits until each has got as far as its slow step. @returns their ids */
   const startRuns = async (api: string, count: number): Promise<string[]> => {
     const known = new Set(caller.acknowledged);
-    const calls = modelCalls(product).length;
     for (let n = 0; n < count; n += 10) {
       await Promise.all(
         Array.from({ length: 10 }, (_, index) => caller.execute(api, workflowId, { input: n + index })),
       );
     }
-    await until('their first steps are done', async () => modelCalls(product).length >= calls + count, 120_000);
-    return [...caller.acknowledged].filter((runId) => !known.has(runId));
+    const started = [...caller.acknowledged].filter((runId) => !known.has(runId));
+    const isSlow = async () => {
+      const called = modelCalls(product).filter(({ stepId }) => stepId === 'step2');
+      const there = new Set(called.map(({ runId }) => runId));
+      return started.every((runId) => there.has(runId));
+    };
+    await until('each is in its slow step', isSlow, 120_000);
+    return started;
   };
   const ofOld = await startRuns(before.api, 100);
   expect(await before.stop()).toBe(0);
