@@ -23,9 +23,14 @@ export const withServers = {
 const crashing = ['test/crash/', 'test/local-stack/'];
 
 export default {
-  testTimeout: 60_000,
-  // A file waits most of its time for processes, of which it starts some: more workers than processors.
-  maxWorkers: availableParallelism() + 2,
+  // Far more than anything takes alone: files share the machine.
+  testTimeout: 180_000,
+  // Each test of a file that runs them at once starts processes.
+  maxConcurrency: 3,
+  // What a file has loaded stays in its worker's memory.
+  workerIdleMemoryLimit: '1GB',
+  // A file waits for most of its time: with this many workers the processors are busy.
+  maxWorkers: Math.min(2 * availableParallelism() + 2, 12),
   testSequencer: '<rootDir>/test/sequencer.ts',
   reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [

@@ -53,7 +53,22 @@ export function processEnvironment(
   };
 }
 
+/** A start takes a second of a processor: many at once all become slow, and what waits for them gives up. */
+const startsAtOnce = 2;
+const starting = new Set<Promise<void>>();
+
 export async function startProcess(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
+  while (starting.size >= startsAtOnce) await Promise.race(starting);
+  const started = startNow(roles, options);
+  const settled: Promise<void> = started.then(
+    () => void starting.delete(settled),
+    () => void starting.delete(settled),
+  );
+  starting.add(settled);
+  return started;
+}
+
+async function startNow(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
   const child: ChildProcess = spawn(process.execPath, [options.entryPoint ?? ownEntryPoint, ...roles], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: processEnvironment(options, runningServers()),

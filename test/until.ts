@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<Found>(
   what: string,
   look: () => Promise<Found | undefined | false>,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<Found> {
   const deadline = performance.now() + withinMs;
   for (;;) {

@@ -1,3 +1,3 @@
 import { withServers } from '../../jest.config.mjs';
 
-export default { ...withServers, testMatch: ['<rootDir>/test/machine/**/*.test.ts'], testTimeout: 60_000 };
+export default { ...withServers, testMatch: ['<rootDir>/test/machine/**/*.test.ts'], testTimeout: 180_000 };
