@@ -9,8 +9,13 @@ test.concurrent('the API stopped while 50 runs are queued: all of them end, none
   withScene(async ({ product, caller }) => {
     const first = await product.start(['api']);
     const workflowId = await caller.createWorkflow(first.api, ['One', 'sandbox:slow=0.3 Two', 'Three {{input}}']);
-    const executing = Array.from({ length: 50 }, (_, index) => caller.execute(first.api, workflowId, { input: index }));
-    for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
+    // Ten at a time, which a busy machine takes too.
+    for (let sent = 0; sent < 50; sent += 10) {
+      const executing = Array.from({ length: 10 }, (_, index) =>
+        caller.execute(first.api, workflowId, { input: sent + index }),
+      );
+      for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
+    }
     expect(await first.stop()).toBe(0);
     expect(modelCalls(product)).toEqual([]);
 
