@@ -32,7 +32,11 @@ const rungs = [
 ];
 /** Features that no other feature uses. */
 const features = rungs[7]!;
-const rungOf = (path: string) => rungs.findIndex((names) => names.includes(path.split('/')[1]!));
+/** A folder that is not listed is a new feature. */
+const rungOf = (path: string) => {
+  const listed = rungs.findIndex((names) => names.includes(path.split('/')[1]!));
+  return listed < 0 && path.split('/').length > 2 ? rungs.indexOf(features) : listed;
+};
 
 const isCore = (path: string) => /^src\/[^/]+\/core\//.test(path);
 const breaches = (of: SourceFile[], rule: (file: SourceFile) => string[]) =>
