@@ -29,8 +29,8 @@ export default {
   maxConcurrency: 3,
   // What a file has loaded stays in its worker's memory.
   workerIdleMemoryLimit: '1GB',
-  // A file waits for most of its time: with this many workers the processors are busy.
-  maxWorkers: Math.min(2 * availableParallelism() + 2, 12),
+  // A file waits most of its time for processes, of which it starts some: more workers than processors.
+  maxWorkers: availableParallelism() + 2,
   testSequencer: '<rootDir>/test/sequencer.ts',
   reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [
