@@ -62,6 +62,7 @@ describe('docker-compose.yml', () => {
       'housekeeping',
     ];
     expect(Object.keys(compose.services)).toEqual(names);
+    expect(Object.keys(compose.networks)).toEqual(['database', 'temporal', 'outside', 'operators']);
   });
 
   test('starts programs and roles that exist', () => {
