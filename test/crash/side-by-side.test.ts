@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.product.close());
 
-/** Half of the interval at which a waiting request looks for itself: an answer that comes sooner was announced. */
+/** Less than the two seconds after which a waiting request polls: an answer that comes sooner was announced. */
 const announcedMs = 1_800;
 
 test('a caller at either API is told of the end by whichever process made it', async () => {
