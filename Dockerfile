@@ -20,12 +20,13 @@ ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     WORKFLOW_BUNDLE_DIR=/var/lib/atelier/bundles \
     MAIL_FOLDER=/var/lib/atelier/mail \
+    STORAGE_DIR=/var/lib/atelier/files \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
 # Owned by root: the process cannot change its own program.
 COPY --from=build /app ./
 # A new volume takes the owner of the folder that it is mounted on.
-RUN install -d -o node -g node /var/lib/atelier /var/lib/atelier/bundles /var/lib/atelier/mail
+RUN install -d -o node -g node /var/lib/atelier /var/lib/atelier/bundles /var/lib/atelier/mail /var/lib/atelier/files
 USER node
 EXPOSE 3000
 CMD ["node", "workers/main.ts", "api"]

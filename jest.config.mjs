@@ -29,8 +29,8 @@ export default {
   maxConcurrency: 3,
   // What a file has loaded stays in its worker's memory.
   workerIdleMemoryLimit: '1GB',
-  // A file waits most of its time for processes, of which it starts some: more workers than processors.
-  maxWorkers: availableParallelism() + 2,
+  // Each starts processes beside it: with more workers than processors, answers come too late and tests fail for that.
+  maxWorkers: availableParallelism(),
   testSequencer: '<rootDir>/test/sequencer.ts',
   reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [

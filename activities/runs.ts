@@ -1,7 +1,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { RunProgress, RunRef, RunServices } from '../src/automation/advance-run.ts';
-import { type CallRef, callStep, failRun } from '../src/automation/call-step.ts';
+import { failRun } from '../src/automation/call-step.ts';
 import { cancelRunRow } from '../src/automation/cancel-run.ts';
+import { type CallRef, continueRun } from '../src/automation/continue-run.ts';
 import { walkSteps } from '../src/automation/walk-steps.ts';
 import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
@@ -12,7 +13,7 @@ import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { scopeOf } from './work-scope.ts';
 
-/** Heartbeats deliver cancellation, so this is also how soon a cancelled call is aborted. */
+/** Reported every third time: the answer tells of a cancellation, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;
 
 /** Attempts after an error that waiting is not known to cure. */
@@ -28,12 +29,24 @@ function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): Applicat
   });
 }
 
+/** What a step's activity is called with. */
+export interface CallStepArgs extends CallRef, WorkContext {
+  /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
+  maxAttempts: number;
+  /** How long steps after the first one may begin. Workflows that began before there was this argument have a call for each. */
+  continueForMs?: number | undefined;
+  /** Whether the workflow can wait for the run's turn to call out. */
+  mayWait?: boolean;
+}
+
 export interface RunActivityServices extends RunServices {
   database: Database;
+  /** Aborted when the process begins to drain. */
+  draining: AbortController;
   runPolicy: RunPolicy;
 }
 
-export const createRunActivities = ({ database, runPolicy, ...services }: RunActivityServices) => ({
+export const createRunActivities = ({ database, draining, runPolicy, ...services }: RunActivityServices) => ({
   /** Executes the steps that answer at once. A run that fails unexpectedly each time is ended as failed. */
   async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
     const scope = scopeOf(database, ref);
@@ -48,12 +61,26 @@ export const createRunActivities = ({ database, runPolicy, ...services }: RunAct
     }
   },
 
-  /** Executes a step that calls out, however long its model takes. Fails retryably while the provider may answer later. */
-  async callStep(ref: CallRef & WorkContext): Promise<RunProgress> {
+  /**
+   * Executes a step that calls out, however long its model takes, and the steps after it. Heartbeats say which step is
+   * being executed. Fails retryably while the provider may answer later. An activity that was retried stops after its step,
+   * so that the attempts and the intervals between them are those of one step.
+   */
+  async callStep({ maxAttempts, continueForMs = 0, mayWait = false, ...ref }: CallStepArgs): Promise<RunProgress> {
     const context = Context.current();
-    const heartbeat = setInterval(() => context.heartbeat(), heartbeatMs);
+    const until = performance.now() + continueForMs;
+    let stepId: string | undefined;
+    const heartbeat = setInterval(() => context.heartbeat({ stepId }), heartbeatMs);
     try {
-      return await callStep(services, scopeOf(database, ref), ref, context.cancellationSignal);
+      return await continueRun(services, scopeOf(database, ref), ref, {
+        maxAttempts,
+        mayWait,
+        signal: context.cancellationSignal,
+        onCall(id) {
+          stepId = id;
+        },
+        mayGoOn: () => context.info.attempt === 1 && performance.now() < until && !draining.signal.aborted,
+      });
     } catch (failure) {
       throw failure instanceof ProviderFailure ? retryable(failure, runPolicy) : failure;
     } finally {
@@ -61,9 +88,11 @@ export const createRunActivities = ({ database, runPolicy, ...services }: RunAct
     }
   },
 
-  /** Records the run as cancelled, unless it has ended. */
+  /** Records the run as cancelled, unless it has ended, and gives up its turn to call out. */
   async recordCancelled(ref: RunRef & WorkContext): Promise<void> {
-    if (await cancelRunRow(scopeOf(database, ref), ref.runId)) {
+    const scope = scopeOf(database, ref);
+    await services.callingRuns.leave(scope, ref.runId);
+    if (await cancelRunRow(scope, ref.runId)) {
       services.waiters.tell(ref.runId);
       services.countRunEnd('cancelled');
     }

@@ -1,14 +1,13 @@
 import { type FireServices, fireSchedule, firingName } from '../src/automation/fire-schedule.ts';
-import type { Database } from '../src/platform/database.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../src/temporal/contracts/automation.ts';
 import { scopeOf } from './work-scope.ts';
 
-export const createScheduleActivities = ({ database, ...services }: FireServices & { database: Database }) => ({
+export const createScheduleActivities = (services: FireServices) => ({
   /** @param dueAt ISO 8601 */
   fireSchedule(args: ScheduledRunArgs, dueAt: string): Promise<ScheduledRunOutcome> {
     const time = new Date(dueAt);
     const correlationId = firingName(args.automationId, time);
-    return fireSchedule(services, scopeOf(database, { ...args, correlationId }), args, time);
+    return fireSchedule(services, scopeOf(services.database, { ...args, correlationId }), args, time);
   },
 });
 

@@ -1,29 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import type { DeliveryProgress } from '../src/temporal/contracts/webhooks.ts';
+import type { DeliveryProgress, LetterProgress, RetryLook, RetryOrders } from '../src/temporal/contracts/webhooks.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
-import { attemptDeliveries } from '../src/webhooks/attempt-deliveries.ts';
-import { AttemptRecorder } from '../src/webhooks/attempt-recorder.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
-import { findProgress } from '../src/webhooks/delivery-workflow.ts';
+import { awaitAttempt, findLetterProgress, findProgress } from '../src/webhooks/delivery-progress.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
-import { leaseRetry } from '../src/webhooks/lease-retry.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
+import { lookAtRetries } from '../src/webhooks/retry-clock.ts';
 import { scopeOf } from './work-scope.ts';
 
 export type DeliveryRef = WorkContext & { deliveryId: string };
+export type SubscriptionRef = WorkContext & { subscriptionId: string };
 
 const heartbeatMs = 2_000;
-
-const tenantOf = ({ organizationId, environment }: WorkContext) => ({ organizationId, environment });
-
-/** A delivery whose row is gone needs nothing more. */
-const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
-
-const standing = async (scope: Scope, deliveryId: string) => (await findProgress(scope, deliveryId)) ?? gone;
+/** Between two looks at an attempt that somebody waits for. */
+const pauseMs = 100;
 
 async function withHeartbeat<Result>(activity: Context, work: () => Promise<Result>): Promise<Result> {
   const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
@@ -34,69 +29,81 @@ async function withHeartbeat<Result>(activity: Context, work: () => Promise<Resu
   }
 }
 
-export const createWebhookActivities = (
-  services: Services,
-  recorder = new AttemptRecorder(services.log, services.deliveryPolicy),
-) => ({
-  /** Makes the next attempt of a delivery that failed. Where its webhook leaves no place, the dispatcher makes it later. */
-  async attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const { database, deliveryPolicy, deliveries } = services;
-    const scope = scopeOf(database, context);
+export const createWebhookActivities = (services: Services) => {
+  const { database, deliveryPolicy, deliveries } = services;
+  const operatorScope = ({ organizationId, environment, correlationId }: WorkContext) =>
+    operatorScopeOf(database, { organizationId, environment }, correlationId);
+
+  /** Waits for the attempt of a delivery that is due. The dispatchers make it. */
+  const awaited = (scope: Scope, deliveryId: string, beginMs: number): Promise<DeliveryProgress> => {
+    deliveries.wake();
     const activity = Context.current();
-    // An earlier try of this activity may have recorded the attempt before its worker died: the next one keeps its time.
-    if (activity.info.attempt > 1) {
-      const progress = await standing(scope, deliveryId);
-      if (progress.kind !== 'wait' || progress.ms > 0) return progress;
-    }
-    const lease = await leaseRetry(scope, deliveryId, deliveryPolicy);
-    if (lease.kind === 'over') return standing(scope, deliveryId);
-    if (lease.kind === 'wait') {
-      if (lease.held) deliveries.wake();
-      return { kind: 'wait', ms: lease.ms };
-    }
-    failPoint('retry.claimed');
-    return withHeartbeat(activity, async () => {
-      const signal = activity.cancellationSignal;
-      const [attempt] = await attemptDeliveries(services, recorder, scope, [deliveryId], signal);
-      const ended = await attempt;
-      // Its place is free.
-      deliveries.wake();
-      if (ended?.error !== undefined) throw ended.error;
-      return standing(scope, deliveryId);
-    });
-  },
+    const pause = () => sleep(pauseMs, undefined, { signal: activity.cancellationSignal });
+    return withHeartbeat(activity, () => awaitAttempt(scope, deliveryId, deliveryPolicy, { beginMs, pause }));
+  };
 
-  /** Reads how the delivery stands. */
-  lookAtDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    return standing(scopeOf(services.database, context), deliveryId);
-  },
+  return {
+    /** Does what operators asked for, releases the retries that are due soon, and says when to look again. */
+    async lookAtRetries({
+      subscriptionId,
+      orders,
+      ...context
+    }: SubscriptionRef & { orders: RetryOrders }): Promise<RetryLook> {
+      const look = await lookAtRetries(scopeOf(database, context), subscriptionId, orders, deliveryPolicy);
+      failPoint('retry.looked');
+      return look;
+    },
 
-  /** Gives a dead letter a whole new schedule, unless its subscription is turned off. */
-  async replayDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
-    const renewed = await renewAsOperator(scope, deliveryId);
-    failPoint('delivery.replayed');
-    const progress = await standing(scope, deliveryId);
-    if (renewed || progress.kind !== 'dead_lettered') return progress;
-    return { ...progress, why: `${progress.why}, and not replayed, because its webhook is turned off` };
-  },
+    /** Reads how a dead letter stands. */
+    lookAtLetter({ deliveryId, ...context }: DeliveryRef): Promise<LetterProgress> {
+      return findLetterProgress(scopeOf(database, context), deliveryId);
+    },
 
-  /** Fails a dead letter for ever. */
-  async discardDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-    const scope = operatorScopeOf(services.database, tenantOf(context), context.correlationId);
-    await discardAsOperator(scope, deliveryId);
-    failPoint('delivery.discarded');
-    return standing(scope, deliveryId);
-  },
+    /** Waits for the first attempt of a delivery that was replayed. */
+    awaitAttempt({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+      return awaited(scopeOf(database, context), deliveryId, deliveryPolicy.heldLookMs);
+    },
 
-  async redrivePage(page: RedrivePage): Promise<RedrivenPage> {
-    try {
-      return await redrivePage(services.database, services.events, page);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      throw ApplicationFailure.nonRetryable(error.message, failureTypes.invalidArguments);
-    }
-  },
-});
+    /**
+     * Of the earlier form, in which each delivery that failed had a workflow: the dispatchers make the attempt here too.
+     * Where they have no room for it, its workflow asks again later and later.
+     */
+    attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+      return awaited(scopeOf(database, context), deliveryId, 1_000);
+    },
+
+    /** Reads how a delivery stands, for its workflow of the earlier form. */
+    lookAtDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+      return findProgress(scopeOf(database, context), deliveryId);
+    },
+
+    /** Gives a dead letter a whole new schedule, unless its subscription is turned off. Its first attempt ignores the breaker. */
+    async replayDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+      const scope = operatorScope(context);
+      const renewed = await renewAsOperator(scope, deliveryId, { ignoresBreaker: true, byWorkflow: true });
+      failPoint('delivery.replayed');
+      const progress = await findProgress(scope, deliveryId);
+      if (renewed || progress.kind !== 'dead_lettered') return progress;
+      return { ...progress, why: `${progress.why}, and not replayed, because its webhook is turned off` };
+    },
+
+    /** Fails a dead letter for ever. */
+    async discardDeadLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
+      const scope = operatorScope(context);
+      await discardAsOperator(scope, deliveryId);
+      failPoint('delivery.discarded');
+      return findProgress(scope, deliveryId);
+    },
+
+    async redrivePage(page: RedrivePage): Promise<RedrivenPage> {
+      try {
+        return await redrivePage(database, services.events, page);
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        throw ApplicationFailure.nonRetryable(error.message, failureTypes.invalidArguments);
+      }
+    },
+  };
+};
 
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;

@@ -11,6 +11,9 @@ export function setAnswerHeaders(c: ApiContext, headers: Readonly<Record<string,
   if (outgoing) for (const name in headers) outgoing.setHeader(name, headers[name]!);
 }
 
+/** What a caller learns of the limits of its organization, and a refused one must not. */
+export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
+
 /** Removes headers that were set for another answer. */
 export function dropAnswerHeaders(c: ApiContext, names: readonly string[]): void {
   const outgoing = (c.env as HttpBindings | undefined)?.outgoing;

@@ -1,19 +1,20 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
-import { AddressRanges } from '../src/platform/address-ranges.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { allowedMethods } from './allowed-methods.ts';
+import { trustedProxies } from './client-address.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
+import { documentHandler } from './document-handler.ts';
 import { beginRequest } from './middleware/begin-request.ts';
 import { limitBroadly } from './middleware/limit-broadly.ts';
-import { observe } from './middleware/observe.ts';
-import { traceRequests } from './middleware/trace.ts';
 import { mounts } from './mounts.ts';
 import { openApiDocument } from './openapi.ts';
+import { type RefuseEarly, refuseEarly } from './refuse-early.ts';
 import { renderError } from './render-error.ts';
 import { surfaceFinder } from './surface.ts';
+import { pathWithoutSecret } from './trigger-path.ts';
 
 type App = OpenAPIHono<ApiEnv>;
 
@@ -29,12 +30,16 @@ function answerUnmatched(app: App, c: ApiContext): Response {
 
 /** The whole API, built from the table of mounts and not yet listening. */
 export function buildApp(services: Services, build: Build): App {
-  const app: App = new OpenAPIHono();
+  return openApi(services, build).app;
+}
+
+/** The same with what refuses requests before they reach it. */
+export function openApi(services: Services, build: Build): { app: App; refuse: RefuseEarly } {
+  const app: App = new OpenAPIHono({ getPath: pathWithoutSecret });
   const { env } = services;
   const findSurface = surfaceFinder(mounts);
-  app.use(beginRequest(services.log, new AddressRanges(env.TRUSTED_PROXIES), findSurface));
-  if (services.tracing) app.use(traceRequests(services.tracing));
-  app.use(observe(services.metrics));
+  const proxies = trustedProxies(env);
+  app.use(beginRequest(services, proxies, findSurface));
   if (env.BROAD_RATE_MAX !== undefined) {
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));
@@ -48,7 +53,7 @@ export function buildApp(services: Services, build: Build): App {
   }
 
   const { PUBLIC_URL: publicUrl, WEBHOOK_HEADER_BRAND: webhookBrand } = env;
-  const document = openApiDocument(app, mounts, { version: build.version, publicUrl, webhookBrand });
-  app.get('/openapi.json', (c) => c.json(document));
-  return app;
+  const document = () => openApiDocument(app, mounts, { version: build.version, publicUrl, webhookBrand });
+  app.get('/openapi.json', documentHandler(document));
+  return { app, refuse: refuseEarly(app, services, findSurface, proxies) };
 }

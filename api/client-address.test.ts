@@ -1,10 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import { AddressRanges } from '../src/platform/address-ranges.ts';
-import { clientAddress, limitedRange } from './client-address.ts';
+import { clientAddress, limitedRange, trustedProxies } from './client-address.ts';
 
 const trusted = new AddressRanges(['127.0.0.0/8', '10.0.0.0/8', '::1', 'fc00::/7']);
 const addressOf = (peer: string, headers: Record<string, string> = {}) =>
   clientAddress(peer, (name) => headers[name], trusted);
+
+test('in production no proxy is trusted that the operator has not named', () => {
+  const trusts = (NODE_ENV: 'production' | 'development', TRUSTED_PROXIES: string[] | undefined, peer: string) =>
+    trustedProxies({ NODE_ENV, TRUSTED_PROXIES }).has(peer);
+  for (const peer of ['127.0.0.1', '::1', '10.1.2.3', '172.17.0.1', '192.168.0.1', 'fd00::1']) {
+    expect({ peer, trusted: trusts('production', undefined, peer) }).toEqual({ peer, trusted: false });
+    expect({ peer, trusted: trusts('development', undefined, peer) }).toEqual({ peer, trusted: true });
+  }
+  expect(trusts('production', ['172.16.0.0/12'], '172.17.0.1')).toBe(true);
+  expect(trusts('production', ['172.16.0.0/12'], '10.1.2.3')).toBe(false);
+  expect(trusts('development', ['192.0.2.1'], '127.0.0.1')).toBe(false);
+});
 
 describe('clientAddress', () => {
   test.each([

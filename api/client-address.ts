@@ -1,5 +1,19 @@
 import { isIP } from 'node:net';
-import type { AddressRanges } from '../src/platform/address-ranges.ts';
+import { AddressRanges } from '../src/platform/address-ranges.ts';
+import type { PlatformEnv } from '../src/platform/env.ts';
+
+/** Loopback and private ranges. */
+const inDevelopment = ['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
+
+/**
+ * The proxies whose forwarding headers are used: those that the operator names. In production nobody else is believed,
+ * because a client on a private network could name any address as its own.
+ */
+export const trustedProxies = ({
+  NODE_ENV,
+  TRUSTED_PROXIES,
+}: Pick<PlatformEnv, 'NODE_ENV' | 'TRUSTED_PROXIES'>): AddressRanges =>
+  new AddressRanges(TRUSTED_PROXIES ?? (NODE_ENV === 'production' ? [] : inDevelopment));
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
@@ -27,11 +41,13 @@ export function clientAddress(
   let address = canonical(peer ?? '') ?? 'unknown';
   if (!trusted.has(address)) return address;
   const forwarded = header('x-forwarded-for') ?? header('x-real-ip') ?? header('cf-connecting-ip');
-  for (const hop of (forwarded ?? '').split(',').reverse()) {
-    const next = canonical(hop);
+  const hops = (forwarded ?? '').split(',');
+  for (let at = hops.length - 1; at >= 0; at--) {
+    const next = canonical(hops[at]!);
     if (next === undefined) break;
     address = next;
-    if (!trusted.has(address)) break;
+    // Nothing is left of the first hop, whoever it is.
+    if (at === 0 || !trusted.has(address)) break;
   }
   return address;
 }

@@ -12,14 +12,18 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     correlationId: string;
-    clientAddress: string;
+    /** The log of the process; `requestLog` gives that of the request. */
     log: Log;
+    /** Where the request comes from; worked out only for who asks. */
+    clientAddress: () => string;
     surface: Surface;
     dialect: Dialect;
     /** The JSON body as it was sent, where a route has one. */
     body: unknown;
     caller: Caller;
     scope: Scope;
+    /** The code of the failure of the run that the answer reports. */
+    failedRun?: string;
   };
 }
 

@@ -18,6 +18,7 @@ const published: Record<string, [status: number, inB: string]> = {
   idempotency_in_progress: [409, 'IDEMPOTENCY_IN_PROGRESS'],
   payload_too_large: [413, 'PAYLOAD_TOO_LARGE'],
   unsupported_media_type: [415, 'UNSUPPORTED_MEDIA_TYPE'],
+  range_not_satisfiable: [416, 'RANGE_NOT_SATISFIABLE'],
   idempotency_key_reused: [422, 'IDEMPOTENCY_KEY_REUSED'],
   rate_limit_exceeded: [429, 'RATE_LIMITED'],
   ai_provider_error: [500, 'AI_PROVIDER_ERROR'],

@@ -13,6 +13,7 @@ export const errorStatus: Record<ErrorKind, ContentfulStatusCode> = {
   idempotency_in_progress: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
   ai_provider_error: 500,

@@ -11,6 +11,10 @@ export const idempotencyHeader = z.object({
     .optional()
     .openapi({
       param: { name: 'Idempotency-Key', in: 'header' },
+      minLength: 1,
+      maxLength: 255,
+      // Spaces around the value of a header are no part of it.
+      pattern: '^[!-~]([ -~]*[!-~])?$',
       description:
         'Up to 255 characters. A request with the same key and body within 24 hours gets the first answer again.',
     }),

@@ -1,7 +1,9 @@
 import { e1, e2 } from './envelopes.ts';
 import type { ApiFeature, Mount } from './mount.ts';
 import { docs } from './routes/docs/feature.ts';
+import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
+import { studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
 import { webhooks } from './routes/v1/webhooks/feature.ts';
@@ -20,8 +22,9 @@ export const mounts: readonly Mount[] = [
   { ...versioned, ...webhooks },
   { ...versioned, ...account },
   { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
+  { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
-  { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...planned },
+  { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },

@@ -1,6 +1,7 @@
 import { OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Next } from 'hono';
 import { type AppError, invalid } from '../src/platform/errors.ts';
-import type { ApiEnv } from './context.ts';
+import type { ApiContext, ApiEnv } from './context.ts';
 import { issueMessage } from './issue-messages.ts';
 
 z.config({ customError: issueMessage });
@@ -15,13 +16,34 @@ export function invalidRequest({ issues }: z.ZodError): AppError {
   );
 }
 
+/** Whether every member is a text without further rules, as each parameter of a path is one by itself. */
+const areTexts = (schema: unknown): boolean =>
+  schema instanceof z.ZodObject &&
+  Object.values(schema.shape).every((member) => member instanceof z.ZodString && !member.def.checks?.length);
+
 /**
  * An empty set of routes, which refuses requests that do not match their schema. It has no error handler: errors are
- * rendered once, by the app, because a second handler would wrap every route at a cost.
+ * rendered once, by the app, because a second handler would wrap every route at a cost. For the same reason the parameters
+ * of a path are handed to the handler without a validator, where no text could be refused.
  */
-export const newRoutes = (): OpenAPIHono<ApiEnv> =>
-  new OpenAPIHono<ApiEnv>({
+export function newRoutes(): OpenAPIHono<ApiEnv> {
+  const routes = new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(result.error);
     },
   });
+  const { openapi, openAPIRegistry } = routes;
+  // biome-ignore lint/suspicious/noExplicitAny: the types of a route and its handler are those of the method in its place
+  routes.openapi = ((route: any, handler: any, ...hook: any[]) => {
+    if (!areTexts(route.request?.params)) return openapi(route, handler, ...hook);
+    const { middleware: _, hide, ...documented } = route;
+    if (!hide) openAPIRegistry.registerPath(documented);
+    const { params: __, ...request } = route.request;
+    const withParams = (c: ApiContext, next: Next) => {
+      c.req.addValidatedData('param', c.req.param());
+      return handler(c, next);
+    };
+    return openapi({ ...route, hide: true, request }, withParams as never, ...hook);
+  }) as typeof openapi;
+  return routes;
+}

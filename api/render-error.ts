@@ -2,13 +2,16 @@ import { HTTPException } from 'hono/http-exception';
 import { SealError } from '../src/platform/crypto.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, invalid, unavailable } from '../src/platform/errors.ts';
-import type { Log } from '../src/platform/log.ts';
+import { dropAnswerHeaders, limitHeaders, setAnswerHeaders } from './answer-headers.ts';
 import type { ApiContext } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import { statusOf } from './envelopes.ts';
+import { requestLog } from './request-log.ts';
+import type { Surface } from './surface.ts';
 
 /** The failure to answer. An unexpected error is logged, and its answer says nothing about the cause. */
-function failureOf(error: Error, log: Log): AppError {
+function failureOf(c: ApiContext, error: Error): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof HTTPException) {
     if (error.status === 415) return new AppError('unsupported_media_type', 'Send the body as application/json.');
@@ -16,26 +19,46 @@ function failureOf(error: Error, log: Log): AppError {
     if (error.status === 400) return invalid([{ path: '', message: 'The body is not valid JSON.' }]);
   }
   if (error instanceof SealError && (error.reason === 'no_keys' || error.reason === 'unknown_key')) {
-    log.error({ err: error }, 'secrets cannot be encrypted or decrypted');
+    requestLog(c).error({ err: error }, 'secrets cannot be encrypted or decrypted');
     return unavailable('The storage of secrets');
   }
   const failure = databaseFailure(error);
   if (failure) {
-    log.warn({ err: error }, 'a request failed because of the database');
+    requestLog(c).warn({ err: error }, 'a request failed because of the database');
     return failure;
   }
-  log.error({ err: error }, 'a request failed unexpectedly');
+  requestLog(c).error({ err: error }, 'a request failed unexpectedly');
   return new AppError('internal_error', 'Something went wrong on our side.');
 }
 
-/** Answers a failure in the envelope of the request's surface, and in its dialect where the surface has dialects. */
-export function renderError(c: ApiContext, error: Error): Response {
-  const { envelope, hasDialects } = c.get('surface');
-  const failure = failureOf(error, c.get('log'));
-  const dialect = hasDialects ? (c.get('dialect') ?? chooseDialect({ path: c.req.path })) : undefined;
+/** What the rendering of a failure takes from its request. */
+export interface FailedRequest {
+  surface: Surface;
+  /** Ignored where the surface has no dialects. */
+  dialect: Dialect;
+  requestId: string;
+}
+
+/** The answer to a failure, in the envelope of the request's surface, and in its dialect where the surface has dialects. */
+export function answerTo(failure: AppError, { surface, requestId, ...request }: FailedRequest) {
+  const { envelope, hasDialects } = surface;
+  const dialect = hasDialects ? request.dialect : undefined;
   const facts = failure.facts && (dialect?.facts(failure.facts) ?? failure.facts);
-  const rendering = { requestId: c.get('requestId'), code: dialect?.errorCode(failure) ?? failure.code, facts };
-  if (failure.retryAfter !== undefined) c.header('Retry-After', String(failure.retryAfter));
-  if (failure.code === 'unauthorized') c.header('WWW-Authenticate', 'Bearer');
-  return c.json((dialect?.envelope(failure) ?? envelope)(failure, rendering), statusOf(failure));
+  const rendering = { requestId, code: dialect?.errorCode(failure) ?? failure.code, facts };
+  const headers: Record<string, string> = {};
+  if (failure.retryAfter !== undefined) headers['Retry-After'] = String(failure.retryAfter);
+  if (failure.code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer';
+  return { status: statusOf(failure), headers, body: (dialect?.envelope(failure) ?? envelope)(failure, rendering) };
+}
+
+/** Answers a failure. */
+export function renderError(c: ApiContext, error: Error): Response {
+  const failure = failureOf(c, error);
+  // What is refused before authentication, such as an address over its limit, has no dialect yet.
+  const dialect = c.get('dialect') ?? chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path });
+  const answer = answerTo(failure, { surface: c.get('surface'), dialect, requestId: c.get('requestId') });
+  setAnswerHeaders(c, answer.headers);
+  // A key can end while its request waits.
+  if (failure.code === 'unauthorized') dropAnswerHeaders(c, limitHeaders);
+  return c.json(answer.body, answer.status);
 }

@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
 import { commitOf } from '../src/operations/commit.ts';
 import type { Services } from '../src/services.ts';
-import { buildApp } from './app.ts';
+import { openApi } from './app.ts';
 import { awaitContinue } from './expect-continue.ts';
 import { refuseBytes, refuseHead, refuseRequest } from './unreadable-request.ts';
 
@@ -19,6 +19,18 @@ const closeIdleEveryMs = 50;
 /** HTTP/1.0 has no Host, and some load balancers use it for their probes. */
 const hostOfHttp10 = 'localhost';
 
+/** What RFC 9112 (3.2) refuses: a request without Host, and one with several, of which a proxy may believe another one. */
+function hostProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  if (!headers.host && httpVersion !== '1.0') return 'The header Host is missing.';
+  let hosts = 0;
+  // Names and values alternate.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? 'The header Host is given more than once.' : undefined;
+}
+
 export interface ApiServer {
   port: number;
   /**
@@ -31,7 +43,7 @@ export interface ApiServer {
 /** Serves the API on HOST and PORT; port 0 takes any free one. */
 export async function startApiServer(services: Services): Promise<ApiServer> {
   const { env, draining } = services;
-  const app = buildApp(services, {
+  const { app, refuse } = openApi(services, {
     version: packageJson.version,
     commit: env.COMMIT_SHA ?? (await commitOf()),
   });
@@ -39,8 +51,9 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
   // Replaces the global Request and Response, which would take a third of a request's time.
   const listener = getRequestListener(app.fetch, { hostname: hostOfHttp10, errorHandler: refuseRequest });
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    if (request.headers.host || request.httpVersion === '1.0') void listener(request, response);
-    else refuseHead(response, 400, 'The header Host is missing.');
+    const problem = hostProblem(request);
+    if (problem) refuseHead(response, 400, problem);
+    else if (!refuse(request, response)) void listener(request, response);
   };
   const server = createServer(
     {

@@ -35,10 +35,16 @@ interface ItemText {
   title: string;
 }
 
+/** What the command line narrows down. */
+export interface Choice {
+  /** Part of the names of the attacks that P22 makes; all unless given. */
+  attack?: string | undefined;
+}
+
 /** An item of the bench. Most compare the product with a baseline on the same servers. */
 export type Item = ItemText &
   (
-    | { needs: 'stand'; run(stand: Stand, cleanup: Cleanup): Promise<Finding[]> }
+    | { needs: 'stand'; run(stand: Stand, cleanup: Cleanup, choice?: Choice): Promise<Finding[]> }
     | { needs: 'nothing'; run(cleanup: Cleanup): Promise<Finding[]> }
   );
 

@@ -1,15 +1,21 @@
 import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
 import { Cleanup } from './cleanup.ts';
-import type { Finding, Item } from './item.ts';
+import type { Choice, Finding, Item } from './item.ts';
+import { badNeighbour } from './items/bad-neighbour.ts';
+import { besideFailures } from './items/beside-failures.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
+import { listDeliveries } from './items/list-deliveries.ts';
 import { listRuns } from './items/list-runs.ts';
+import { liveRuns } from './items/live-runs.ts';
 import { localStack } from './items/local-stack.ts';
 import { readWorkflow } from './items/read-workflow.ts';
 import { refuseRequests } from './items/refuse-requests.ts';
+import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
 import { describeFindings, findingsJson } from './report.ts';
@@ -25,8 +31,13 @@ const items: Item[] = [
   deliverWebhooks,
   creditPairs,
   listRuns,
+  listDeliveries,
   fairShare,
   webhookIsolation,
+  badNeighbour,
+  retryRate,
+  besideFailures,
+  liveRuns,
   localStack,
 ];
 
@@ -41,7 +52,7 @@ function chosenItems(names: string[]): Item[] {
   return names.length === 0 ? items : items.filter((item) => names.includes(item.name));
 }
 
-async function runItems(chosen: Item[], cleanup: Cleanup): Promise<void> {
+async function runItems(chosen: Item[], choice: Choice, cleanup: Cleanup): Promise<void> {
   const found: [Item, Finding[]][] = [];
   const keep = (item: Item, findings: Finding[]) => {
     found.push([item, findings]);
@@ -50,7 +61,7 @@ async function runItems(chosen: Item[], cleanup: Cleanup): Promise<void> {
   const onStand = chosen.filter((item) => item.needs === 'stand');
   if (onStand.length > 0) {
     const stand = await openStand(cleanup, say);
-    for (const item of onStand) keep(item, await item.run(stand, cleanup));
+    for (const item of onStand) keep(item, await item.run(stand, cleanup, choice));
     await cleanup.run();
   }
   for (const item of chosen) if (item.needs === 'nothing') keep(item, await item.run(cleanup));
@@ -60,7 +71,8 @@ async function runItems(chosen: Item[], cleanup: Cleanup): Promise<void> {
 /** Time for the cleanup after a signal. Interrupted measurements fail within seconds because their servers have stopped. */
 const patienceMs = 60_000;
 
-const chosen = chosenItems(process.argv.slice(2));
+const { positionals, values: choice } = parseArgs({ allowPositionals: true, options: { attack: { type: 'string' } } });
+const chosen = chosenItems(positionals);
 const cleanup = new Cleanup();
 let interrupted = false;
 const interrupt = () => {
@@ -78,7 +90,7 @@ setInterval(() => {}, 60_000);
 const [load = 0] = loadavg();
 say(`${cpus().length} cores, load ${load.toFixed(2)} before we begin${load > 1 ? ': others are at work here' : ''}`);
 try {
-  await runItems(chosen, cleanup);
+  await runItems(chosen, choice, cleanup);
 } catch (error) {
   if (!interrupted) console.error(error);
   process.exitCode = 1;

@@ -34,6 +34,11 @@ export class ProductClient {
     return this.#ask('GET', path, key);
   }
 
+  /** Whatever is answered. */
+  send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#ask(method, path, this.#key, body === undefined ? undefined : JSON.stringify(body), headers);
+  }
+
   async #data<Data>(method: string, path: string, body?: string): Promise<Data> {
     const { status, text } = await this.#ask(method, path, this.#key, body);
     if (status !== 200 && status !== 201)
@@ -41,8 +46,9 @@ export class ProductClient {
     return (JSON.parse(text) as { data: Data }).data;
   }
 
-  #ask(method: string, path: string, key: string, body?: string): Promise<Answer> {
+  #ask(method: string, path: string, key: string, body?: string, more = {}): Promise<Answer> {
     const headers = {
+      ...more,
       authorization: `Bearer ${key}`,
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };

@@ -31,6 +31,9 @@ export interface Stand {
   /** A test key of an organization with the largest plan. */
   key: string;
   client: ProductClient;
+  /** The same with a live key of that organization, whose provider is what listens on `providerPort`. */
+  liveClient: ProductClient;
+  providerPort: number;
   meter: CpuMeter;
   /** A path in the stand's own folder. */
   file(name: string): string;
@@ -41,13 +44,14 @@ const databasePoolSize = 20;
 /** Limits are counted all the same. */
 export const unlimited = { rateMinute: 2_000_000_000, rateDay: 2_000_000_000 };
 
-async function prepareDatabase(url: string): Promise<{ organizationId: string; key: string }> {
+async function prepareDatabase(url: string): Promise<{ organizationId: string; key: string; liveKey: string }> {
   const database = await openProductDatabase(url, 2);
   try {
     await migrate(database);
     const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise', ...unlimited });
     const { key } = await createKey(database, { organizationId: id, environment: 'test' });
-    return { organizationId: organizationIds.parse(id)!, key };
+    const { key: liveKey } = await createKey(database, { organizationId: id, environment: 'live' });
+    return { organizationId: organizationIds.parse(id)!, key, liveKey };
   } finally {
     await database.close();
   }
@@ -75,7 +79,8 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   });
   cleanup.add(() => temporal.stop({ hasty: true }));
   const databaseUrl = postgres.url('atelier');
-  const [{ organizationId, key }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
+  const providerPort = await findFreePort();
+  const [{ organizationId, key, liveKey }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
 
   const app = await startApp({
     roles: roleNames,
@@ -92,17 +97,23 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       METRICS_PORT: '0',
       SEALING_KEYS: `bench:${randomBytes(32).toString('base64')}`,
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      ANTHROPIC_API_KEY: 'bench',
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${providerPort}`,
       LOG_LEVEL: 'warn',
     },
     logFile: file('product.log'),
   });
   cleanup.add(() => app.stop());
   const client = new ProductClient(app.api, key);
-  cleanup.add(() => client.close());
+  const liveClient = new ProductClient(app.api, liveKey);
+  for (const one of [client, liveClient]) cleanup.add(() => one.close());
 
   const meter = new CpuMeter();
   meter.watch('product', app.pid);
   meter.watch('temporal', temporal.pid);
   meter.watch('postgres', postgres.pid);
-  return { postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, meter, file };
+  return {
+    ...{ postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, liveClient },
+    ...{ providerPort, meter, file },
+  };
 }

@@ -13,21 +13,9 @@ export async function subscribe(client: ProductClient, url: string): Promise<str
   return webhookIds.parse(id)!;
 }
 
-/** How deliveries begin: as first attempts that nobody made yet, or as if each had failed once. */
-export type Beginning = 'first' | 'failed-once';
-
-/**
- * Writes events with a delivery each, over the subscriptions in turn, as the transaction of what they announce does.
- * @returns their ids
- */
-export async function announceMany(
-  pool: pg.Pool,
-  subscriptions: readonly string[],
-  count: number,
-  beginning: Beginning,
-): Promise<string[]> {
-  const isFirst = beginning === 'first';
-  const { rows } = await pool.query<{ id: string }>(
+/** Writes events with a delivery each, over the subscriptions in turn, as the transaction of what they announce does. */
+export async function announceMany(pool: pg.Pool, subscriptions: readonly string[], count: number): Promise<void> {
+  await pool.query(
     `with told as (
        select uuidv7() as id, s.id as subscription_id, s.organization_id, s.environment
          from generate_series(1, $2::int) n
@@ -39,12 +27,11 @@ export async function announceMany(
               jsonb_build_object('runId', id, 'automationId', id, 'name', 'Bench', 'status', 'completed', 'durationMs', 1,
                                  'tokensUsed', 1), 'bench', now() from told),
      written as (
-       insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts,
+       insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                              schedule_attempts, next_attempt_at, response_body_truncated, created_at)
-       select uuidv7(), organization_id, environment, subscription_id, id, $3, $4, $4, now(), false, now() from told
+       select uuidv7(), organization_id, environment, subscription_id, id, 'workflow.run.completed', 'pending', 0, 0, now(), false, now() from told
        returning id)
-     select id, pg_notify($5, '') from written`,
-    [subscriptions, count, isFirst ? 'pending' : 'retrying', isFirst ? 0 : 1, deliveriesChannel],
+     select count(*), pg_notify($3, '') from written`,
+    [subscriptions, count, deliveriesChannel],
   );
-  return rows.map(({ id }) => id);
 }

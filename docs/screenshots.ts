@@ -11,8 +11,8 @@ import { findFreePort } from '../local/ports.ts';
 import { product } from '../local/product.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { readLocalSettings } from '../src/platform/env.ts';
-import { deliveryWorkflowId } from '../src/temporal/contracts/webhooks.ts';
-import { deliveryIds } from '../src/webhooks/core/ids.ts';
+import { deliveryWorkflowId, webhookWorkflowId } from '../src/temporal/contracts/webhooks.ts';
+import { deliveryIds, webhookIds } from '../src/webhooks/core/ids.ts';
 import { apiClient } from '../test/api-client.ts';
 import { openTemporalUi, type TemporalUi } from '../test/machine/temporal-ui.ts';
 import { until } from '../test/until.ts';
@@ -49,6 +49,18 @@ async function makeDeadLetter(
   return { webhookId, workflowId: deliveryWorkflowId(deliveryIds.parse(id)!) };
 }
 
+/** Creates a webhook whose receiver fails, until its breaker is open and deliveries wait. @returns the id of its workflow */
+async function makeFailingWebhook({ api, testKey }: Stack, url: string): Promise<string> {
+  const client = apiClient(api, testKey);
+  const { id } = (await client.post('/v1/webhooks', { name: 'Shop', url, events: ['workflow.run.completed'] })).body
+    .data;
+  for (let nth = 0; nth < 12; nth++) await client.post(`/v1/webhooks/${id}/test`);
+  await until('its breaker is open', async () => {
+    return (await client.get(`/v1/webhooks/${id}`)).body.data.health.state === 'open';
+  });
+  return webhookWorkflowId(webhookIds.parse(id)!);
+}
+
 async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
   let status = 503;
   const receiver = await openReceiver();
@@ -58,6 +70,8 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
       return makeDeadLetter(stack, receiver.url(`/${nth}`));
     }),
   );
+  receiver.script('/failing', () => ({ status: 503 }));
+  const failing = await makeFailingWebhook(stack, receiver.url('/failing'));
   const [first, second] = made as [(typeof made)[number], (typeof made)[number]];
   const picture = async (name: string) => {
     // Animations have ended, and the pointer hovers over nothing.
@@ -66,6 +80,14 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
     await ui.page.screenshot({ path: join(images, `${name}.png`), animations: 'disabled' });
     console.log(`docs/images/${name}.png`);
   };
+
+  await until('the workflow says that the breaker probes', async () => {
+    await ui.openWorkflow(failing);
+    return /the breaker probes/.test(await (await ui.openDetails()).innerText());
+  });
+  await picture('failing-webhook');
+  await ui.openMessages('Signal');
+  await picture('signal-webhook');
 
   await ui.openList('DeliveryStatus="dead_lettered"', first.workflowId);
   await picture('dead-letters');
@@ -88,7 +110,7 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
   await picture('update-outcome');
 
   await ui.openStart({
-    ...{ workflowId: 'redrive-orders', taskQueue: 'runs', workflowType: 'redriveDeadLetters' },
+    ...{ workflowId: 'redrive-orders', taskQueue: 'webhooks', workflowType: 'redriveDeadLetters' },
     input: JSON.stringify({
       subscriptionId: first.webhookId,
       since: new Date().toISOString().slice(0, 10),

@@ -17,6 +17,8 @@ export interface DataFolder {
   logs: { postgres: string; temporal: string; app: string };
   /** Mails, one file each, when no SMTP server is configured. */
   mail: string;
+  /** Files that the product keeps. */
+  files: string;
   /** Mode 0600: `Secrets`. */
   secrets: string;
   /** Mode 0600: `Credentials`. */
@@ -42,6 +44,7 @@ export function openDataFolder(path: string): DataFolder {
     compileCache: at('compile-cache'),
     logs: { postgres: at('logs', 'postgres.log'), temporal: at('logs', 'temporal.log'), app: at('logs', 'app.log') },
     mail: at('mail'),
+    files: at('files'),
     secrets: at('secrets.json'),
     credentials: at('credentials.json'),
     connection: at('connection.json'),

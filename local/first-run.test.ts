@@ -23,6 +23,7 @@ describe('secrets', () => {
     expect(Buffer.from(secrets.URL_SIGNING_KEY, 'base64')).toHaveLength(32);
     expect(Buffer.from(secrets.CRON_SECRET, 'base64url')).toHaveLength(32);
     expect(secrets.POSTGRES_PASSWORD).toMatch(/^[\w-]{32}$/);
+    expect(secrets.APP_DATABASE_PASSWORD).toMatch(/^[\w-]{32}$/);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(keepSecrets(path)).toEqual(secrets);
   });

@@ -21,6 +21,8 @@ import { isRoot, UNPRIVILEGED } from './postgres-binaries.ts';
 
 /** Superuser, owner and name of the one database. */
 export const OWNER = 'atelier';
+/** The login of the application. */
+export const APPLICATION = 'atelier_app';
 
 interface ProgramRun {
   program: string;

@@ -3,7 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BackgroundChild, followInBackground } from './background-child.ts';
 import { fileSize, lastLines } from './log-file.ts';
 import { findPostgresBinaries } from './postgres-binaries.ts';
-import { ensureDatabase, OWNER, prepareCluster, prepareParent, spawnPostgresProgram } from './postgres-cluster.ts';
+import {
+  APPLICATION,
+  ensureDatabase,
+  OWNER,
+  prepareCluster,
+  prepareParent,
+  spawnPostgresProgram,
+} from './postgres-cluster.ts';
 import { FAST_SHUTDOWN, HASTY_SHUTDOWN, readPostmasterFile, stopOrphan } from './postgres-orphan.ts';
 
 export interface PostgresOptions {
@@ -24,8 +31,10 @@ export interface RunningPostgres {
   port: number;
   pid: number;
   logFile: string;
-  /** Connection string of a database on this server. */
+  /** Connection string of a database on this server, for the superuser `atelier`. */
   url(database: string): string;
+  /** The same for the login `atelier_app`, which migrations make. */
+  applicationUrl(database: string, password: string): string;
   /** Resolves when the server has ended, for any reason. */
   ended: Promise<void>;
   /** Fast shutdown (open transactions roll back), forced after 20 s; with `hasty`, after 3 s. */
@@ -69,8 +78,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       logFile,
     }),
   );
-  const url = (database: string) =>
-    `postgresql://${OWNER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  const urlOf = (user: string, itsPassword: string, database: string) =>
+    `postgresql://${user}:${encodeURIComponent(itsPassword)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  const url = (database: string) => urlOf(OWNER, password, database);
+  const applicationUrl = (database: string, itsPassword: string) => urlOf(APPLICATION, itsPassword, database);
   const { pid, ended } = server;
   const stop = ({ hasty = false } = {}) => server.stop(hasty ? HASTY_SHUTDOWN : FAST_SHUTDOWN);
   try {
@@ -79,7 +90,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     await stop();
     throw error;
   }
-  return { port, pid, logFile, url, ended, stop };
+  return { port, pid, logFile, url, applicationUrl, ended, stop };
 }
 
 async function startUntilReady(

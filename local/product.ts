@@ -5,15 +5,15 @@ import { createOrganization, organizationExists } from '../src/tenancy/organizat
 import { prepareBundle } from '../workers/bundle.ts';
 import { roleNames } from '../workers/roles.ts';
 import { type Credentials, keepCredentials } from './credentials.ts';
-import type { Product } from './stack.ts';
+import type { DatabaseLogins, Product } from './stack.ts';
 
 /** The product of the local stack: all roles in one process, which share a connection to Temporal. */
 export const product: Product = { roles: roleNames, prepareBundle, prepareDatabase };
 
-async function prepareDatabase(url: string, credentialsFile: string): Promise<Credentials> {
+async function prepareDatabase({ ownerUrl, url }: DatabaseLogins, credentialsFile: string): Promise<Credentials> {
   const database = await openDatabase({ url, poolSize: 2, entities: [Organization, ApiKey] });
   try {
-    await migrate(database);
+    await migrate(database, ownerUrl);
     return await keepCredentials(credentialsFile, {
       organizationExists: (id) => organizationExists(database, id),
       createOrganization: (input) => createOrganization(database, input),

@@ -13,27 +13,29 @@ export function readyText(stack: Ready): string {
   return `
 Atelier is ready.
 
-  API          ${stack.api}
-  Temporal UI  ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
-  Test key     ${stack.testKey}
-  Live key     ${stack.liveKey}
+  API           ${stack.api}
+  Reference     ${stack.api}/docs
+  Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
+  Organization  ${stack.organizationId}
+  Test key      ${stack.testKey}
+  Live key      ${stack.liveKey}
 
-Create a workflow and execute it:
+Create a workflow and execute it. The second command returns its id: put it in place of WORKFLOW_ID.
 
-${firstCurl(stack)}
+${firstCommands(stack).join('\n\n')}
 
 Ctrl-C stops everything. Unfinished runs continue at the next start.
 `;
 }
 
-/** One command for a POSIX shell with curl and sed. It creates a workflow, executes it and prints the completed run. */
-export function firstCurl({ api, testKey }: Pick<Ready, 'api' | 'testKey'>): string {
-  const workflow = {
-    name: 'First workflow',
-    steps: [{ id: 'greet', type: 'prompt', prompt: 'Greet {{input}} in one sentence.' }],
-  };
-  const post = `curl -sS -H 'Authorization: Bearer ${testKey}' -H 'Content-Type: application/json'`;
-  const create = `${post} -d '${JSON.stringify(workflow)}' ${api}/api/v1/workflows`;
-  const id = `sed -n 's/.*"id":"\\([0-9a-f-]\\{36\\}\\)".*/\\1/p'`;
-  return `${post} -d '${JSON.stringify({ input: 'Ada' })}' "${api}/api/v1/workflows/$(${create} | ${id})/execute"`;
+/** For a POSIX shell with curl: sets the key, creates a workflow, executes it. The README has the same. */
+function firstCommands({ api, testKey }: Pick<Ready, 'api' | 'testKey'>): string[] {
+  const post = (path: string, body: string) =>
+    `curl ${api}/api/v1/${path} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\\n  -d '${body}'`;
+  const steps = '[{"id": "greet", "type": "prompt", "prompt": "Greet {{input}}."}]';
+  return [
+    `export KEY=${testKey}`,
+    post('workflows', `{"name": "First workflow", "steps": ${steps}}`),
+    post('workflows/WORKFLOW_ID/execute', '{"input": "Ada"}'),
+  ];
 }

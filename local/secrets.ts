@@ -3,7 +3,10 @@ import { readJson, writePrivateJson } from './private-file.ts';
 
 /** Named like the environment variables. */
 export interface Secrets {
+  /** Of the login that owns the database, for migrations. */
   POSTGRES_PASSWORD: string;
+  /** Of the login that the product connects with. */
+  APP_DATABASE_PASSWORD: string;
   /** Key for secrets at rest, `id:base64`. */
   SEALING_KEYS: string;
   URL_SIGNING_KEY: string;
@@ -24,6 +27,7 @@ export function keepSecrets(path: string): Secrets {
 function newSecrets(): Secrets {
   return {
     POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
+    APP_DATABASE_PASSWORD: randomBytes(24).toString('base64url'),
     SEALING_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     URL_SIGNING_KEY: randomBytes(32).toString('base64'),
     CRON_SECRET: randomBytes(32).toString('base64url'),

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import type { LocalSettings } from '../src/platform/env.ts';
+import type { LocalSettings, Variables } from '../src/platform/env.ts';
 import { type RunningApp, startApp } from './app-process.ts';
 import type { Credentials } from './credentials.ts';
 import { type DataFolder, openDataFolder, rotateLogs } from './data-folder.ts';
@@ -22,8 +22,19 @@ export interface Product {
   entryPoint?: string;
   /** Builds the workflow bundle in the folder, if it does not exist yet. */
   prepareBundle(folder: string): Promise<unknown>;
-  /** Migrates the database and returns the credentials of the organization Demo, stored in `credentialsFile`. */
-  prepareDatabase(databaseUrl: string, credentialsFile: string): Promise<Credentials>;
+  /**
+   * Migrates the database, makes the login of the application, and returns the credentials of the organization Demo, stored
+   * in `credentialsFile`.
+   */
+  prepareDatabase(logins: DatabaseLogins, credentialsFile: string): Promise<Credentials>;
+}
+
+/** Two logins at one database. */
+export interface DatabaseLogins {
+  /** Owns the tables: for migrations alone. */
+  ownerUrl: string;
+  /** The application's. */
+  url: string;
 }
 
 export interface StackOptions {
@@ -48,7 +59,7 @@ export interface Stack extends Credentials {
   stop(options?: { hasty?: boolean }): Promise<void>;
 }
 
-/** The content of `connection.json`, with which the CLI connects to the running stack. */
+/** The content of `connection.json`: what the CLI and a process started by hand need to work with the running stack. */
 export interface Connection {
   pid: number;
   environment: Record<string, string>;
@@ -111,7 +122,8 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
     product.prepareBundle(folder.bundles),
   ]);
   const environment = environmentOf(start, database.url, temporal.address);
-  writePrivateJson(folder.connection, { pid: process.pid, environment } satisfies Connection);
+  const ofCommands = { ...environment, MIGRATION_DATABASE_URL: database.ownerUrl };
+  writePrivateJson(folder.connection, { pid: process.pid, environment: ofCommands } satisfies Connection);
   // The app would keep waiting for a server that has ended, so its start is aborted.
   const lost = new AbortController();
   void Promise.race(ends).then((what) => lost.abort(new Error(what)));
@@ -120,6 +132,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'stop'>> {
     env: {
       ...start.settings.parentEnvironment,
       ...environment,
+      MIGRATION_DATABASE_URL: '',
       PORT: String(start.ports.PORT),
       WORKFLOW_BUNDLE_DIR: folder.bundles,
       MAIL_FOLDER: start.settings.parentEnvironment.MAIL_FOLDER || folder.mail,
@@ -151,10 +164,11 @@ async function startDatabase(
 ) {
   const foreign = settings.databaseUrl;
   if (foreign !== undefined) {
-    const credentials = await product.prepareDatabase(foreign, folder.credentials).catch((error: unknown) => {
+    const logins = { ownerUrl: settings.migrationUrl ?? foreign, url: foreign };
+    const credentials = await product.prepareDatabase(logins, folder.credentials).catch((error: unknown) => {
       throw new Error(`DATABASE_URL: the database cannot be prepared (${reasonOf(error)})`, { cause: error });
     });
-    return { url: foreign, credentials };
+    return { ...logins, credentials };
   }
   const postgres = await startPostgres({
     dataDirectory: folder.postgres,
@@ -166,8 +180,11 @@ async function startDatabase(
   shutdown.add('postgres', postgres);
   record('postgres', postgres.pid);
   watch('postgres', postgres);
-  const url = postgres.url('atelier');
-  return { url, credentials: await product.prepareDatabase(url, folder.credentials) };
+  const logins = {
+    ownerUrl: postgres.url('atelier'),
+    url: postgres.applicationUrl('atelier', secrets.APP_DATABASE_PASSWORD),
+  };
+  return { ...logins, credentials: await product.prepareDatabase(logins, folder.credentials) };
 }
 
 /** A failed connection to a host with several addresses is an AggregateError without a message of its own. */
@@ -202,8 +219,28 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   return temporal;
 }
 
+const loopback = '127.0.0.0/8,::1/128';
+
+/**
+ * Where requests to callers' URLs may go. On its own machine the stack reaches receivers on that machine, which production
+ * refuses. With an API that other machines reach, this would let them reach what listens on loopback here.
+ */
+function egressSettings(given: Variables): Record<string, string> {
+  const isOwn = [undefined, '', 'localhost', '127.0.0.1', '::1'].includes(given.HOST);
+  const allowed = given.EGRESS_ALLOW_CIDRS || (isOwn && given.NODE_ENV !== 'production' ? loopback : undefined);
+  const { EGRESS_PORTS, EGRESS_DENY_CIDRS } = given;
+  const settings = { EGRESS_ALLOW_CIDRS: allowed, EGRESS_DENY_CIDRS, EGRESS_PORTS };
+  return Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, string] => Boolean(entry[1])));
+}
+
+/** Where files are, for every process that works with the stack. */
+function storageSettings(given: Variables, folder: DataFolder): Record<string, string> {
+  const named = Object.entries(given).filter(([name, value]) => /^(STORAGE|S3)_/.test(name) && value);
+  return { STORAGE_DIR: folder.files, ...(Object.fromEntries(named) as Record<string, string>) };
+}
+
 /** Secrets in the environment take precedence over those of the folder. */
-function environmentOf({ settings, secrets, ports }: Start, databaseUrl: string, temporalAddress: string) {
+function environmentOf({ settings, secrets, ports, folder }: Start, databaseUrl: string, temporalAddress: string) {
   const given = settings.parentEnvironment;
   return {
     DATABASE_URL: databaseUrl,
@@ -212,5 +249,7 @@ function environmentOf({ settings, secrets, ports }: Start, databaseUrl: string,
     SEALING_KEYS: given.SEALING_KEYS || secrets.SEALING_KEYS,
     URL_SIGNING_KEY: given.URL_SIGNING_KEY || secrets.URL_SIGNING_KEY,
     CRON_SECRET: given.CRON_SECRET || secrets.CRON_SECRET,
+    ...storageSettings(given, folder),
+    ...egressSettings(given),
   };
 }

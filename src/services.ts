@@ -10,6 +10,7 @@ import { BoundedWork } from './platform/bounded-work/bounded-work.ts';
 import { Composition } from './platform/composition.ts';
 import { Sealer } from './platform/crypto.ts';
 import { type Database, openDatabase } from './platform/database.ts';
+import { findExcess } from './platform/database-login.ts';
 import { Egress } from './platform/egress.ts';
 import { egressRules } from './platform/egress-destination.ts';
 import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
@@ -24,18 +25,25 @@ import { Probe } from './platform/probe.ts';
 import { watchStatements } from './platform/sql.ts';
 import { type Tracing, traceStatements } from './platform/telemetry.ts';
 import { providers } from './providers/part.ts';
+import { storage } from './storage/part.ts';
+import { studio } from './studio/part.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { tenancy } from './tenancy/part.ts';
-import { rescueStranded } from './webhooks/delivery-workflow.ts';
 import { webhooks } from './webhooks/part.ts';
+import { retryRescue } from './webhooks/wake-retries.ts';
+
+/** For operators' commands. */
+export { describeRun } from './automation/any-run.ts';
 
 /** The features of the product, each after those it uses. A new feature is one more line here. */
 const parts = new Composition<Foundation, object>()
   .with(tenancy)
   .with(credits)
+  .with(storage)
   .with(providers)
   .with(webhooks)
   .with(automation)
+  .with(studio)
   .with(operations);
 
 type ServicesOf<Composed> = Composed extends Composition<infer Opened, object> ? Opened : never;
@@ -115,17 +123,18 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const foundation = await openFoundation(env, log, options);
   const { services, outbox: handlers, sweeps, start, close } = await parts.open(foundation);
   const { database, egress, background, boundedWork, notifications, observer } = foundation;
-  const outbox = new Outbox({ database, background, log }, handlers);
+  const outbox = new Outbox({ database, background, log }, handlers, catalog);
   database.outbox = outbox;
+  const rescueRetries = retryRescue(database, services);
   let isRescuing = false;
   /** One at a time: where Temporal hangs, calls do not pile up. */
   const rescue = async () => {
     if (isRescuing) return { resumed: 0, failed: [] };
     isRescuing = true;
     try {
-      const rescued = await rescueStranded(database, services);
+      const rescued = await rescueRetries();
       for (const { subjectId, error } of rescued.failed) {
-        log.warn({ err: error, deliveryId: subjectId }, 'a delivery that nobody works on could not be resumed');
+        log.warn({ err: error, subscriptionId: subjectId }, 'the workflow of a webhook that fails could not be woken');
       }
       return rescued;
     } finally {
@@ -141,12 +150,14 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
       const [{ drained, failed }, rescued] = await Promise.all([outbox.drain(), rescue()]);
       return {
         drained: drained + rescued.resumed,
-        failed: [...failed, ...rescued.failed.map((one) => ({ kind: 'delivery.follow', ...one }))],
+        failed: [...failed, ...rescued.failed.map((one) => ({ kind: 'webhook.wake', ...one }))],
       };
     },
     sweepRunner: new SweepRunner(sweeps, foundation.log),
     async start() {
       await notifications.start();
+      const excess = await findExcess(database.pool).catch(() => undefined);
+      if (excess) log.warn(`${excess} docs/self-hosting.md says how to give the application one of its own.`);
       await start();
     },
     async close() {

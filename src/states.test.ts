@@ -8,6 +8,7 @@ import { runStates, stepStates } from './automation/core/run-status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
 import { entities } from './services.ts';
+import { generationStates } from './studio/core/status.ts';
 import { deliveryStates } from './webhooks/core/delivery-status.ts';
 import { subscriptionStates } from './webhooks/core/subscription-state.ts';
 
@@ -17,6 +18,7 @@ const machines = {
   'A step of a run': stepStates,
   'A webhook': subscriptionStates,
   'A delivery': deliveryStates,
+  'A generation': generationStates,
 } as Record<string, StateTable<string>>;
 
 const stored = Object.values(machines).flatMap(({ storedIn, all, canMove }): StoredStates[] =>

@@ -18,7 +18,7 @@ export interface ApiClient {
 
 /**
  * Speaks to the API as any REST client would. A string body is sent as it is, anything else as JSON. Every answer of a
- * documented route is held against the OpenAPI document of the process that gave it.
+ * documented route is held against the OpenAPI document of the API.
  */
 export function apiClient(base: string, key?: string): ApiClient {
   async function request(

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
@@ -18,6 +19,11 @@ export interface ProductProcess {
   log: LogLine[];
   /** What it wrote to standard error. */
   errors: string[];
+  /**
+   * From now on it dies at this fail point. One that has served a test so serves as the victim of the next: a start costs
+   * more than most tests.
+   */
+  arm(failPoint: string): Promise<void>;
   /** SIGTERM, and its exit code once it has drained. */
   stop(): Promise<number | null>;
   /** SIGKILL, and gone. */
@@ -38,7 +44,7 @@ export interface ProcessOptions {
 /** The whole environment of a process; nothing of the tests' own reaches it. */
 export function processEnvironment(
   { databaseUrl, taskQueuePrefix, env }: ProcessOptions,
-  { temporalAddress, bundles }: Pick<Servers, 'temporalAddress' | 'bundles'>,
+  { temporalAddress, bundles, folder }: Pick<Servers, 'temporalAddress' | 'bundles' | 'folder'>,
 ): Record<string, string> {
   return {
     NODE_ENV: 'test',
@@ -47,6 +53,7 @@ export function processEnvironment(
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_TASK_QUEUE_PREFIX: taskQueuePrefix,
     WORKFLOW_BUNDLE_DIR: bundles,
+    STORAGE_DIR: join(folder, 'files'),
     PORT: '0',
     METRICS_PORT: '0',
     ...env,
@@ -88,6 +95,11 @@ async function startNow(roles: RoleName[], options: ProcessOptions): Promise<Pro
     log,
     errors,
     ended,
+    async arm(failPoint) {
+      const armed = once(child, 'message');
+      child.send({ failPoint });
+      await Promise.race([armed, ended.then(() => Promise.reject(new Error('It ended before it was armed.')))]);
+    },
     async stop() {
       child.kill('SIGTERM');
       await ended;

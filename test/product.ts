@@ -10,7 +10,6 @@ import { secrets } from './operator.ts';
 import { type ProductProcess, readLine, startProcess } from './product-process.ts';
 import { runningServers } from './servers.ts';
 import type { RunningProduct, SharedProductName } from './shared-products.ts';
-import { deleteHousekeeping } from './temporal-schedules.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface Tenant {
@@ -23,6 +22,8 @@ export interface Tenant {
 export interface Product {
   database: Database;
   databaseUrl: string;
+  /** Of the superuser, for what the product may not do. */
+  ownerUrl: string;
   taskQueuePrefix: string;
   /** The role `runs` includes `housekeeping`. */
   start(roles: RoleName[], env?: Record<string, string>, entryPoint?: string): Promise<ProductProcess>;
@@ -42,13 +43,20 @@ export interface ProductOptions {
   env?: Record<string, string>;
 }
 
+let forgetSchedule: ((taskQueuePrefix: string) => Promise<void>) | undefined;
+
+/** For files with concurrent tests, which cannot import later what products need when they close. */
+export function forgetSchedulesBy(forget: (taskQueuePrefix: string) => Promise<void>): void {
+  forgetSchedule = forget;
+}
+
 /** Runs need a drained outbox and sweeps: a process with the role `runs` has the role `housekeeping` too. */
 const withHousekeeping = (roles: RoleName[]): RoleName[] =>
   roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
 
 export async function openProduct(options: ProductOptions = {}): Promise<Product> {
   const { testDatabase, env: ofAll, taskQueuePrefix = `t${randomBytes(4).toString('hex')}-` } = options;
-  const { url, drop } = testDatabase ?? (await createTestDatabase());
+  const { url, ownerUrl, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
   const processes: ProductProcess[] = [];
   // Not that of a shared product, which runs on. A Temporal server of the test's own ends with the test.
@@ -56,6 +64,7 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
   return {
     database,
     databaseUrl: url,
+    ownerUrl,
     taskQueuePrefix,
     processes,
     async start(roles, env, entryPoint) {
@@ -76,7 +85,11 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
     },
     async close() {
       await Promise.all(processes.map((one) => one.kill()));
-      if (leavesSchedule()) await deleteHousekeeping(taskQueuePrefix);
+      if (leavesSchedule()) {
+        // Its client takes as long to load as all the rest, and few files need it.
+        const forget = forgetSchedule ?? (await import('./temporal-schedules.ts')).deleteHousekeeping;
+        await forget(taskQueuePrefix);
+      }
       await database.close();
       await drop();
     },
@@ -107,8 +120,8 @@ export async function sharedProduct(name: SharedProductName = 'plain'): Promise<
   const answer = await fetch(`${runningServers().sharedProductsUrl}/${name}`);
   const found = await answer.json();
   if (!answer.ok) throw new Error(`The shared product did not start: ${(found as Error).message}`);
-  const { api, databaseUrl, taskQueuePrefix, logFile, env } = found as RunningProduct;
-  const testDatabase = { url: databaseUrl, drop: async () => {} };
+  const { api, databaseUrl, ownerUrl, taskQueuePrefix, logFile, env } = found as RunningProduct;
+  const testDatabase = { url: databaseUrl, ownerUrl, drop: async () => {} };
   const product = await openProduct({ testDatabase, taskQueuePrefix, env });
   const logStart = fileSize(logFile);
   return withTenant(product, {

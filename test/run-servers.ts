@@ -13,14 +13,18 @@ import { readLocalSettings } from '../src/platform/env.ts';
 import { openProductDatabase } from '../src/services.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import { endProcessesOf } from './leftovers.ts';
-import { folderVariable, type Servers, serversFile } from './servers.ts';
+import { compileCache, folderVariable, type Servers, serversFile } from './servers.ts';
 import { isSharedProductName, SharedProducts } from './shared-products.ts';
+import { applicationUrl } from './test-database.ts';
 
 // Started by Jest's set-up: the servers of one run. They end with the process that started this one.
 
 const template = 'template_atelier';
 const { parentEnvironment } = readLocalSettings();
 const folder = parentEnvironment[folderVariable]!;
+
+/** The workflow code of the present sources, kept from run to run. */
+const builtBundles = join(compileCache, '../bundles');
 
 /** Nothing that a run writes needs to survive a power cut. */
 const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '500' };
@@ -32,9 +36,9 @@ async function createDatabase(adminUrl: string, name: string): Promise<void> {
   await client.end();
 }
 
-async function migrateTemplate(url: string): Promise<void> {
-  const database = await openProductDatabase(url, 2);
-  await migrate(database);
+async function migrateTemplate(ownerUrl: string): Promise<void> {
+  const database = await openProductDatabase(applicationUrl(ownerUrl), 2);
+  await migrate(database, ownerUrl);
   await database.close();
 }
 
@@ -68,7 +72,13 @@ async function startOwnTemporal() {
 
 /** What the product's processes load is compiled once, and found by all of them. */
 async function warmCompileCache(): Promise<void> {
-  await import('../workers/roles.ts');
+  const { roles } = await import('../workers/roles.ts');
+  await Promise.all(
+    Object.values(roles).flatMap(({ load, ...role }) => [
+      load(),
+      ...('activities' in role ? role.activities.map((one) => one()) : []),
+    ]),
+  );
   flushCompileCache();
 }
 
@@ -92,7 +102,7 @@ async function start() {
   const [postgres, temporal] = await Promise.all([
     startPreparedPostgres(),
     startOwnTemporal(),
-    prepareBundle(bundles),
+    prepareBundle(builtBundles).then(() => prepareBundle(bundles, builtBundles)),
     warmCompileCache(),
   ]);
   const servers: Omit<Servers, 'sharedProductsUrl'> = {

@@ -9,7 +9,7 @@ import { createTestDatabase } from './test-database.ts';
 
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
-  plain: { roles: ['api', 'runs', 'housekeeping'], env: secrets },
+  plain: { roles: ['api', 'runs', 'generation', 'housekeeping'], env: secrets },
   /** Sends webhooks, to this machine too, and tries again twenty times as fast. */
   webhooks: {
     roles: ['api', 'runs', 'housekeeping', 'webhooks'],
@@ -26,6 +26,7 @@ export interface RunningProduct {
   api: string;
   pid: number;
   databaseUrl: string;
+  ownerUrl: string;
   taskQueuePrefix: string;
   logFile: string;
   /** What further processes of it need too. */
@@ -48,13 +49,13 @@ export class SharedProducts {
   }
 
   async #start(name: SharedProductName): Promise<RunningProduct> {
-    const { url: databaseUrl } = await createTestDatabase(this.#servers);
+    const { url: databaseUrl, ownerUrl } = await createTestDatabase(this.#servers);
     const taskQueuePrefix = `shared-${name}-${randomBytes(4).toString('hex')}-`;
     const logFile = join(this.#servers.folder, `${name}.log`);
     const { roles, env } = kinds[name];
     const options = { databaseUrl, taskQueuePrefix, env };
     const { api, pid } = await startApp({ roles, logFile, env: processEnvironment(options, this.#servers) });
-    return { api, pid, databaseUrl, taskQueuePrefix, logFile, env };
+    return { api, pid, databaseUrl, ownerUrl, taskQueuePrefix, logFile, env };
   }
 }
 

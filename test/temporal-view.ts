@@ -1,4 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { runWorkflowId } from '../src/temporal/contracts/automation.ts';
 import { searchAttributes as attributeNames } from '../src/temporal/contracts/search-attributes.ts';
 import { deliveryWorkflowId } from '../src/temporal/contracts/webhooks.ts';
@@ -9,6 +10,12 @@ export interface TemporalView {
   /** As Temporal names it, RUNNING or CANCELLED for example; undefined for a run that it was never told of. */
   statusOf(runId: string): Promise<string | undefined>;
   cancel(runId: string): Promise<void>;
+  /** The activities of a run so far, local ones left out, by type; an attempt that is retried is not another one. */
+  activitiesOf(runId: string): Promise<string[]>;
+  /** What the open activity of a run reported last; undefined while there is none. */
+  heartbeatOf(runId: string): Promise<unknown>;
+  /** Why the workflow of a failed run failed, and what it is called in the list. */
+  failureOf(runId: string): Promise<{ failure: unknown; summary: string | undefined; stepsNamed: string[] }>;
   /** The search attribute of a delivery's workflow; undefined while there is none. */
   deliveryStatus(deliveryId: string): Promise<string | undefined>;
   close(): Promise<void>;
@@ -29,6 +36,24 @@ export async function viewTemporal(): Promise<TemporalView> {
     },
     cancel: async (runId) => {
       await handleOf(runId).cancel();
+    },
+    async activitiesOf(runId) {
+      const { events } = await handleOf(runId).fetchHistory();
+      const scheduled = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+      return scheduled.filter((type) => typeof type === 'string');
+    },
+    async heartbeatOf(runId) {
+      const { raw } = await handleOf(runId).describe();
+      const [details] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+      return details && defaultPayloadConverter.fromPayload(details);
+    },
+    async failureOf(runId) {
+      const handle = handleOf(runId);
+      const failure = await handle.result().catch(({ cause }) => ({ ...cause, message: cause.message }));
+      const { events } = await handle.fetchHistory();
+      const texts = events?.map(({ userMetadata }) => userMetadata?.summary?.data && String(userMetadata.summary.data));
+      const stepsNamed = (texts ?? []).filter(Boolean).map((text) => JSON.parse(text!) as string);
+      return { failure, summary: await (await handle.describe()).staticSummary(), stepsNamed };
     },
     async deliveryStatus(deliveryId) {
       try {

@@ -1,13 +1,26 @@
 import { randomBytes } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
-import type { Database } from '../src/platform/database.ts';
-import { openProductDatabase } from '../src/services.ts';
+import { AuditEntry } from '../src/platform/audit.ts';
+import { type Database, openDatabase } from '../src/platform/database.ts';
 import { runningServers, type Servers } from './servers.ts';
 
 export interface TestDatabase {
+  /** For the login of the application. */
   url: string;
+  /** For the superuser who owns it. */
+  ownerUrl: string;
   /** Drops it, whoever is still connected. */
   drop(): Promise<void>;
+}
+
+/** The login of the application at the same database. */
+export function applicationUrl(ownerUrl: string): string {
+  const url = new URL(ownerUrl);
+  Object.assign(url, { username: 'atelier_app', password: 'application' });
+  return url.href;
 }
 
 async function execute(adminUrl: string, sql: string): Promise<void> {
@@ -26,10 +39,23 @@ export async function createTestDatabase(
 ): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await execute(adminUrl, `create database ${name} template ${template}`);
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`) };
+  const owner = new URL(adminUrl);
+  owner.pathname = `/${name}`;
+  return {
+    ownerUrl: owner.href,
+    url: applicationUrl(owner.href),
+    drop: () => execute(adminUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+/** Every table's entity, without the code of the features: a test file that opens a database loads half as much so. */
+export async function allEntities(): Promise<EntitySchema[]> {
+  const files = globSync('src/*/{entities,*-entities}.ts', { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  const modules: object[] = await Promise.all(files.map((file) => import(`../${file}`)));
+  const exported = modules.flatMap((module) => Object.values(module) as unknown[]);
+  return [...exported.filter((one) => one instanceof EntitySchema), AuditEntry];
 }
 
 /** Opens it as the product does. */
-export const openTestDatabase = (url: string, poolSize = 5): Promise<Database> => openProductDatabase(url, poolSize);
+export const openTestDatabase = async (url: string, poolSize = 5): Promise<Database> =>
+  openDatabase({ url, poolSize, entities: await allEntities() });

@@ -2,8 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Log } from '../src/platform/log.ts';
 
-/** All workers of one installation form one deployment; each bundle is a version of it. */
+/** All workers of one installation that execute runs form one deployment; each bundle is a version of it. */
 export const deploymentName = (taskQueuePrefix: string) => `${taskQueuePrefix}atelier`;
+/** Those of webhooks form another one, so that either role can be rolled out first. */
+export const webhooksDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-webhooks`;
+
+/** And those of Studio, for the same reason. */
+export const generationDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-generation`;
 
 export interface VersionRef {
   deploymentName: string;
@@ -14,7 +19,7 @@ const retryMs = 200;
 const patienceMs = 30_000;
 
 /**
- * Promotes a version: new runs start on it. Retried for a while, because the server knows a version only after its worker
+ * Promotes a version: what starts from now on starts on it. Retried for a while, because the server knows a version only after its worker
  * has polled.
  */
 export async function promoteVersion(client: Client, version: VersionRef, log: Log): Promise<void> {
@@ -28,7 +33,7 @@ export async function promoteVersion(client: Client, version: VersionRef, log: L
         identity: client.options.identity,
         ignoreMissingTaskQueues: true,
       });
-      log.info(version, 'workers of this version take new runs');
+      log.info(version, 'workers of this version take what starts from now on');
       return;
     } catch (error) {
       if (performance.now() > deadline) throw error;

@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../src/platform/log.ts';
 import { type Bundle, removeBundle } from './bundle.ts';
-
-export interface StartedWorker {
-  /** Settles when the worker has ended, for any reason. */
-  done: Promise<void>;
-  /** Stops polling; steps under way may end. */
-  shutdown(): void;
-}
+import type { StartedWorker } from './workflow-worker.ts';
 
 export interface EarlierVersionOptions {
   /** How many open workflows began with this version, according to Temporal's visibility, which lags. */

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { NativeConnection } from '@temporalio/worker';
 import packageJson from '../package.json' with { type: 'json' };
 import { EnvError, secretsOf } from '../src/platform/env.ts';
@@ -103,6 +104,17 @@ roles.failed.then(
   },
 );
 
+// A crash test arms a process that has served others, instead of starting one for each death. As the variable, this is
+// refused in production.
+if (env.NODE_ENV !== 'production') {
+  process.on('message', ({ failPoint }: { failPoint?: string }) => {
+    armFailPoint(failPoint, failPoints);
+    process.send?.({ type: 'armed' });
+  });
+}
+
 const api = roles.apiPort === undefined ? undefined : `http://${env.HOST}:${roles.apiPort}`;
 log.info({ roles: names, ...(api && { api }) }, 'ready');
 process.send?.({ type: 'ready', ...(api && { api }) });
+// What this start had to compile spares the next one that, also when this process is killed.
+flushCompileCache();

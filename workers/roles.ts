@@ -28,6 +28,11 @@ export const roles = {
     ],
     load: async () => (await import('./runs.ts')).startRunsWorker,
   },
+  generation: {
+    queue: queues.generation,
+    activities: [async () => (await import('../activities/generations.ts')).createGenerationActivities],
+    load: async () => (await import('./generation.ts')).startGenerationWorker,
+  },
   webhooks: {
     queue: queues.webhooks,
     activities: [async () => (await import('../activities/webhooks.ts')).createWebhookActivities],

@@ -1,51 +1,31 @@
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
-import { type StartedWorker, serveEarlierVersion } from './earlier-versions.ts';
+import { serveEarlierVersion } from './earlier-versions.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
-import { traceActivities, traceSinks } from './trace-work.ts';
+import { type StartedWorker, startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
-/** At least the concurrent starts plus the pollers: an eager start that finds no slot is dispatched later than others. */
-const workflowTaskSlots = 100;
-const cachedWorkflows = 500;
+const slots: WorkflowSlots = {
+  /** Calls mostly wait. Plans bound how many of them one organization has at the same time. */
+  activities: 500,
+  /** At least the concurrent starts plus the pollers: an eager start that finds no slot is dispatched later than others. */
+  tasks: 100,
+  /** As many runs as can call out at the same time stay in memory. */
+  cached: 500,
+};
 
-/** Runs the workflow code of every feature and the steps of runs, and finishes what earlier versions began. */
-export async function startRunsWorker({ services, connection, queue, activities }: RoleContext): Promise<RunningRole> {
-  const { env, log, temporal, tracing } = services;
+/** Executes runs, with the workflow code of every feature but webhooks, and finishes what earlier versions began. */
+export async function startRunsWorker(context: RoleContext): Promise<RunningRole> {
+  const { services, connection } = context;
+  const { env, log, temporal } = services;
   const stopping = new AbortController();
   const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
   const version = ({ version: buildId }: Bundle) => ({
     deploymentName: deploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX),
     buildId,
   });
-  const startWorker = async (of: Bundle, on: NativeConnection): Promise<StartedWorker> => {
-    const worker = await Worker.create({
-      connection: on,
-      namespace: env.TEMPORAL_NAMESPACE,
-      taskQueue: queue,
-      workflowBundle: { codePath: of.path },
-      activities,
-      sinks: traceSinks(tracing),
-      ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
-      maxConcurrentWorkflowTaskExecutions: workflowTaskSlots,
-      maxCachedWorkflows: cachedWorkflows,
-      maxHeartbeatThrottleInterval: '1 second',
-      shutdownGraceTime: '10 seconds',
-      shutdownForceTime: '30 seconds',
-      workerDeploymentOptions: {
-        version: version(of),
-        useWorkerVersioning: true,
-        defaultVersioningBehavior: 'PINNED',
-      },
-    });
-    return {
-      done: worker.run(),
-      shutdown() {
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-      },
-    };
-  };
+  const startWorker = (of: Bundle, on: NativeConnection) => startWorkflowWorker(context, on, of, version(of), slots);
 
   const current = await startWorker(bundle, connection);
 
@@ -67,6 +47,7 @@ export async function startRunsWorker({ services, connection, queue, activities 
   }
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
+    services.callingRuns.keepTending(services.database, log, stopping.signal),
     followCurrentVersion(services, version(bundle), stopping.signal),
     ...earlier.map((one) =>
       serveEarlierVersion(one, {
@@ -82,6 +63,8 @@ export async function startRunsWorker({ services, connection, queue, activities 
     failed: current.done,
     async stop() {
       stopping.abort();
+      // Runs are handed back between two steps.
+      services.draining.abort();
       current.shutdown();
       await Promise.all([current.done, ...background]);
     },

@@ -1,15 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ScheduleAlreadyRunning, type ScheduleHandle, type ScheduleOptions } from '@temporalio/client';
 import type { Services } from '../src/services.ts';
-import { queues } from '../src/temporal/contracts/queues.ts';
+import type { Priority } from '../src/temporal/contracts/priorities.ts';
+import type { Queue } from '../src/temporal/contracts/queues.ts';
 
-/** What the clock starts, or an operator with the Schedule's Trigger button. */
+/** What the clock or an operator starts. */
 export interface WantedSchedule {
   workflowType: string;
-  everyMs: number;
+  queue: Queue;
+  priority: Priority;
+  /** Without it only an operator starts it, with the Schedule's Trigger button. */
+  everyMs?: number;
   args?: unknown[];
   state?: ScheduleOptions['state'];
 }
+
+const dayMs = 86_400_000;
 
 /** A run that no worker finishes must not keep the next ones from starting. */
 const runLimit = '10 minutes';
@@ -20,23 +26,25 @@ const runLimit = '10 minutes';
  */
 export async function ensureSchedule(
   { temporal, env }: Pick<Services, 'temporal' | 'env'>,
-  { workflowType, everyMs, args = [], state }: WantedSchedule,
+  { workflowType, queue, priority, everyMs, args = [], state: wantedState }: WantedSchedule,
 ): Promise<ScheduleHandle> {
   const scheduleId = `${env.TEMPORAL_TASK_QUEUE_PREFIX}${workflowType}`;
-  const spec = { intervals: [{ every: everyMs }] };
-  const taskQueue = temporal.taskQueue(queues.runs);
+  const spec = everyMs === undefined ? {} : { intervals: [{ every: everyMs }] };
+  const taskQueue = temporal.taskQueue(queue);
   const action = {
     type: 'startWorkflow',
     workflowType,
     workflowId: scheduleId,
     taskQueue,
     args,
+    // A key of its own: it has a turn among the organizations.
+    priority: { priorityKey: priority, fairnessKey: workflowType },
     workflowRunTimeout: runLimit,
   } as const;
   const { schedule } = temporal.client;
   try {
     return await schedule.create({
-      ...(state && { state }),
+      ...(wantedState && { state: wantedState }),
       scheduleId,
       spec,
       policies: { overlap: 'SKIP', catchupWindow: '1 minute' },
@@ -46,8 +54,11 @@ export async function ensureSchedule(
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
   const handle = schedule.getHandle(scheduleId);
-  const { action: found } = await handle.describe();
-  const isWanted = found.taskQueue === taskQueue && isDeepStrictEqual(found.args ?? [], args);
+  const { action: found, spec: times, state } = await handle.describe();
+  // Earlier versions gave a Schedule without times a day between them, and paused it.
+  const hasFormerTimes = everyMs === undefined && state.paused && times.intervals?.[0]?.every === dayMs;
+  const isSame = found.taskQueue === taskQueue && found.priority?.priorityKey === priority;
+  const isWanted = isSame && isDeepStrictEqual(found.args ?? [], args) && !hasFormerTimes;
   if (!isWanted) await handle.update((previous) => ({ ...previous, spec, action }));
   return handle;
 }

@@ -1,28 +1,54 @@
+import { priorities } from '../src/temporal/contracts/priorities.ts';
+import { queues } from '../src/temporal/contracts/queues.ts';
 import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
 import { Dispatcher } from '../src/webhooks/dispatcher.ts';
+import { Parking } from '../src/webhooks/parking.ts';
 import { startActivityWorker } from './activity-worker.ts';
+import { prepareBundle } from './bundle.ts';
+import { promoteVersion, webhooksDeploymentName } from './deployment.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { ensureSchedule } from './schedules.ts';
+import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 /** Attempts spend nearly all of their time waiting for receivers. */
 const attemptsAtOnce = 200;
 
-/** Makes the attempts of deliveries: first ones from the database, further ones for the deliveries' workflows. */
+/**
+ * Their workflows mostly wait, for minutes up to weeks. In a cache of their own they evict no run, and one that was evicted
+ * is replayed from a short history.
+ */
+const slots: WorkflowSlots = { tasks: 20, cached: 200, polls: 4 };
+
+/**
+ * Makes the attempts of deliveries, first ones from the database and further ones for the workflows of webhooks, and runs
+ * these workflows. All of them go on with the code of a new version, so earlier ones need no worker.
+ */
 export async function startWebhooksWorker(context: RoleContext): Promise<RunningRole> {
-  const { services } = context;
-  const worker = await startActivityWorker(context, attemptsAtOnce);
-  const dispatcher = new Dispatcher(services);
+  const { services, connection } = context;
+  const { env, log, temporal } = services;
+  const [worker, bundle] = await Promise.all([
+    startActivityWorker(context, attemptsAtOnce),
+    prepareBundle(env.WORKFLOW_BUNDLE_DIR),
+  ]);
+  const version = { deploymentName: webhooksDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX), buildId: bundle.version };
+  const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
+  if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
+  const parking = new Parking(services);
+  const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => parking.wake() });
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
+  parking.start();
   await ensureSchedule(services, {
     workflowType: webhookWorkflows.redriveDeadLetters,
-    everyMs: 24 * 3_600_000,
-    state: { paused: true, note: 'Paused on purpose: its Trigger button replays every dead letter of webhooks.' },
+    queue: queues.webhooks,
+    priority: priorities.operator,
+    state: { paused: true, note: 'It has no times. Its Trigger button replays every dead letter of webhooks.' },
   });
   return {
-    failed: worker.failed,
+    failed: Promise.race([worker.failed, workflows.done]),
     async stop() {
-      await Promise.all([worker.stop(), dispatcher.stop()]);
+      workflows.shutdown();
+      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), parking.stop()]);
     },
   };
 }

@@ -51,8 +51,9 @@ function detailsOf(progress: DeliveryProgress): string {
 }
 
 /**
- * A delivery that failed once: makes its further attempts in time, and parks it when they are used up, until somebody
- * replays or discards it. The row in PostgreSQL is the truth; where this and the row part, the row is looked at again.
+ * The earlier form, which nothing starts any more: a delivery that failed once waits for each further attempt, and is
+ * parked when they are used up, until somebody replays or discards it. Workflows that began so go on and end so. The row in
+ * PostgreSQL is the truth; where this and the row part, the row is looked at again.
  */
 export async function deliverWebhook(args: DeliverWebhookArgs): Promise<'delivered' | 'failed' | 'dead_lettered'> {
   const { begin, parkedMs, attemptsQueue, ...ref } = args;

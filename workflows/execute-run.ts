@@ -1,13 +1,17 @@
 import {
   ApplicationFailure,
   CancellationScope,
+  condition,
+  defineSignal,
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/runs.ts';
-import type { ExecuteRunArgs, RunPolicy } from '../src/temporal/contracts/automation.ts';
+import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 
 /** Database work and steps that answer at once: local activities, which need no task of their own. */
@@ -20,9 +24,10 @@ const local = proxyLocalActivities<RunActivities>({
  * Calls that leave the process and take time. Retried without limit: the step's row counts how often its model was called,
  * so a database that is down for an hour delays a run and does not fail it.
  */
-const modelCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
+const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeoutMs, retry } }: RunPolicy) =>
   proxyActivities<RunActivities>({
-    startToCloseTimeout: timeoutMs,
+    // The last step that begins has the whole time of a step.
+    startToCloseTimeout: timeoutMs + continueForMs,
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: {
       initialInterval: retry.initialIntervalMs,
@@ -44,23 +49,54 @@ async function orElse<Outcome>(tried: Promise<Outcome>, otherwise: () => Promise
   }
 }
 
+type RunProgress = Awaited<ReturnType<RunActivities['callStep']>>;
+
+const proceed = defineSignal(runMessages.proceed);
+
+/** After this long a run that waits asks by itself whether it is its turn. */
+const patience = '15 minutes';
+
+/** Returns a function that waits until the run is told that it is its turn to call out. */
+function waitForTurn(): () => Promise<void> {
+  let isTold = false;
+  const tell = () => {
+    isTold = true;
+  };
+  setHandler(proceed, tell, { description: 'Ask again whether it is the turn of this run' });
+  return async () => {
+    setCurrentDetails('Waits for its turn: as many runs of the organization call out as its plan allows.');
+    await condition(() => isTold, patience);
+    isTold = false;
+    setCurrentDetails('');
+  };
+}
+
 /**
  * One run. The activities that execute and record the steps decide which step comes next, because they have the outputs.
  * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats when
- * a step calls out. When the run fails this workflow fails too, so that operators find it among the failed ones.
+ * a step calls out. That activity goes on with the steps after it. When the run fails this workflow fails too, so that
+ * operators find it among the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
-  const { maximumAttempts: maxAttempts } = policy.modelCall.retry;
+  const { continueForMs, retry } = policy.modelCall;
   const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
-  const call = (position: number) => called.callStep({ ...context, position, maxAttempts });
+  const call = ({ position, stepId }: { position: number; stepId?: string }) =>
+    called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [
+      { ...context, position, maxAttempts: retry.maximumAttempts, continueForMs, mayWait: true },
+    ]);
+  const turn = waitForTurn();
   try {
-    let progress = begin.kind === 'walk' ? await walk() : await call(begin.position);
-    while (progress.kind === 'walk' || progress.kind === 'call') {
-      progress = progress.kind === 'walk' ? await walk() : await call(progress.position);
+    let progress: RunProgress | ExecuteRunArgs['begin'] = begin;
+    while (progress.kind !== 'ended' && progress.kind !== 'gone') {
+      if (progress.kind === 'wait') await turn();
+      progress = progress.kind === 'walk' ? await walk() : await call(progress);
     }
     if (progress.kind === 'ended' && progress.status === 'failed') {
-      throw ApplicationFailure.nonRetryable(`Step ${progress.stepId} failed.`, failureTypes.runFailed);
+      const { stepId, code } = progress;
+      setCurrentDetails(`Failed at the step \`${stepId}\`: ${code}`);
+      const details = { runId: context.runId, stepId, code };
+      throw ApplicationFailure.nonRetryable(`Step ${stepId} failed: ${code}`, failureTypes.runFailed, details);
     }
   } catch (failure) {
     // Usually the run is recorded as cancelled already, but not when an operator cancelled this workflow in Temporal.

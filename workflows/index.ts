@@ -1,6 +1,9 @@
 export { deliverWebhook } from './deliver-webhook.ts';
 export { executeRun } from './execute-run.ts';
 export { housekeeping } from './housekeeping.ts';
+export { makeGeneration } from './make-generation.ts';
+export { parkDeadLetter } from './park-dead-letter.ts';
 export { purgeAutomation } from './purge-automation.ts';
 export { redriveDeadLetters } from './redrive-dead-letters.ts';
+export { retryWebhook } from './retry-webhook.ts';
 export { startScheduledRun } from './start-scheduled-run.ts';

@@ -1,4 +1,11 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setWorkflowOptions,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { RedriveActivities } from '../activities/redrive.ts';
 import type { RedriveArgs, RedriveOutcome } from '../src/temporal/contracts/webhooks.ts';
 
@@ -40,3 +47,5 @@ export async function redriveDeadLetters(given?: RedriveArgs | null, carried?: C
     }
   }
 }
+// A long one goes on with the code of the new version.
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, redriveDeadLetters);

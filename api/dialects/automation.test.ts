@@ -3,12 +3,18 @@ import type { AutomationDetail } from '../../src/automation/automations.ts';
 import { automationStates } from '../../src/automation/core/automation-state.ts';
 import { runStatuses } from '../../src/automation/core/run-status.ts';
 import type { RunDetail } from '../../src/automation/runs.ts';
-import { acceptedSchema, executedSchema, runDetailSchema, runListSchema } from '../schemas/automation/run.ts';
+import {
+  acceptedSchema,
+  executedSchema,
+  runDetailSchema,
+  runListSchema,
+  triggeredSchema,
+} from '../schemas/automation/run.ts';
 import {
   changedWorkflowSchema,
+  createdWorkflowSchema,
   workflowDetailSchema,
   workflowListSchema,
-  workflowSummarySchema,
 } from '../schemas/automation/workflow.ts';
 import { automationDialects } from './automation.ts';
 
@@ -25,12 +31,14 @@ const workflow: AutomationDetail = {
 const run: RunDetail = {
   ...{ id, automationId: id, automationName: 'Summarize', status: 'completed', input: 'x', variables: { who: 'me' } },
   ...{ output: { result: 'y', steps: { say: 'y' } }, outputsApart: null, resultApart: null, error: null },
+  ...{ inputApart: null, variablesApart: null, returnsInput: false },
   ...{ tokensUsed: 3, durationMs: 12, currentStep: 'say', progress: 100 },
   ...{ createdAt: at, startedAt: at, finishedAt: at },
   stepResults: [
     {
       ...{ stepId: 'say', name: null, status: 'completed', attempts: 1, output: 'y', outputApart: null, error: null },
       ...{ durationMs: 12, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 3, warnings: [] },
+      models: null,
       ...{ startedAt: at, finishedAt: at },
     },
   ],
@@ -43,7 +51,7 @@ describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
 
   test.each(automationStates)('writes a workflow that is %s as published', (state) => {
     const one = { ...workflow, state };
-    workflowSummarySchema.parse(dialect.workflowSummary(one));
+    createdWorkflowSchema.parse(dialect.workflowSummary(one));
     workflowDetailSchema.parse(dialect.workflowDetail(one, 'https://example.com/hook'));
     changedWorkflowSchema.parse(dialect.workflowChange(one));
     workflowListSchema.parse(dialect.workflowList(page(one)));
@@ -55,6 +63,7 @@ describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
     runListSchema.parse(dialect.runList(page(one)));
     executedSchema.parse(dialect.executed(one));
     acceptedSchema.parse(dialect.accepted({ runId: id, automationId: id }));
+    triggeredSchema.parse(dialect.triggered({ runId: id }));
   });
 
   test('replaces large outputs by references in its own form of the id', () => {
@@ -73,7 +82,14 @@ describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
     });
   });
 
+  test.each([{}, { async: false }])('needs values in B alone: %j', (body) => {
+    const read = () => dialect.readExecution(body);
+    if (variant === 'A') expect(read()).toMatchObject({ input: { value: undefined }, variables: {} });
+    else
+      expect(read).toThrow(expect.objectContaining({ facts: { errors: [{ path: 'inputs', message: 'Required.' }] } }));
+  });
+
   test('waits by default in A alone', () => {
-    expect(dialect.readExecution({}).wait).toBe(variant === 'A');
+    expect(dialect.readExecution({ input: 'x' }).wait).toBe(variant === 'A');
   });
 });

@@ -12,6 +12,6 @@ export const automationDialect = (c: ApiContext): AutomationDialect => automatio
 /** The dialect that the fields of an execute body belong to; undefined when they do not tell. */
 export function variantOfExecution(body: unknown): Variant | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  if ('inputs' in body || 'async' in body) return 'B';
+  if ('inputs' in body) return 'B';
   return 'input' in body || 'variables' in body ? 'A' : undefined;
 }

@@ -19,7 +19,8 @@ const isVariant = (text: string): text is Variant => text === 'A' || text === 'B
 /** The first of these decides: the header, a prefixed id in the path, the body, the key's setting. */
 export function chooseDialect({ header, path, bodyVariant, keyVariant }: DialectSigns): Dialect {
   if (header !== undefined && isVariant(header)) return variants[header];
-  if (path.split('/').some(isIdOfB)) return variants.B;
+  // A path without an underscore, which most are, has no prefixed id.
+  if (path.includes('_') && path.split('/').some(isIdOfB)) return variants.B;
   return variants[bodyVariant ?? keyVariant ?? 'A'];
 }
 

@@ -7,18 +7,20 @@ import type { Dialect } from './dialect.ts';
 
 /** Ids that dialect A writes as a UUID and dialect B with its prefix, by the names that facts give them. */
 const idsInTwoForms: Record<string, ResourceId> = { workflowId: workflowIds, runId: runIds };
+const namedIds = Object.entries(idsInTwoForms);
 
 /** Whether a text is written as only dialect B writes an id. */
 export const isIdOfB = (text: string): boolean => Object.values(idsInTwoForms).some((ids) => ids.matchesPrefix(text));
 
 /** Rewrites the ids among facts. A text that is not an id stays as the caller sent it. */
 function mapIds(facts: Facts, write: (ids: ResourceId, uuid: string) => string): Facts {
-  const changed = Object.entries(idsInTwoForms).flatMap(([name, ids]) => {
+  let changed = facts;
+  for (const [name, ids] of namedIds) {
     const text = facts[name];
     const uuid = typeof text === 'string' ? ids.parse(text) : undefined;
-    return uuid === undefined ? [] : [[name, write(ids, uuid)] as const];
-  });
-  return { ...facts, ...Object.fromEntries(changed) };
+    if (uuid !== undefined) changed = { ...changed, [name]: write(ids, uuid) };
+  }
+  return changed;
 }
 
 const variantA: Dialect = {

@@ -1,13 +1,15 @@
 import { createMiddleware } from 'hono/factory';
 import { AppError, invalid, rateLimited } from '../../src/platform/errors.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import type { Tenant } from '../../src/platform/tenant.ts';
 import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
 import { plans } from '../../src/tenancy/core/plans.ts';
-import type { RateLimits } from '../../src/tenancy/core/rate-windows.ts';
+import type { RateDecision, RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
+import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import { setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
@@ -20,12 +22,15 @@ export type Access = Pick<
 
 const bearer = /^bearer +(\S+)$/i;
 
+/** Reads a header of a request by its name in lower case. */
+export type ReadHeader = (name: string) => string | undefined;
+
 /** The API key of a request, from either header. @throws AppError */
-export function readKey(c: ApiContext): string | undefined {
-  const authorization = c.req.header('authorization');
+export function readKey(header: ReadHeader): string | undefined {
+  const authorization = header('authorization');
   const fromBearer = authorization === undefined ? undefined : bearer.exec(authorization.trim())?.[1];
   if (authorization !== undefined && fromBearer === undefined) throw unauthorized('invalid_api_key');
-  const fromHeader = c.req.header('x-api-key')?.trim();
+  const fromHeader = header('x-api-key')?.trim();
   if (fromBearer && fromHeader && fromBearer !== fromHeader) {
     throw invalid([{ path: 'X-API-Key', message: 'Authorization and X-API-Key carry different keys. Send one.' }]);
   }
@@ -33,51 +38,77 @@ export function readKey(c: ApiContext): string | undefined {
 }
 
 /** Failures are limited per address. A valid key is accepted even from an address over the limit. */
-async function identify(c: ApiContext, { authenticator, failedAuthentications }: Access): Promise<Caller> {
-  try {
-    return await authenticator.authenticate(readKey(c));
-  } catch (error) {
+function identify(c: ApiContext, { authenticator, failedAuthentications }: Access): Caller | Promise<Caller> {
+  const refuse = (error: unknown): never => {
     if (error instanceof AppError && error.code === 'unauthorized') {
-      await failedAuthentications.take(limitedRange(c.get('clientAddress')));
+      failedAuthentications.take(limitedRange(c.get('clientAddress')()));
     }
     throw error;
+  };
+  try {
+    const caller = authenticator.authenticate(readKey((name) => c.req.header(name)));
+    return caller instanceof Promise ? caller.catch(refuse) : caller;
+  } catch (error) {
+    return refuse(error);
   }
 }
 
-function checkScope({ scopes, plan }: Caller, required: KeyScope | undefined): void {
-  if (!required) return;
+function checkScope({ scopes, plan }: Caller, required: KeyScope): void {
   if (!scopes.includes(required)) throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
   if (plans[plan].withoutFeatures.includes(required)) {
     throw new AppError('forbidden', `The plan ${plan} does not include ${required}.`, { feature: required, plan });
   }
 }
 
-/** Counts a request in its subject's rate windows and sets the headers. @throws AppError rate_limit_exceeded */
-export async function limitRequests(c: ApiContext, access: Access, subject: string, limits: RateLimits): Promise<void> {
-  const decision = await access.limiter.take(subject, limits);
-  setAnswerHeaders(c, {
-    'X-RateLimit-Limit': String(decision.limit),
-    'X-RateLimit-Remaining': String(decision.remaining),
-    'X-RateLimit-Reset': String(decision.resetAt),
-    'Cache-Control': 'no-store',
-  });
+/** Calls `use` with a value, at once where it is known: a promise more for every request costs as much as a check. */
+const whenKnown = <Value, Result>(
+  value: Value | Promise<Value>,
+  use: (value: Value) => Result,
+): Result | Promise<Awaited<Result>> =>
+  value instanceof Promise ? (value.then(use) as Promise<Awaited<Result>>) : use(value);
+
+/** Counts a request of the tenant and sets the headers of its limits. @throws AppError rate_limit_exceeded */
+export const limitRequests = (c: ApiContext, access: Access, tenant: Tenant, limits: RateLimits) =>
+  whenKnown(access.limiter.take(subjectOf(tenant), limits), (decision) => announce(c, access, tenant, decision));
+
+/** The headers of an organization's limits. */
+export const headersOf = ({ limit, remaining, resetAt }: RateDecision) => ({
+  'X-RateLimit-Limit': String(limit),
+  'X-RateLimit-Remaining': String(remaining),
+  'X-RateLimit-Reset': String(resetAt),
+  'Cache-Control': 'no-store',
+});
+
+function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateDecision): void {
+  setAnswerHeaders(c, headersOf(decision));
   if (!decision.allowed) throw rateLimited(decision);
+  access.requestCounter.count(tenant);
 }
 
-/** Requires a valid key within its rate limits and with the required scope, and sets the tenant's scope. */
-export const requireKey = (access: Access, required?: KeyScope) =>
-  createMiddleware<ApiEnv>(async (c, next) => {
+const keyed = new WeakSet<object>();
+
+/** Whether this middleware is one of `requireKey`. */
+export const isRequireKey = (handler: object): boolean => keyed.has(handler);
+
+/** Requires a valid key within its rate limits and with the required scopes, and sets the tenant's scope. */
+export const requireKey = (access: Access, ...required: KeyScope[]) => {
+  // What is refused is thrown at once and not in a promise, and known callers are not waited for.
+  const middleware = createMiddleware<ApiEnv>((c, next) => {
     const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
     c.set('dialect', chooseDialect(signs));
-    const caller = await identify(c, access);
-    c.set('caller', caller);
-    c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
-    const { organizationId, environment, limits } = caller;
-    await limitRequests(c, access, `${organizationId}:${environment}`, limits);
-    access.requestCounter.count({ organizationId, environment });
-    checkScope(caller, required);
-    if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
-    const actor = keyIds.format(caller.keyId);
-    c.set('scope', new Scope(access.database, { organizationId, environment }, c.get('correlationId'), actor));
-    return next();
+    return whenKnown(identify(c, access), (caller) => {
+      c.set('caller', caller);
+      c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
+      const { organizationId, environment, limits } = caller;
+      const tenant = { organizationId, environment };
+      return whenKnown(limitRequests(c, access, tenant, limits), () => {
+        for (const scope of required) checkScope(caller, scope);
+        if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
+        c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), keyIds.format(caller.keyId)));
+        return next();
+      });
+    });
   });
+  keyed.add(middleware);
+  return middleware;
+};

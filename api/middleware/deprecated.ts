@@ -1,6 +1,7 @@
 import { createMiddleware } from 'hono/factory';
 import type { Services } from '../../src/services.ts';
 import type { ApiEnv } from '../context.ts';
+import { requestLog } from '../request-log.ts';
 import { routeTemplate } from '../route-template.ts';
 
 export interface Deprecation {
@@ -21,5 +22,5 @@ export const deprecated = ({ deprecatedUses }: Pick<Services, 'deprecatedUses'>,
     const use = { route: `${c.req.method} ${routeTemplate(c)}`, sunset };
     deprecatedUses
       .record(caller.organizationId, use, Date.now())
-      .catch((error) => c.get('log').warn({ err: error }, 'the use of a deprecated route was not recorded'));
+      .catch((error) => requestLog(c).warn({ err: error }, 'the use of a deprecated route was not recorded'));
   });

@@ -14,8 +14,8 @@ export interface BroadLimit {
 /** Limits the requests of each address before anything else is checked. Off unless the operator configures it. */
 export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
   const limiter = new AddressLimiter(max, windowSeconds);
-  return createMiddleware<ApiEnv>(async (c, next) => {
-    if (!bypass.includes(c.req.path)) await limiter.take(limitedRange(c.get('clientAddress')));
-    await next();
+  return createMiddleware<ApiEnv>((c, next) => {
+    if (!bypass.includes(c.req.path)) limiter.take(limitedRange(c.get('clientAddress')()));
+    return next();
   });
 }

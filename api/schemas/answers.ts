@@ -4,7 +4,7 @@ import { success } from '../envelopes.ts';
 import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
 
-export { runFailure } from './failures.ts';
+export { generationFailure, runFailure } from './failures.ts';
 
 /** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
@@ -21,18 +21,16 @@ export interface AnswerMore<Value> {
   replayable?: boolean;
 }
 
-const summaries: [RegExp, string][] = [
-  [/^A/, 'Dialect A'],
-  [/^B/, 'Dialect B'],
-];
+/** `BEveryStepType` is `Dialect B: every step type`. */
+function summaryOf(name: string): string {
+  const [, dialect, more = ''] = /^([AB])([A-Z].*)?$/.exec(name) ?? [];
+  if (!dialect) return 'Example';
+  const words = more.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `Dialect ${dialect}${more && ':'}${words}`;
+}
 
 const described = (examples: Examples<unknown>) =>
-  Object.fromEntries(
-    Object.entries(examples).map(([name, value]) => {
-      const summary = summaries.find(([pattern]) => pattern.test(name))?.[1] ?? 'Example';
-      return [name, { summary, value }];
-    }),
-  );
+  Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { summary: summaryOf(name), value }]));
 
 const json = <Schema extends z.ZodType>(schema: Schema, examples: Examples<unknown> | undefined) => ({
   'application/json': { schema, ...(examples && { examples: described(examples) }) },
@@ -79,27 +77,41 @@ export const streamAnswer = (description: string, examples: Examples<string>) =>
   content: { 'text/event-stream': { schema: z.string(), examples: described(examples) } },
 });
 
-/** A successful answer of a route without keys, without envelope. `fresh`: caches must not keep it. */
+/**
+ * An answer of a route without keys, without envelope. `fresh`: caches must not keep it. `retryAfter`: it tells when to
+ * ask again.
+ */
 export const openAnswer = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
-  { examples, fresh = false }: { examples: Examples<z.input<Schema>>; fresh?: boolean },
+  {
+    examples,
+    fresh = false,
+    retryAfter = false,
+  }: { examples: Examples<z.input<Schema>>; fresh?: boolean; retryAfter?: boolean },
 ) => ({
   description,
-  headers: headersOf([...onAll, ...(fresh ? (['Cache-Control'] as const) : [])]),
+  headers: headersOf([
+    ...onAll,
+    ...(fresh ? (['Cache-Control'] as const) : []),
+    ...(retryAfter ? (['Retry-After'] as const) : []),
+  ]),
   content: json(schema, examples),
 });
 
 /** A successful answer of a route without keys, without a body. */
 export const emptyAnswer = (description: string) => ({ description, headers: headersOf(onAll) });
 
+/** A successful answer to a request with a key, without a body. */
+export const keyedEmptyAnswer = (description: string) => ({ description, headers: successHeaders() });
+
 /** A JSON body, with examples that can be sent as they are. */
 export const jsonContent = <Schema extends z.ZodType>(schema: Schema, examples: Examples<z.input<Schema>>) => ({
   'application/json': { schema, examples: described(examples) },
 });
 
-/** The security of a route with keys: either header, with the scope that its `requireKey` names. */
-export const keySecurity = (scope?: KeyScope) => [{ bearer: scope ? [scope] : [] }, { apiKey: scope ? [scope] : [] }];
+/** The security of a route with keys: either header, with the scopes that its `requireKey` names. */
+export const keySecurity = (...scopes: KeyScope[]) => [{ bearer: scopes }, { apiKey: scopes }];
 
 function references<Status extends ErrorStatus>(surface: FailureSurface, statuses: readonly Status[]) {
   const all = statuses.map((status) => [status, failureReference(status, surface)]);
@@ -120,6 +132,10 @@ export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]
 /** The same for a route that needs a key and no scope and has no dialects. */
 export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('keyed', [...statuses, ...always]);
+
+/** The same for a route that needs a scope and has no dialects. */
+export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('keyed', [...statuses, 403, ...always]);
 
 /** The same for a route without keys. */
 export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>

@@ -28,7 +28,10 @@ export const failureSchemas = {
   }),
   AccessError: z
     .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.int().optional() }) })
-    .openapi({ description: 'Used in dialect B for 401, 403 and 429. `retryAfter` is in seconds.' }),
+    .openapi({
+      description:
+        'Used in dialect B for 401, 403 and 429, recognized by the lack of `success`. `retryAfter` is in seconds.',
+    }),
 };
 
 const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
@@ -55,6 +58,15 @@ const failures = {
     description: 'The credentials are missing, invalid, expired or revoked.',
     example: unauthorized('invalid_api_key'),
     always: ['WWW-Authenticate'],
+  },
+  402: {
+    name: 'InsufficientCredits',
+    description: 'The operation costs more credits than are available. Nothing was done.',
+    example: new AppError('insufficient_credits', 'This costs 5 credits, and 2 are available.', {
+      required: 5,
+      available: 2,
+    }),
+    always: behindKey,
   },
   403: {
     name: 'Forbidden',
@@ -95,8 +107,9 @@ const failures = {
   },
   429: {
     name: 'TooMany',
-    description: "Too many requests of the organization, or too many failed authentications from the caller's address.",
-    example: rateLimited({ limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
+    description:
+      "A limit of the organization's plan is reached, or too many authentications from the caller's address have failed.",
+    example: rateLimited({ window: 'minute', limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
     always: ['Retry-After'],
     sometimes: behindKey,
   },
@@ -118,8 +131,25 @@ export type ErrorStatus = keyof typeof failures;
 
 const runFailed: Failure = {
   name: 'RunFailed',
-  description: 'The run failed, with its id in `details.runId`, or something went wrong on our side.',
-  example: new AppError('ai_provider_error', 'The provider refused the request.', { runId: exampleId }),
+  description:
+    'The run failed, or something went wrong on our side. Of a run that failed `details` says why: {runId, stepId, code, message}.',
+  example: new AppError('ai_provider_error', 'The provider refused the request.', {
+    runId: exampleId,
+    stepId: 'summarize',
+    code: 'service_unavailable',
+    message: 'The provider refused the request.',
+  }),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+};
+
+const generationFailed: Failure = {
+  name: 'GenerationFailed',
+  description:
+    'The generation failed, or something went wrong on our side. Of a generation that failed `details` says why: {generationId, reason}, reason one of content_policy, invalid_input, provider_error, timeout. Nothing is charged.',
+  example: new AppError('ai_provider_error', 'The provider refused the content.', {
+    generationId: `gen_${exampleId.replaceAll('-', '')}`,
+    reason: 'content_policy',
+  }),
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
@@ -171,12 +201,19 @@ function component({ description, example, always = [], sometimes = [] }: Failur
   };
 }
 
+/** A failure of one operation without keys, where the general one says too little. */
+export const ownFailure = (description: string, example: AppError) =>
+  component({ name: '', description, example }, 'open');
+
 const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
 
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
   (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
-    [...Object.values(failures), runFailed].map((failure) => [named(failure, surface), component(failure, surface)]),
+    [...Object.values(failures), runFailed, generationFailed].map((failure) => [
+      named(failure, surface),
+      component(failure, surface),
+    ]),
   ),
 );
 
@@ -187,3 +224,6 @@ export const failureReference = (status: ErrorStatus, surface: FailureSurface) =
 
 /** The 500 of an operation that waits for a run. */
 export const runFailure = responseReference(named(runFailed, 'versioned'));
+
+/** The 500 of an operation that waits for a generation. */
+export const generationFailure = responseReference(named(generationFailed, 'keyed'));

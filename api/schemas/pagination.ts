@@ -12,6 +12,9 @@ const integerInQuery = (minimum: number, maximum: number, expectation: string) =
     .refine((value) => value >= minimum && value <= maximum, expectation)
     .optional();
 
+/** PostgreSQL's integers end a little above this. */
+const maxOffset = 2_000_000_000;
+
 export const pageQuery = {
   limit: integerInQuery(1, 100, 'Expected an integer from 1 to 100.').openapi({
     param: { name: 'limit', in: 'query' },
@@ -20,12 +23,11 @@ export const pageQuery = {
     maximum: 100,
     description: 'Default 50 in dialect A, 20 in dialect B.',
   }),
-  // PostgreSQL's integers end a little above this.
-  offset: integerInQuery(0, 2_000_000_000, 'Expected an integer of at least 0.').openapi({
+  offset: integerInQuery(0, maxOffset, `Expected an integer from 0 to ${maxOffset}.`).openapi({
     param: { name: 'offset', in: 'query' },
     type: 'integer',
     minimum: 0,
-    maximum: 2_000_000_000,
+    maximum: maxOffset,
     description: 'Default 0.',
   }),
 };

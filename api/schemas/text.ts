@@ -7,7 +7,11 @@ export const text = (maximum: number) =>
     .refine((value) => [...value].length <= maximum, `Expected at most ${maximum} characters.`)
     .openapi({ type: 'string', maxLength: maximum });
 
+/** Text of which at least one character is no white space. */
+export const filledText = (maximum: number, problem = 'Expected at least one character that is not a space.') =>
+  text(maximum)
+    .refine((value) => value.trim() !== '', problem)
+    .openapi({ type: 'string', minLength: 1, maxLength: maximum, pattern: '\\S' });
+
 /** The name of a resource. */
-export const nameText = text(100)
-  .refine((value) => value.trim() !== '', 'Expected at least one character that is not a space.')
-  .openapi({ type: 'string', minLength: 1, maxLength: 100 });
+export const nameText = filledText(100);

@@ -1,8 +1,7 @@
-import pg from 'pg';
+import { insertRuns } from '../insert-runs.ts';
 import { interleave, type Side } from '../interleave.ts';
 import { type Aim, compare, type Finding, type Item } from '../item.ts';
 import { timeAlone } from '../load.ts';
-import type { Stand } from '../stand.ts';
 import { createWorkflowOfSteps } from './workflow-of-steps.ts';
 
 const runs = 1_000_000;
@@ -15,7 +14,7 @@ export const listRuns: Item = {
   needs: 'stand',
   async run(stand) {
     const id = await createWorkflowOfSteps(stand, 1);
-    await insertRuns(stand, id);
+    await insertRuns(stand, id, runs);
     const page = (offset: number, status: string) =>
       stand.client.get<{ runs: unknown[] }>(
         `/api/v1/workflows/${id}/runs?limit=50&offset=${offset}${status && `&status=${status}`}`,
@@ -43,28 +42,3 @@ export const listRuns: Item = {
     ];
   },
 };
-
-/** As the product would have recorded them, without their steps. What a foreign key refers to is known to be there. */
-async function insertRuns({ databaseUrl }: Stand, workflowId: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query('set session_replication_role = replica');
-    await client.query(
-      `insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
-                        output, error, tokens_used, duration_ms, finished_steps, total_steps, correlation_id,
-                        created_at, started_at, finished_at)
-       select uuidv7(), a.organization_id, a.environment, a.id, a.definition_id, n,
-              case when n % 20 = 0 then 'failed' else 'completed' end, '"a text of some words"', '{}',
-              case when n % 20 > 0 then '{"result": "an answer", "steps": {"step1": "an answer"}}'::jsonb end,
-              case when n % 20 = 0 then '{"code": "service_unavailable", "message": "It was away."}'::jsonb end,
-              12, 34, 1, 1, 'bench', now(), now(), now()
-         from automation a, generate_series(1, ${runs}) n where a.id = $1`,
-      [workflowId],
-    );
-    await client.query('update automation set total_runs = $2 where id = $1', [workflowId, runs]);
-    await client.query('vacuum analyze run');
-  } finally {
-    await client.end();
-  }
-}

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { openArrivals } from '../arrivals.ts';
 import { startChildProgram } from '../child-program.ts';
 import type { Finding, Item } from '../item.ts';
 import { openNeighbour } from '../neighbour.ts';
@@ -29,7 +27,7 @@ export const webhookIsolation: Item = {
     const latency = async () => {
       const arrival = receiver.next();
       const began = performance.now();
-      await announceMany(pool, [healthy], 1, 'first');
+      await announceMany(pool, [healthy], 1);
       await arrival;
       const ms = performance.now() - began;
       await sleep(restMs);
@@ -56,7 +54,7 @@ export const webhookIsolation: Item = {
     const neighbour = await openNeighbour(stand);
     cleanup.add(() => neighbour.close());
     const nowhere = await subscribe(neighbour, `${blackHole.ready.url}/hang`);
-    await announceMany(pool, [nowhere], eventsToNowhere, 'first');
+    await announceMany(pool, [nowhere], eventsToNowhere);
     const beside = await measure();
     const p = (of: 'p50' | 'p95', name: string, values: typeof quiet) => ({
       ...{ name: `${of}, ${name}`, unit: 'ms', values: values.map((one) => one[of]) },
@@ -76,26 +74,3 @@ export const webhookIsolation: Item = {
     return [finding];
   },
 };
-
-/** A receiver in this process, whose clock tells when something arrives. */
-async function openArrivals() {
-  let arrived = Promise.withResolvers<void>();
-  const server = createServer((request, response) => {
-    request.resume();
-    response.writeHead(200, { 'content-length': 0 }).end();
-    arrived.resolve();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    next() {
-      arrived = Promise.withResolvers();
-      return arrived.promise;
-    },
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}

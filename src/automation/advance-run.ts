@@ -1,20 +1,24 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import { isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
+import type { CallingRuns } from './calling-runs.ts';
+import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import { type RunEnd, recordSteps, type StepFacts, type StepRecord } from './record-run.ts';
-import type { RunWaiters } from './run-waiters.ts';
 import { loadRunWork, positionOf, type RunWork, StepOutputs } from './run-work.ts';
 import type { Storable } from './storable.ts';
 
 export interface RunServices {
+  callingRuns: CallingRuns;
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
-  waiters: RunWaiters;
+  waiters: Waiters;
   log: Log;
   /** Called for every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;
@@ -30,20 +34,23 @@ export interface RunRef {
  * What a run needs next.
  * - walk: the next step may finish at once
  * - call: the step at `position` calls a model and takes time
+ * - wait: the same, and as many runs of the organization call out as may: its workflow is signalled when it is its turn
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do
  */
 export type RunProgress =
   | { kind: 'walk' }
   | { kind: 'call'; position: number; stepId: string }
+  | { kind: 'wait'; position: number; stepId: string }
   | { kind: 'ended'; status: 'completed' }
-  | { kind: 'ended'; status: 'failed'; stepId: string }
+  | { kind: 'ended'; status: 'failed'; stepId: string; code: RunErrorCode }
   | { kind: 'gone' };
 
 /** How a step ended, apart from when and where. */
-export type StepEnd =
-  | { status: 'completed'; output: Storable; tokensUsed?: number; warnings?: Warning[] }
-  | { status: 'failed'; code: RunErrorCode; message: string; tokensUsed?: number; warnings?: Warning[] };
+export type StepEnd = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
+  | { status: 'completed'; output: Storable }
+  | { status: 'failed'; code: RunErrorCode; message: string }
+);
 
 /** Records are written in batches. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
@@ -57,11 +64,18 @@ const tooLarge = {
   message: `The outputs of this run are larger than ${maxRunOutputBytes} bytes together.`,
 } as const;
 
+const tellWaiter = statement('run.tell_waiter', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
+
 /** A run in memory, between two writes to the database. */
 export class AdvancingRun {
   readonly work: RunWork;
   readonly outputs: StepOutputs;
   position: number;
+  /**
+   * False once another attempt has recorded the same steps, or has begun a step anew that this one was executing: who lost
+   * a run does not go on with it.
+   */
+  isOurs = true;
   readonly #services: RunServices;
   readonly #scope: Scope;
   readonly #ref: RunRef;
@@ -123,10 +137,34 @@ export class AdvancingRun {
     return 'completed';
   }
 
+  /** Places that are not given now are given when the totals are looked at. */
+  async #letInNext(waiting: number | null): Promise<void> {
+    if (waiting === null) return;
+    const { callingRuns, log } = this.#services;
+    const { runId } = this.#ref;
+    await callingRuns.hasLeft(this.#scope, runId, waiting).catch((error) => {
+      log.warn({ err: error, runId }, 'the place of a calling run was not given to the next one');
+    });
+  }
+
   #withinRun(end: StepEnd): StepEnd {
     if (end.status === 'failed' || this.#outputBytes + end.output.bytes <= maxRunOutputBytes) return end;
     const { output: _, status: __, ...spent } = end;
     return { ...spent, ...tooLarge };
+  }
+
+  /** Tells whoever waits for a sign of the run, in whatever process, that it calls out or waits. */
+  async tell(): Promise<void> {
+    const { runId } = this.#ref;
+    const elsewhere = this.#elsewhere;
+    if (elsewhere) await this.#scope.rows(tellWaiter, elsewhere, runId);
+    else this.#services.waiters.tell(runId);
+  }
+
+  /** The channel of a waiter in another process. Those in this one are told directly. */
+  get #elsewhere(): string | null {
+    const { waiter } = this.#ref;
+    return waiter === this.#services.waiters.channel ? null : waiter;
   }
 
   /**
@@ -142,19 +180,28 @@ export class AdvancingRun {
           ? { status: 'completed' }
           : undefined;
     if (this.#records.length === 0 && !end) return { kind: 'walk' };
+    if (this.#bytes > together.bytes) await nextTurn();
     const { waiters } = this.#services;
-    const { runId, waiter } = this.#ref;
-    // Waiters in this process are woken directly, those in another process by the NOTIFY in the transaction.
-    const notify = waiter === waiters.channel ? null : waiter;
+    const { runId } = this.#ref;
+    // By the NOTIFY in the transaction.
+    const notify = this.#elsewhere;
     const { steps } = this.work;
-    const recorded = await recordSteps(this.#scope, { runId, steps, records: this.#records, end, notify });
+    const records = this.#records;
+    const recorded = await recordSteps(this.#scope, { runId, steps, records, end, notify });
+    const attempts = Math.max(...records.map(({ attempt = 1 }) => attempt));
+    if (!recorded || (records.length > 0 && recorded.attempts !== attempts)) this.isOurs = false;
     this.#records = [];
     this.#bytes = 0;
     this.#recordedAt = performance.now();
     waiters.tell(runId);
     if (!recorded || !end) return { kind: 'walk' };
+    await this.#letInNext(recorded.waiting);
     this.#services.countRunEnd(end.status);
     if (end.status === 'completed') return { kind: 'ended', status: 'completed' };
-    return { kind: 'ended', status: 'failed', stepId: end.error.stepId! };
+    const { stepId, code } = end.error;
+    const { tenant, correlationId } = this.#scope;
+    // Without the message, which may quote what belongs to the tenant.
+    this.#services.log.warn({ runId, stepId, code, correlationId, ...tenant }, 'run failed');
+    return { kind: 'ended', status: 'failed', stepId: stepId!, code };
   }
 }

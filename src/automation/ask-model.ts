@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import type { RunErrorCode } from './core/run-status.ts';
+import type { AskedModel, RunErrorCode } from './core/run-status.ts';
 import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';
 import { renderTemplate, type TemplateValues, templateNames, type Warning } from './core/template.ts';
 import { checkAnswer } from './output-schema.ts';
@@ -117,12 +117,15 @@ const codes: Partial<Record<ProviderFailure['kind'], RunErrorCode>> = {
   timeout: 'timeout',
 };
 
+const factsOf = ({ code, message }: StepFailure) => ({ code, message });
+
 /** The step's failure when no model is left to try. */
 export const lastFailure = (failure: ProviderFailure): StepFailure =>
   new StepFailure(codes[failure.kind] ?? 'service_unavailable', failure.message);
 
 /**
  * Calls the step's models in order: the next one when a model fails with a retryable failure or is not configured.
+ * @param models gets every model that was asked, with its failure
  * @throws ProviderFailure when every model failed with a retryable failure; StepFailure when a retry cannot help; the
  *   signal's reason once it is aborted
  */
@@ -131,6 +134,7 @@ export async function askModels(
   { organizationId, environment }: Tenant,
   { request, candidates, warnings }: Question,
   call: Omit<Call, 'organizationId'>,
+  models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
 ): Promise<Answer> {
   let retryable: ProviderFailure | undefined;
@@ -139,13 +143,17 @@ export async function askModels(
     try {
       const model = providers.textModel(environment, asked.provider, asked.model);
       const answer = await askOne(boundedWork, model, asked, { ...request, ...asked }, { ...call, organizationId });
+      models.push({ ...asked });
       return { ...answer, warnings: [...warnings, ...answer.warnings] };
     } catch (error) {
       if (error instanceof AppError && error.code === 'provider_not_configured') {
         unconfigured = error;
+        models.push({ ...asked, error: { code: 'provider_not_configured', message: error.message } });
         continue;
       }
+      if (error instanceof StepFailure) models.push({ ...asked, error: factsOf(error) });
       if (!(error instanceof ProviderFailure)) throw error;
+      models.push({ ...asked, error: factsOf(lastFailure(error)) });
       onFailure(asked, error);
       if (!error.retryable) throw retryable ?? lastFailure(error);
       // The model that can be retried soonest decides the delay.

@@ -1,19 +1,18 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
-import { invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Page } from '../platform/page.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { type CheckServices, checkAutomation } from './check-automation.ts';
 import { type AutomationState, automationStates } from './core/automation-state.ts';
 import { workflowIds } from './core/ids.ts';
-
-import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
-import { findStepProblems, type Provider, type Step } from './core/steps.ts';
+import type { InputDefinition } from './core/inputs.ts';
+import type { WorkflowWarning } from './core/step-references.ts';
+import type { Provider, Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
 import { workflowNotFound } from './errors.ts';
-import { findContentProblems } from './step-contents.ts';
+import { requireRoomForWorkflow } from './plan-room.ts';
 
 /** The fields that a run pins. */
 export interface DefinitionFields {
@@ -59,27 +58,6 @@ const detail = (automation: Automation, definition: Definition): AutomationDetai
   inputs: definition.inputs,
 });
 
-/** Checks workflows when they are saved. */
-export interface CheckServices {
-  boundedWork: BoundedWork;
-}
-
-async function check(
-  { boundedWork }: CheckServices,
-  { tenant }: Scope,
-  { steps = [], inputs = [] }: AutomationChange,
-): Promise<void> {
-  const contentProblems = await findContentProblems(boundedWork, tenant.organizationId, steps);
-  const problems = [
-    ...[...findStepProblems(steps), ...contentProblems].map(({ path, message }) => ({
-      path: `steps.${path}`,
-      message,
-    })),
-    ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
-  ];
-  if (problems.length > 0) throw invalid(problems);
-}
-
 function addDefinition({ em, tenant }: Transaction, automationId: string, fields: DefinitionFields): Definition {
   const { aiProvider, aiModel, steps, config, inputs } = fields;
   const definition = em.create(Definition, {
@@ -99,16 +77,17 @@ function addDefinition({ em, tenant }: Transaction, automationId: string, fields
 
 /**
  * Creates a workflow, once per Idempotency-Key.
- * @throws AppError validation_error, idempotency_key_reused
+ * @throws AppError validation_error, idempotency_key_reused, forbidden when the plan includes no further workflow
  */
 export async function createAutomation(
   services: CheckServices,
   scope: Scope,
   input: NewAutomation,
   claim?: IdempotencyClaim,
-): Promise<Once<AutomationDetail>> {
-  await check(services, scope, input);
+): Promise<Once<AutomationDetail> & { warnings: WorkflowWarning[] }> {
+  const warnings = await checkAutomation(services, scope, input);
   const create = async (tx: Transaction) => {
+    await requireRoomForWorkflow(tx);
     const id = newId();
     const now = new Date();
     const definition = addDefinition(tx, id, input);
@@ -130,7 +109,7 @@ export async function createAutomation(
     await tx.audit({ action: 'workflow.create', subjectId: id, facts });
     return detail(automation, definition);
   };
-  return scope.transaction(create, { claim });
+  return { ...(await scope.transaction(create, { claim })), warnings };
 }
 
 const findDetail = statement<AutomationDetail>(
@@ -152,11 +131,20 @@ export async function getAutomation(scope: Scope, id: string): Promise<Automatio
 const live = `from automation a where a.organization_id = $1 and a.environment = $2 and a.deleted_at is null
   and a.state = any($3)`;
 
+// Each state is read from the index in the order of the list, only as far as the page goes.
 const listPage = statement<AutomationSummary>(
   'automation.list',
   `select a.id, a.name, a.description, a.state, a.total_runs as "totalRuns", a.created_at as "createdAt",
           a.updated_at as "updatedAt"
-     ${live} order by a.created_at desc, a.id desc limit $4 offset $5`,
+     from (select w.id, w.created_at
+             from unnest($3::text[]) as wanted (state)
+            cross join lateral (
+              select id, created_at from automation
+               where organization_id = $1 and environment = $2 and deleted_at is null and state = wanted.state
+               order by created_at desc, id desc limit $4::bigint + $5::bigint) w
+            order by w.created_at desc, w.id desc limit $4 offset $5) page
+     join automation a on a.id = page.id and a.organization_id = $1 and a.environment = $2
+    order by a.created_at desc, a.id desc`,
 );
 
 const countAll = statement<{ count: number }>('automation.count', `select count(*)::int as count ${live}`);
@@ -191,9 +179,9 @@ export async function updateAutomation(
   scope: Scope,
   id: string,
   change: AutomationChange,
-): Promise<AutomationDetail> {
-  await check(services, scope, change);
-  return scope.transaction(async (tx) => {
+): Promise<{ workflow: AutomationDetail; warnings: WorkflowWarning[] }> {
+  const warnings = await checkAutomation(services, scope, change);
+  const workflow = await scope.transaction(async (tx) => {
     const automation = await lockAutomation(tx.em, id);
     let definition = await tx.em.findOneOrFail(Definition, { id: automation.definitionId });
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
@@ -209,6 +197,7 @@ export async function updateAutomation(
     await tx.audit({ action: 'workflow.update', subjectId: automation.id, facts });
     return detail(automation, definition);
   });
+  return { workflow, warnings };
 }
 
 /**

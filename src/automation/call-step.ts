@@ -2,18 +2,13 @@ import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, lastFailure, questionOf, StepFailure } from './ask-model.ts';
+import type { AskedModel } from './core/run-status.ts';
 import { candidatesOf, type PromptStep } from './core/steps.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { beginStep } from './record-run.ts';
 import { storable } from './storable.ts';
 import { valuesFor } from './walk-steps.ts';
-
-export interface CallRef extends RunRef {
-  position: number;
-  /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
-  maxAttempts: number;
-}
 
 interface Attempt {
   number: number;
@@ -23,11 +18,25 @@ interface Attempt {
 
 async function ask(
   services: RunServices,
+  scope: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: PromptStep,
+  attempt: Attempt,
+): Promise<StepEnd & { asked?: { provider: string; model: string } }> {
+  const models: AskedModel[] = [];
+  const end = await askOnce(services, scope, runId, run, step, attempt, models);
+  return models.length > 1 ? { ...end, models } : end;
+}
+
+async function askOnce(
+  services: RunServices,
   { tenant, correlationId }: Scope,
   runId: string,
   run: AdvancingRun,
   step: PromptStep,
   { number, mayTryAgain, signal }: Attempt,
+  models: AskedModel[],
 ): Promise<StepEnd & { asked?: { provider: string; model: string } }> {
   const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
   try {
@@ -38,6 +47,7 @@ async function ask(
       tenant,
       question,
       { attempt: number, signal },
+      models,
       (asked, { kind, status, requestId }) =>
         services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed'),
     );
@@ -56,42 +66,51 @@ async function ask(
   }
 }
 
+/** What the activity that executes a call tells the step. */
+export interface CallOptions {
+  /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
+  maxAttempts: number;
+  signal: AbortSignal;
+}
+
 /**
- * Executes the prompt step at `position` and records it. Ends the run after its last step, or when the step fails finally.
- * @returns `walk` also when the run is at another step
+ * Executes the current step of a run, a prompt, and records it. Ends the run after its last step, or when the step fails
+ * finally.
+ * @returns `walk` also when somebody else continues the run
  * @throws ProviderFailure when a retry may succeed: only the attempt is recorded then; the signal's reason once it is
  *   aborted
  */
 export async function callStep(
   services: RunServices,
   scope: Scope,
-  ref: CallRef,
-  signal: AbortSignal,
+  runId: string,
+  run: AdvancingRun,
+  step: PromptStep,
+  { signal, ...options }: CallOptions,
 ): Promise<RunProgress> {
-  const run = await AdvancingRun.load(services, scope, ref);
-  if (!run) return { kind: 'gone' };
-  const { position, step, work } = run;
-  if (position !== ref.position || step?.type !== 'prompt') return { kind: 'walk' };
-
-  const [first] = candidatesOf(step, work.byDefault);
-  const facts = { position, step, ...first, startedAt: new Date() };
+  const [first] = candidatesOf(step, run.work.byDefault);
+  const begun = { position: run.position, step, ...first, startedAt: new Date() };
   // The attempt is counted first, so that a step that always fails unexpectedly is not retried without end.
-  const attempt = await beginStep(scope, ref.runId, facts);
-  if (attempt === undefined) return { kind: 'walk' };
-  services.waiters.tell(ref.runId);
-  const maxAttempts = step.retry?.maxAttempts ?? ref.maxAttempts;
+  const attempt = await beginStep(scope, runId, begun);
+  if (attempt === undefined) {
+    run.isOurs = false;
+    return { kind: 'walk' };
+  }
+  services.waiters.tell(runId);
+  const facts = { ...begun, attempt };
+  const maxAttempts = step.retry?.maxAttempts ?? options.maxAttempts;
   if (attempt > maxAttempts) {
     // Attempts without a result: a killed worker, a timeout, a failed write.
     run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
   } else {
     const attempting = { number: attempt, mayTryAgain: attempt < maxAttempts, signal };
-    const { asked, ...end } = await ask(services, scope, ref.runId, run, step, attempting);
+    const { asked, ...end } = await ask(services, scope, runId, run, step, attempting);
     run.finishStep({ ...facts, ...asked }, end);
   }
   const progress = await run.record();
   failPoint('step.recorded');
   const next = run.step;
-  // The next step calls a model too: saves a walk that would find only that.
+  // Saves a walk that would find only that.
   const callsOut = next?.type === 'prompt' && !services.providers.mayBeInstant(scope.tenant.environment);
   return progress.kind === 'walk' && callsOut ? { kind: 'call', position: run.position, stepId: next.id } : progress;
 }

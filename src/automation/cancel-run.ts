@@ -1,11 +1,11 @@
 import { enqueueSql } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import { openRun, type TerminalStatus } from './core/run-status.ts';
 import { failPoint } from './fail-points.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
-import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail } from './runs.ts';
 
 // This statement ends the run. Its workflow may still work, but can no longer record anything.
@@ -35,7 +35,7 @@ export async function cancelRunRow(scope: Scope, runId: string): Promise<boolean
 }
 
 export interface CancelRunServices {
-  waiters: RunWaiters;
+  waiters: Waiters;
   /** Called for every run that ends in this process. */
   countRunEnd(status: TerminalStatus): void;
 }

@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import type { InputDefinition } from './core/inputs.ts';
-import { openRun, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
+import { type AskedModel, openRun, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 
@@ -30,7 +30,14 @@ export const Automation = defineEntity({
     /** SHA-256 of the secret of its inbound webhook. */
     triggerSecretHash: p.blob().nullable(),
   },
-  indexes: [{ properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
+  indexes: [
+    { properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    {
+      name: 'automation_state_index',
+      properties: ['organizationId', 'environment', 'state', 'createdAt', 'id'],
+      where: 'deleted_at is null',
+    },
+  ],
 });
 export type Automation = InferEntity<typeof Automation>;
 
@@ -68,8 +75,13 @@ export const Run = defineEntity({
     status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().nullable(),
     variables: p.json<Record<string, unknown>>(),
+    /** Of the JSON; null in rows of earlier versions until a sweep stores them: see run-sizes.ts. */
+    inputBytes: p.integer().nullable(),
+    variablesBytes: p.integer().nullable(),
     /** Without the outputs that are stored separately. */
     output: p.json<{ result: unknown; steps: Record<string, unknown> }>().nullable(),
+    /** Of the outputs in `output`; null in rows of earlier versions. */
+    outputBytes: p.integer().nullable(),
     /** Bytes of the outputs that are stored only in their steps' rows, by step id. */
     outputsApart: p.json<Record<string, number>>().nullable(),
     /** The step whose output is the result. */
@@ -94,10 +106,28 @@ export const Run = defineEntity({
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
     { properties: ['automationId', 'status', 'number'] },
+    { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
+    { name: 'run_unsized_index', properties: ['id'], where: 'input_bytes is null' },
     { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
   ],
 });
 export type Run = InferEntity<typeof Run>;
+
+/** How many of 1000 consecutive runs of a workflow ended in each way. Written once, when all of them have ended. */
+export const RunBlock = defineEntity({
+  name: 'RunBlock',
+  tableName: 'run_block',
+  filters: { tenant: tenantFilter },
+  properties: {
+    automationId: p.uuid().primary(),
+    /** 0 for the runs 1 to 1000. */
+    block: p.integer().primary(),
+    ...tenant,
+    completed: p.integer(),
+    failed: p.integer(),
+    cancelled: p.integer(),
+  },
+});
 
 /** The result of one step of a run. It is read before a call, which makes a repeated activity harmless. */
 export const RunStep = defineEntity({
@@ -119,6 +149,8 @@ export const RunStep = defineEntity({
     warnings: p.json<Warning[]>(),
     provider: p.string().length(20).nullable(),
     model: p.string().length(200).nullable(),
+    /** Of its last attempt, in order; null unless a fallback was asked. */
+    models: p.json<AskedModel[]>().nullable(),
     tokensUsed: p.integer().nullable(),
     startedAt: p.datetime(),
     finishedAt: p.datetime().nullable(),
@@ -143,8 +175,48 @@ export const AutomationSchedule = defineEntity({
     /** Changes with every write. The Temporal Schedule carries the revision it was made from. */
     revision: p.uuid(),
     lastRunAt: p.datetime().nullable(),
+    /** The last time at which no run was started, and why. */
+    lastSkippedAt: p.datetime().nullable(),
+    lastSkippedReason: p.string().length(60).nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },
+  indexes: [{ properties: ['organizationId', 'environment'] }],
 });
 export type AutomationSchedule = InferEntity<typeof AutomationSchedule>;
+
+/** A run whose step is calling out, or that waits for its turn to. Written only by SQL statements. */
+export const CallingRun = defineEntity({
+  name: 'CallingRun',
+  tableName: 'calling_run',
+  filters: { tenant: tenantFilter },
+  properties: {
+    runId: p.uuid().primary(),
+    ...tenant,
+    /** Null while it waits. */
+    leasedUntil: p.datetime().nullable(),
+  },
+  indexes: [
+    {
+      name: 'calling_run_waiting_index',
+      properties: ['organizationId', 'environment', 'runId'],
+      where: 'leased_until is null',
+    },
+    { properties: ['leasedUntil'] },
+  ],
+});
+
+/** How many rows of `CallingRun` a tenant has. Locked by whoever changes them. */
+export const CallingTotal = defineEntity({
+  name: 'CallingTotal',
+  tableName: 'calling_total',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    held: p.integer(),
+    waiting: p.integer(),
+    /** Whether the claim that wrote it last was admitted. */
+    isAdmitting: p.boolean(),
+  },
+});

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import type { AdvancingRun, StepEnd } from './advance-run.ts';
-import { perform } from './bounded/evaluate-expression.ts';
+import { type Evaluated, perform } from './bounded/evaluate-expression.ts';
 import { evaluateExpression } from './bounded-tasks.ts';
 import { ExpressionError, isProvedCheap, parseExpression } from './core/expression.ts';
 import { type ConditionStep, expressionOf, type TransformStep } from './core/steps.ts';
@@ -28,9 +29,13 @@ async function evaluate(
     steps: names.has('steps') ? await run.outputs.of(expression.steps) : {},
   };
   const evaluation = { source, kind, values };
-  const evaluated = isProvedCheap(expression, values)
-    ? perform(evaluation)
-    : await work.run(evaluateExpression, organizationId, evaluation);
+  let evaluated: Evaluated;
+  if (isProvedCheap(expression, values)) evaluated = perform(evaluation);
+  else {
+    evaluated = await work.run(evaluateExpression, organizationId, evaluation);
+    // Its output may be large: others have their turn between what is done with it.
+    await nextTurn();
+  }
   if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
   return evaluated.output;
 }

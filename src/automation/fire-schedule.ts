@@ -1,9 +1,12 @@
+import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import { fingerprintOf, type IdempotencyClaim } from '../platform/idempotency.ts';
+import { findClaim, fingerprintOf, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { ScheduledRunArgs, ScheduledRunOutcome } from '../temporal/contracts/automation.ts';
+import { findRateLimits } from '../tenancy/find-rate-limits.ts';
+import { type RateLimiter, subjectOf } from '../tenancy/rate-limiter.ts';
 import { includesTime } from './core/cron.ts';
 import { createRun } from './create-run.ts';
 import { findSchedule, syncSchedule } from './schedule-sync.ts';
@@ -11,6 +14,8 @@ import type { StartRunServices } from './start-run-workflow.ts';
 
 export interface FireServices extends StartRunServices {
   log: Log;
+  database: Database;
+  limiter: RateLimiter;
 }
 
 /** Failures of the workflow itself. The firing is skipped, because a retry would fail again. */
@@ -20,6 +25,15 @@ const reasonsToSkip: readonly string[] = [
   'validation_error',
   'provider_not_configured',
 ];
+
+const dayUsedUp = 'rate_limit_exceeded';
+
+const noteSkip = statement(
+  'schedule.note_skip',
+  `update automation_schedule set last_skipped_at = $4::timestamptz, last_skipped_reason = $5
+    where organization_id = $1 and environment = $2 and automation_id = $3
+      and coalesce(last_skipped_at <= $4::timestamptz, true)`,
+);
 
 const noteRun = statement(
   'schedule.note_run',
@@ -41,6 +55,17 @@ const claimOf = (automationId: string, time: string): IdempotencyClaim => ({
 export const firingName = (automationId: string, dueAt: Date) =>
   `schedule-${automationId}-${dueAt.toISOString().replace('.000Z', 'Z')}`;
 
+/** Whether the day's window has room for a run, which counts in it. One that was counted before does not count again. */
+async function takeOfDay(
+  { database, limiter }: FireServices,
+  scope: Scope,
+  firing: IdempotencyClaim,
+): Promise<boolean> {
+  if (await findClaim(scope, firing)) return true;
+  const { perDay } = await findRateLimits(database, scope.tenant.organizationId);
+  return limiter.takeOfDay(subjectOf(scope.tenant), perDay);
+}
+
 /**
  * Starts the run of one firing, once however often it is called. An outdated Temporal Schedule is updated first; its
  * firing counts only if the current schedule has the same time.
@@ -60,6 +85,13 @@ export async function fireSchedule(
 
   const { input, variables } = schedule;
   const idempotency = claimOf(automationId, dueAt.toISOString());
+  const skip = async (reason: string): Promise<ScheduledRunOutcome> => {
+    await scope.rows(noteSkip, automationId, dueAt, reason);
+    const { correlationId, tenant } = scope;
+    services.log.warn({ ...tenant, automationId, correlationId, reason }, 'a scheduled run was not started');
+    return { skipped: reason };
+  };
+  if (!(await takeOfDay(services, scope, idempotency))) return skip(dayUsedUp);
   try {
     const run = await createRun(services, scope, automationId, {
       input: { value: input },
@@ -71,11 +103,6 @@ export async function fireSchedule(
     return { started: run.runId };
   } catch (error) {
     if (!(error instanceof AppError) || !reasonsToSkip.includes(error.code)) throw error;
-    const { correlationId, tenant } = scope;
-    services.log.warn(
-      { ...tenant, automationId, correlationId, reason: error.code },
-      'a scheduled run was not started',
-    );
-    return { skipped: error.code };
+    return skip(error.code);
   }
 }

@@ -1,10 +1,10 @@
 import { databaseFailure } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import { eventsOf, type RunEvent } from './core/run-events.ts';
 import { isTerminal } from './core/run-status.ts';
 import { isRunNotFound } from './errors.ts';
-import type { RunWaiters } from './run-waiters.ts';
 import { getRun, type RunDetail, type StepResult } from './runs.ts';
 
 /** How often a followed run is polled while another process executes it. */
@@ -38,7 +38,7 @@ async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'la
  * @param run as it was first read
  */
 export async function* followRun(
-  waiters: RunWaiters,
+  waiters: Waiters,
   scope: Scope,
   run: RunDetail,
   after: number,

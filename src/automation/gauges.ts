@@ -20,6 +20,18 @@ const openRuns = statement<OpenRuns>(
     group by wanted.status`,
 );
 
+interface CallingRuns {
+  state: string;
+  count: number;
+}
+
+// One row for each organization and environment that ever called out.
+const callingRuns = statement<CallingRuns>(
+  'gauges.calling_runs',
+  `select state, coalesce(sum(case state when 'calling' then held else waiting end), 0)::int as count
+     from unnest(array['calling', 'waiting']) as state left join calling_total on true group by state`,
+);
+
 /** Runs that have not ended. */
 export function runGauges(observer: Probe): GaugeOptions[] {
   const read = memoize(5_000, () => observer.rows(openRuns, gaugeTimeoutMs));
@@ -38,6 +50,17 @@ export function runGauges(observer: Probe): GaugeOptions[] {
       labelNames: ['status'],
       read: async () =>
         (await read()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+    },
+    {
+      name: 'atelier_runs_calling',
+      help: 'Runs whose step is calling out, and runs that wait for their turn to, because their organization has no free place.',
+      installationWide: true,
+      labelNames: ['state'],
+      read: async () =>
+        (await observer.rows(callingRuns, gaugeTimeoutMs)).map(({ state, count }) => ({
+          labels: { state },
+          value: count,
+        })),
     },
   ];
 }

@@ -30,8 +30,9 @@ const insertRun = statement<{ id: string }>(
       returning total_runs as number),
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
-                      first_position, retry_of, finished_steps, total_steps, correlation_id, created_at)
-     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $10::int, $11::uuid,
+                      input_bytes, variables_bytes, first_position, retry_of, finished_steps, total_steps, correlation_id, created_at)
+     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $12::int, $13::int,
+            $10::int, $11::uuid,
             0, $8::int, $9::text, clock_timestamp()
        from numbered
      returning id),
@@ -66,10 +67,12 @@ export async function insertNewRun(
   const runId = newId();
   const { automationId } = run;
   const insert = async (on: Scope) => {
-    const values = [runId, run.definitionId, toJson(run.input), toJson(run.variables), run.totalSteps];
+    const [input, variables] = [toJson(run.input), toJson(run.variables)];
+    const values = [runId, run.definitionId, input, variables, run.totalSteps];
+    const bytes = [input, variables].map((json) => json && Buffer.byteLength(json));
     const from = [run.retry?.firstPosition ?? 0, run.retry?.of ?? null];
     on.hint('run.start', runId, { ...start, runId, automationId } satisfies RunStart);
-    if (await on.one(insertRun, automationId, ...values, scope.correlationId, ...from)) return;
+    if (await on.one(insertRun, automationId, ...values, scope.correlationId, ...from, ...bytes)) return;
     throw (await on.one(findState, automationId)) ? workflowInactive(run.namedAs) : workflowNotFound(run.namedAs);
   };
   const made = { id: runId };

@@ -1,25 +1,39 @@
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
+import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { automationTasks } from './bounded-tasks.ts';
+import { CallingRuns } from './calling-runs.ts';
 import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
-import { Automation, AutomationSchedule, Definition, Run, RunStep } from './entities.ts';
+import {
+  Automation,
+  AutomationSchedule,
+  CallingRun,
+  CallingTotal,
+  Definition,
+  Run,
+  RunBlock,
+  RunStep,
+} from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
-import { reconcileRuns } from './reconcile.ts';
-import { RunWaiters } from './run-waiters.ts';
-import { cancelRunWorkflow } from './run-workflows.ts';
+import { type EndedRun, reconcileRuns, watchStoppedRuns } from './reconcile.ts';
+import { restoreSchedules } from './restore-schedules.ts';
+import { countRunBlocks } from './run-blocks.ts';
+import { storeRunSizes } from './run-sizes.ts';
+import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
 
 export interface AutomationServices {
-  waiters: RunWaiters;
+  callingRuns: CallingRuns;
+  waiters: Waiters;
   runPolicy: RunPolicy;
   /** Counts a run that ended in this process. */
   countRunEnd(status: TerminalStatus): void;
@@ -28,7 +42,7 @@ export interface AutomationServices {
 /** The product's workflows, their runs and schedules. */
 export const automation: Part<Foundation & ProviderServices & WebhookServices, AutomationServices> = {
   name: 'automation',
-  entities: [Automation, Definition, Run, RunStep, AutomationSchedule],
+  entities: [Automation, Definition, Run, RunBlock, RunStep, AutomationSchedule, CallingRun, CallingTotal],
   ids: [workflowIds, runIds],
   errors: automationErrors,
   events: [runStarted, runCompleted, runFailed, runCancelled],
@@ -39,37 +53,63 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
     'workflow.rotate_secret': workflowIds,
   },
   failPoints: failPoint.names,
+  promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
   boundedTasks: automationTasks,
   open({ notifications, metrics }) {
-    const waiters = new RunWaiters();
+    const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.tell(runId));
     const count = metrics.counter({
       name: 'atelier_runs_ended_total',
       help: 'Runs that ended in this process.',
       labelNames: ['status'],
     });
-    return { waiters, runPolicy: defaultRunPolicy, countRunEnd: (status) => count({ status }) };
+    return {
+      callingRuns: new CallingRuns(),
+      waiters,
+      runPolicy: defaultRunPolicy,
+      countRunEnd: (status) => count({ status }),
+    };
   },
   outbox: (services) => ({
     'run.start': (scope, runId, start?: RunStart) => startPendingRun(services, scope, runId, start),
+    'run.proceed': (_, runId) => proceedRunWorkflow(services.temporal, runId),
     'run.cancel': (_, runId) => cancelRunWorkflow(services.temporal, runId),
     'automation.purge': (scope, automationId) => startPurge(services.temporal, scope, automationId),
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(services.temporal, scope, automationId)),
   }),
-  sweeps: ({ database, temporal, log, waiters, countRunEnd }) => [
-    {
-      name: 'end runs whose Temporal workflow is closed',
-      everyMs: 60_000,
-      async run() {
-        const ended = await reconcileRuns(database, temporal);
-        for (const run of ended) {
-          log.warn(run, 'ended a run whose Temporal workflow is closed');
-          waiters.tell(run.runId);
-          countRunEnd(run.status);
-        }
-        return ended.length;
+  sweeps({ database, temporal, log, waiters, countRunEnd }) {
+    const tell = (ended: EndedRun[]): number => {
+      for (const run of ended) {
+        log.warn(run, 'ended a run whose Temporal workflow is closed');
+        waiters.tell(run.runId);
+        countRunEnd(run.status);
+      }
+      return ended.length;
+    };
+    const endStoppedRuns = watchStoppedRuns(database, temporal);
+    return [
+      {
+        name: 'end runs whose Temporal workflow is closed',
+        everyMs: 60_000,
+        run: async () => tell(await reconcileRuns(database, temporal)),
       },
-    },
-  ],
+      {
+        name: 'end runs that were terminated in Temporal',
+        everyMs: 5_000,
+        run: async () => tell(await endStoppedRuns()),
+      },
+      {
+        name: 'restore schedules that were deleted in Temporal',
+        everyMs: 60_000,
+        run: async () => {
+          const restored = await restoreSchedules(database, temporal);
+          for (const schedule of restored) log.warn(schedule, 'restored a schedule that was deleted in Temporal');
+          return restored.length;
+        },
+      },
+      { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
+      { name: 'count ended runs in blocks', everyMs: 60_000, run: () => countRunBlocks(database) },
+    ];
+  },
   gauges: ({ observer }) => runGauges(observer),
 };

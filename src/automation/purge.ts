@@ -11,17 +11,36 @@ import { removeTemporalSchedule } from './temporal-schedules.ts';
 const cancelBatch = 100;
 const purgeBatch = 5_000;
 
-const findPlan = statement<{ plan: PlanName }>(
-  'purge.plan',
-  `select o.plan from organization o
-    where o.id = $1 and exists (select from automation a where a.organization_id = $1 and a.environment = $2
-                                   and a.id = $3 and a.deleted_at is not null)`,
+/** A workflow with at most so many runs, none of them in flight, is purged at once. */
+const purgedAtOnce = 1_000;
+
+interface Deleted {
+  plan: PlanName;
+  isQuick: boolean;
+}
+
+const findDeleted = statement<Deleted>(
+  'purge.deleted',
+  `select o.plan, a.total_runs <= ${purgedAtOnce}
+            and not exists (select from automation_schedule s where s.organization_id = $1 and s.environment = $2
+                               and s.automation_id = $3)
+            and not exists (select from run r where r.organization_id = $1 and r.environment = $2 and r.automation_id = $3
+                               and r.status in (${openRun})) as "isQuick"
+     from automation a join organization o on o.id = a.organization_id
+    where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is not null`,
 );
 
-/** Starts the Temporal workflow that purges a deleted workflow. Does nothing when it is purged already. */
+/**
+ * Purges a deleted workflow: at once where that is little work, because whoever deletes hundreds would start as many
+ * Temporal workflows; otherwise by the Temporal workflow that is started here. Does nothing when it is purged already.
+ */
 export async function startPurge(temporal: TemporalClient, scope: Scope, automationId: string): Promise<void> {
-  const owner = await scope.one(findPlan, automationId);
+  const owner = await scope.one(findDeleted, automationId);
   if (!owner) return;
+  if (owner.isQuick) {
+    while (await purgeSome(scope, automationId));
+    return;
+  }
   const purge = { ...scope.tenant, correlationId: scope.correlationId, automationId };
   await startPurgeAutomation(temporal, purge, fairnessOf(scope.tenant, owner.plan));
 }
@@ -69,6 +88,7 @@ const purgeRuns = statement<{ count: number }>(
 const purgeAutomationRows = statement(
   'purge.automation',
   `with definitions as (delete from definition where organization_id = $1 and environment = $2 and automation_id = $3),
+        blocks as (delete from run_block where organization_id = $1 and environment = $2 and automation_id = $3),
         schedules as (delete from automation_schedule
                        where organization_id = $1 and environment = $2 and automation_id = $3)
    delete from automation where organization_id = $1 and environment = $2 and id = $3 and deleted_at is not null`,

@@ -6,7 +6,7 @@ import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import { openRun, type RunErrorCode } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
-import { runWorkflowState } from './run-workflows.ts';
+import { runWorkflowState, stoppedRunIds } from './run-workflows.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that has been open this long, and again after every further interval. */
@@ -17,9 +17,16 @@ export interface ReconcilePolicy {
 
 export const defaultReconcilePolicy: ReconcilePolicy = { everyMs: 300_000, batch: 100 };
 
+interface OpenRun extends Tenant {
+  id: string;
+  correlationId: string;
+}
+
+const openRunColumns = `id, organization_id as "organizationId", environment, correlation_id as "correlationId"`;
+
 // The runs that were checked longest ago come first, so that long runs do not block others. Runs whose start is still in
 // the outbox are left to it.
-const leaseOpenRuns = statement<Tenant & { id: string; correlationId: string }>(
+const leaseOpenRuns = statement<OpenRun>(
   'reconcile.lease',
   `update run set checked_at = clock_timestamp()
     where id in (
@@ -28,7 +35,17 @@ const leaseOpenRuns = statement<Tenant & { id: string; correlationId: string }>(
          and coalesce(checked_at, created_at) <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
          and not exists (select from outbox where kind = 'run.start' and subject_id = r.id)
        order by coalesce(checked_at, created_at) limit $2 for update skip locked)
-   returning id, organization_id as "organizationId", environment, correlation_id as "correlationId"`,
+   returning ${openRunColumns}`,
+);
+
+const hasOpenRuns = statement<{ found: boolean }>(
+  'reconcile.any_open',
+  `select exists (select from run where status in (${openRun})) as found`,
+);
+
+const findOpenRuns = statement<OpenRun>(
+  'reconcile.find',
+  `select ${openRunColumns} from run where id = any($1::uuid[]) and status in (${openRun})`,
 );
 
 interface End {
@@ -74,19 +91,10 @@ export interface EndedRun {
   status: 'failed' | 'cancelled';
 }
 
-/**
- * Ends runs whose Temporal workflow closed without recording it: terminated or cancelled by an operator, timed out, or
- * unknown to Temporal. Across all tenants; each run ends once, however many processes call this at the same time.
- * @throws errors of Temporal and PostgreSQL; runs not checked by then are checked by a later call
- */
-export async function reconcileRuns(
-  database: Database,
-  temporal: TemporalClient,
-  { everyMs, batch }: ReconcilePolicy = defaultReconcilePolicy,
-): Promise<EndedRun[]> {
-  const sql = sqlOn(database.pool);
+/** Ends those of the runs whose workflow is closed. Each ends once, however many processes call this at the same time. */
+async function endClosedRuns(database: Database, temporal: TemporalClient, runs: OpenRun[]): Promise<EndedRun[]> {
   const ended: EndedRun[] = [];
-  for (const { id: runId, correlationId, ...tenant } of await sql.rows(leaseOpenRuns, [everyMs, batch])) {
+  for (const { id: runId, correlationId, ...tenant } of runs) {
     const state = await runWorkflowState(temporal, runId);
     if (state === 'open') continue;
     const { status, code = null, message = null } = ends[state];
@@ -94,4 +102,42 @@ export async function reconcileRuns(
       ended.push({ runId, state, status });
   }
   return ended;
+}
+
+/**
+ * Ends runs whose Temporal workflow closed without recording it: terminated or cancelled by an operator, timed out, or
+ * unknown to Temporal. Across all tenants.
+ * @throws errors of Temporal and PostgreSQL; runs not checked by then are checked by a later call
+ */
+export async function reconcileRuns(
+  database: Database,
+  temporal: TemporalClient,
+  { everyMs, batch }: ReconcilePolicy = defaultReconcilePolicy,
+): Promise<EndedRun[]> {
+  const runs = await sqlOn(database.pool).rows(leaseOpenRuns, [everyMs, batch]);
+  return endClosedRuns(database, temporal, runs);
+}
+
+/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
+const lateMs = 60_000;
+
+/**
+ * Returns a function that ends the runs whose workflows were terminated or timed out since its last successful call: one
+ * question to Temporal for all of them, and none while no run is open: Temporal searches everything that it has kept. The
+ * first call looks back a minute; `reconcileRuns` ends what is older.
+ * A workflow that an operator reset is listed as terminated, and its successor has the same id: hence the second look.
+ */
+export function watchStoppedRuns(database: Database, temporal: TemporalClient): () => Promise<EndedRun[]> {
+  let lookedAt = Date.now();
+  return async () => {
+    const sql = sqlOn(database.pool);
+    const since = new Date(lookedAt - lateMs);
+    const now = Date.now();
+    const [open] = await sql.rows(hasOpenRuns);
+    const runIds = open?.found ? await stoppedRunIds(temporal, since) : [];
+    const runs = runIds.length === 0 ? [] : await sql.rows(findOpenRuns, [runIds]);
+    const ended = await endClosedRuns(database, temporal, runs);
+    lookedAt = now;
+    return ended;
+  };
 }

@@ -2,7 +2,8 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
-import { doneStep, openRun, type RunError } from './core/run-status.ts';
+import { leaveAtEndSql } from './calling-runs-sql.ts';
+import { type AskedModel, doneStep, openRun, type RunError } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
@@ -14,6 +15,8 @@ export interface StepFacts {
   /** The first model of the step; absent for steps without one. */
   provider?: string;
   model?: string;
+  /** The number that `beginStep` gave; absent for steps that are not begun before they end. */
+  attempt?: number;
   startedAt: Date;
 }
 
@@ -47,7 +50,7 @@ export async function beginStep(scope: Scope, runId: string, facts: StepFacts): 
 }
 
 /** The result of a step, or that it was skipped. */
-export type StepRecord = StepFacts & { warnings: Warning[]; finishedAt: Date } & (
+export type StepRecord = StepFacts & { warnings: Warning[]; models?: AskedModel[]; finishedAt: Date } & (
     | { status: 'completed'; output: Storable; tokensUsed?: number }
     | { status: 'failed'; error: RunError; tokensUsed?: number }
     | { status: 'skipped' }
@@ -59,30 +62,35 @@ export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunErr
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
 const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
-// One statement records the steps and their run, deletes the outbox entry and notifies waiters. A step that has ended
+// Rows of earlier versions lack the column.
+const inputBytes = 'coalesce(input_bytes, octet_length(input::text), 0)';
+
+// One statement records the steps and their run, deletes the outbox entry, gives up its place and notifies waiters. A step that has ended
 // already changes nothing, so that repeating the statement counts tokens once.
-const recordStatement = statement<{ id: string }>(
+const recordStatement = statement<{ attempts: number | null; waiting: number | null }>(
   'run.record_steps',
   `with given as (
      select * from jsonb_to_recordset($4::jsonb) as step (position int, step_id text, name text, status text,
-       attempts int, output jsonb, output_bytes int, error jsonb, warnings jsonb, provider text, model text,
+       attempts int, output jsonb, output_bytes int, error jsonb, warnings jsonb, provider text, model text, models jsonb,
        tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
    recorded as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
-                           output_bytes, error, warnings, provider, model, tokens_used, started_at, finished_at, duration_ms)
+                           output_bytes, error, warnings, provider, model, models, tokens_used, started_at, finished_at,
+                           duration_ms)
      select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes, g.error,
-            g.warnings, g.provider, g.model, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
+            g.warnings, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
        from run r cross join given g
       where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
             error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
+            models = excluded.models,
             tokens_used = excluded.tokens_used, finished_at = excluded.finished_at,
             duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
       where run_step.status = 'running'
-     returning status, tokens_used),
+     returning status, tokens_used, attempts),
    totals as (
-     select count(*) as rows, count(*) filter (where status in (${doneStep})) as finished,
+     select count(*) as rows, max(attempts) as attempts, count(*) filter (where status in (${doneStep})) as finished,
             coalesce(sum(tokens_used), 0)::int as tokens from recorded),
    outputs as (
      select position, step_id, output, output_bytes, decides from given where status = 'completed' and $5 = 'completed'
@@ -98,9 +106,11 @@ const recordStatement = statement<{ id: string }>(
             current_step = coalesce($8::text, current_step),
             finished_steps = finished_steps + totals.finished, tokens_used = coalesce(tokens_used, 0) + totals.tokens,
             output = case when $5 = 'completed' then jsonb_build_object(
-              'result', case when total_steps = 0 then coalesce(input, 'null')
+              'result', case when total_steps = 0 then case when ${inputBytes} <= ${inRow.all} then coalesce(input, 'null') end
                              else coalesce((select case when not apart then output end from result), 'null') end,
               'steps', (select coalesce(jsonb_object_agg(step_id, case when not apart then output end), '{}') from held)) end,
+            output_bytes = case when total_steps = 0 then ${inputBytes}
+              else coalesce((select sum(output_bytes) from held where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
             result_step = (select step_id from result),
             error = $6::jsonb,
@@ -110,27 +120,31 @@ const recordStatement = statement<{ id: string }>(
        from totals
       where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
         and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
-     returning ${changedRun(wasQueued)}, totals.tokens as tokens),
+     returning ${changedRun(wasQueued)}, totals.tokens as tokens, totals.attempts as attempts),
    counted as (${countTokens('tokens', 'moved')}),
    started as (
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
+   ${leaveAtEndSql('moved')},
    ${publishRunEventsSql('moved')}
-   select id, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
+   select attempts, (select waiting from left_total) as waiting, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
           ${wakeDeliveries} from moved`,
 );
 
-function rowOf({ position, step, provider, model, startedAt, finishedAt, warnings, ...end }: StepRecord) {
-  return {
-    ...{ position, step_id: step.id, name: step.name, provider, model, warnings, status: end.status },
+/** As JSON. */
+function rowOf(record: StepRecord): string {
+  const { position, step, provider, model, models, attempt: _, startedAt, finishedAt, warnings, ...end } = record;
+  const row = JSON.stringify({
+    ...{ position, step_id: step.id, name: step.name, provider, model, models, warnings, status: end.status },
     attempts: end.status === 'skipped' ? 0 : 1,
     decides: step.type === 'condition',
     started_at: startedAt,
     finished_at: finishedAt,
     duration_ms: finishedAt.getTime() - startedAt.getTime(),
-    ...(end.status === 'completed' && { output: end.output.value, output_bytes: end.output.bytes }),
+    ...(end.status === 'completed' && { output_bytes: end.output.bytes }),
     ...(end.status === 'failed' && { error: end.error }),
     ...(end.status !== 'skipped' && { tokens_used: end.tokensUsed }),
-  };
+  });
+  return end.status === 'completed' ? `${row.slice(0, -1)},"output":${end.output.json}}` : row;
 }
 
 export interface RunRecord {
@@ -147,17 +161,20 @@ export interface RunRecord {
 
 /**
  * Records the results of steps and, after the last one, the end of their run.
- * @returns false when the run or the steps had ended before, or do not exist
+ * @returns the largest number of attempts of these steps, and how many runs wait for the place that this one gave up at its
+ *   end; undefined when the run or the steps had ended before, or do not exist
  */
-export async function recordSteps(scope: Scope, { runId, steps, records, end, notify }: RunRecord): Promise<boolean> {
+export async function recordSteps(
+  scope: Scope,
+  { runId, steps, records, end, notify }: RunRecord,
+): Promise<{ attempts: number | null; waiting: number | null } | undefined> {
   const now = new Date();
   const deciding = steps.flatMap(({ type }, position) => (type === 'condition' ? [position] : []));
   const performed = records.findLast(({ status }) => status !== 'skipped');
-  const row = await scope.one(
+  return scope.one(
     recordStatement,
-    ...[runId, JSON.stringify(records.map(rowOf)), end?.status ?? 'running'],
+    ...[runId, `[${records.map(rowOf).join(',')}]`, end?.status ?? 'running'],
     ...[end?.status === 'failed' ? JSON.stringify(end.error) : null, records[0]?.startedAt ?? now],
     ...[performed?.step.id ?? null, deciding, performed?.finishedAt ?? now, notify],
   );
-  return row !== undefined;
 }

@@ -5,6 +5,7 @@ import { statement } from '../platform/sql.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import type { AutomationState } from './core/automation-state.ts';
 import { runIds } from './core/ids.ts';
+import { type InputDefinition, resolveInputs } from './core/inputs.ts';
 import { doneStep, isStepDone, isTerminal, type RunStatus, type StepStatus } from './core/run-status.ts';
 
 import type { ModelChoice, Step } from './core/steps.ts';
@@ -22,63 +23,74 @@ interface Retryable {
   variables: Record<string, unknown>;
   byDefault: ModelChoice;
   steps: Step[];
+  inputs: InputDefinition[];
   plan: PlanName;
-  recorded: { position: number; status: StepStatus }[];
+  recorded: { stepId: string; status: StepStatus }[];
 }
 
 const findRetryable = statement<Retryable>(
   'run.retryable',
-  `select r.automation_id as "automationId", a.state, r.status, r.definition_id as "definitionId", r.input, r.variables,
-          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, o.plan,
-          coalesce((select jsonb_agg(jsonb_build_object('position', s.position, 'status', s.status) order by s.position)
+  `select r.automation_id as "automationId", a.state, r.status, d.id as "definitionId", r.input, r.variables,
+          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
+          coalesce((select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'status', s.status))
                      from run_step s where s.run_id = r.id), '[]') as recorded
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
-     join definition d on d.id = r.definition_id
+     join definition d on d.id = case when $4::boolean then a.definition_id else r.definition_id end
      join organization o on o.id = r.organization_id
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
 );
 
-// Copied steps have no attempts, tokens or duration of their own.
+// Copied steps have no attempts, tokens or duration of their own. The first id is of the step at position 0.
 const takeOver = statement(
   'run.take_over_steps',
   `with taken as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
-                           output_bytes, warnings, provider, model, started_at, finished_at, duration_ms)
-     select $4::uuid, position, $1::uuid, $2::text, step_id, name, status, 0, output, output_bytes, warnings, provider, model,
-            clock_timestamp(), clock_timestamp(), 0
-       from run_step
-      where organization_id = $1 and environment = $2 and run_id = $3 and position < $5
-        and status in (${doneStep})
+                           output_bytes, warnings, provider, model, models, started_at, finished_at, duration_ms)
+     select $4::uuid, kept.at - 1, $1::uuid, $2::text, s.step_id, s.name, s.status, 0, s.output, s.output_bytes, s.warnings,
+            s.provider, s.model, s.models, clock_timestamp(), clock_timestamp(), 0
+       from run_step s
+       join unnest($5::text[]) with ordinality as kept (step_id, at) on kept.step_id = s.step_id
+      where s.organization_id = $1 and s.environment = $2 and s.run_id = $3
+        and s.status in (${doneStep})
      returning run_id)
    update run set finished_steps = (select count(*) from taken)
     where organization_id = $1 and environment = $2 and id = $4`,
 );
 
+const invalidFromStep = (message: string) => invalid([{ path: 'fromStep', message }]);
+
 /** The first position. Every step before it must have a result to copy. @throws AppError validation_error */
-function beginning({ steps, recorded }: Retryable, fromStep: string | undefined): number {
-  const done = new Set(recorded.filter(({ status }) => isStepDone(status)).map(({ position }) => position));
-  const firstOpen = steps.findIndex((_, position) => !done.has(position));
-  // A run with every step done starts again from its first step.
-  if (fromStep === undefined) return Math.max(firstOpen, 0);
-  const position = steps.findIndex(({ id }) => id === fromStep);
-  if (position < 0) throw invalid([{ path: 'fromStep', message: 'The run has no step of this id.' }]);
-  if (firstOpen >= 0 && position > firstOpen) {
-    const message = `The step "${steps[firstOpen]!.id}", which comes before it, has not completed.`;
-    throw invalid([{ path: 'fromStep', message }]);
+function beginning({ status, steps, recorded }: Retryable, fromStep: string | undefined): number {
+  const done = new Set(recorded.filter((step) => isStepDone(step.status)).map(({ stepId }) => stepId));
+  const firstOpen = steps.findIndex(({ id }) => !done.has(id));
+  if (fromStep === undefined) {
+    if (status === 'completed') throw invalidFromStep('The run has completed: name the step to start from.');
+    // Every step of the current definition can have a result already: the last one is executed again.
+    return firstOpen >= 0 ? firstOpen : Math.max(steps.length - 1, 0);
   }
+  const position = steps.findIndex(({ id }) => id === fromStep);
+  if (position < 0) throw invalidFromStep('The definition has no step of this id.');
+  if (firstOpen >= 0 && position > firstOpen)
+    throw invalidFromStep(`The step "${steps[firstOpen]!.id}", which comes before it, has not completed.`);
   return position;
 }
+
+/** `pinned`: the one that the run had. `current`: the one that the workflow has now. */
+export const retryDefinitions = ['pinned', 'current'] as const;
+export type RetryDefinition = (typeof retryDefinitions)[number];
 
 export interface RetryRequest {
   /** The id of the first step; by default the first one that did not complete. */
   fromStep?: string | undefined;
+  /** The definition that the run had, unless given. */
+  definition?: RetryDefinition | undefined;
   idempotency?: IdempotencyClaim | undefined;
 }
 
 /**
- * Creates a new run with the definition, input and variables of an ended run. Results of the steps before its first
- * position are copied.
+ * Creates a new run with the input and variables of an ended run. Results of the steps before its first position are
+ * copied, by the ids of the steps.
  * @throws AppError run_not_found, conflict while the run is open, workflow_inactive, validation_error,
  *   provider_not_configured, idempotency_key_reused
  */
@@ -86,18 +98,21 @@ export async function retryRun(
   services: StartRunServices,
   scope: Scope,
   id: string,
-  { fromStep, idempotency }: RetryRequest,
+  { fromStep, definition = 'pinned', idempotency }: RetryRequest,
 ): Promise<CreatedRun> {
   const retriedId = runIds.parse(id);
-  const retried = retriedId && (await scope.one(findRetryable, retriedId));
+  const retried = retriedId && (await scope.one(findRetryable, retriedId, definition === 'current'));
   if (!retried) throw runNotFound(id);
-  const { automationId, definitionId, steps, plan, input, variables } = retried;
+  const { automationId, definitionId, steps, plan, input } = retried;
   const earlier = idempotency && (await findClaim(scope, idempotency));
   if (earlier) return { runId: earlier.resourceId, automationId, replayed: true };
 
   if (!isTerminal(retried.status)) throw new AppError('conflict', 'The run has not ended.', { runId: id });
   if (retried.state !== 'active') throw workflowInactive(automationId);
   const position = beginning(retried, fromStep);
+  // The current definition may require inputs that the run was not given.
+  const { variables, problems } = resolveInputs(retried.inputs, retried.variables);
+  if (problems.length > 0) throw invalid(problems);
   checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
 
   const run = {
@@ -106,7 +121,8 @@ export async function retryRun(
   };
   const start = { plan, steps, position, waiter: null };
   const created = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
-    if (position > 0) await tx.rows(takeOver, retriedId, newRunId, position);
+    const kept = steps.slice(0, position).map((step) => step.id);
+    if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
   });
   return { automationId, ...created };
 }

@@ -4,22 +4,29 @@ import {
   type ExecuteRunArgs,
   type PurgeAutomationArgs,
   purgeWorkflowId,
+  runMessages,
   runWorkflowId,
 } from '../temporal/contracts/automation.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
+import { queues } from '../temporal/contracts/queues.ts';
 import type { Fairness } from '../temporal/contracts/work-context.ts';
+import { runIds, workflowIds } from './core/ids.ts';
 
-/** Starts a run's workflow. Harmless when it was started before, even when it is over. */
+/** Starts a run's workflow. Harmless when it was started before, even when it is over. @returns whether it was started now */
 export const startExecuteRun = (
   temporal: TemporalClient,
   args: ExecuteRunArgs,
   automationId: string,
   fairness: Fairness,
-): Promise<void> =>
-  temporal.start({
+): Promise<boolean> =>
+  temporal.startUnlessStarted({
     type: automationWorkflows.executeRun,
     workflowId: runWorkflowId(args.runId),
+    queue: queues.runs,
+    priority: priorities.prompt,
     args,
     resourceId: automationId,
+    summary: `${runIds.format(args.runId)} of ${workflowIds.format(automationId)}`,
     fairness,
     once: true,
   });
@@ -33,6 +40,8 @@ export const startPurgeAutomation = (
   temporal.start({
     type: automationWorkflows.purgeAutomation,
     workflowId: purgeWorkflowId(args.automationId),
+    queue: queues.runs,
+    priority: priorities.background,
     args,
     resourceId: args.automationId,
     fairness,
@@ -43,6 +52,23 @@ export const startPurgeAutomation = (
 export const cancelRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>
   temporal.cancel(runWorkflowId(runId));
 
+/** Tells a run's workflow that it is the run's turn to call out. */
+export const proceedRunWorkflow = (temporal: TemporalClient, runId: string): Promise<void> =>
+  temporal.signalIfOpen(runWorkflowId(runId), runMessages.proceed);
+
 /** @throws Error when Temporal does not answer in time */
 export const runWorkflowState = (temporal: TemporalClient, runId: string): Promise<WorkflowState> =>
   temporal.state(runWorkflowId(runId));
+
+/**
+ * The runs whose workflows were terminated or timed out since then.
+ * @throws Error when Temporal does not answer in time
+ */
+export async function stoppedRunIds(temporal: TemporalClient, since: Date): Promise<string[]> {
+  const ids = await temporal.workflowIds(
+    `TaskQueue = '${temporal.taskQueue(queues.runs)}' AND WorkflowType = '${automationWorkflows.executeRun}'
+       AND ExecutionStatus IN ('Terminated', 'TimedOut') AND CloseTime >= '${since.toISOString()}'`,
+  );
+  const prefix = runWorkflowId('');
+  return [...new Set(ids)].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length));
+}

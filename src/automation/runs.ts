@@ -1,45 +1,11 @@
 import { AppError } from '../platform/errors.ts';
-import type { Page } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { runIds, workflowIds } from './core/ids.ts';
-import { progressOf, type RunError, type RunStatus, type StepStatus } from './core/run-status.ts';
+import { runIds } from './core/ids.ts';
+import { type AskedModel, type RunError, type RunStatus, runStates, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
-import { runNotFound, workflowNotFound } from './errors.ts';
-
-export interface RunOutput {
-  /** The output of the last executed step that is not a condition. */
-  result: unknown;
-  /** Output of each finished step by its id. */
-  steps: Record<string, unknown>;
-}
-
-/** Outputs that are too large to be included: null is in their place. */
-export interface OutputsApart {
-  /** Bytes of each as JSON, by step id; null when there are none. */
-  outputsApart: Record<string, number> | null;
-  /** The step whose output is the result, when that output is too large and was not read. */
-  resultApart: string | null;
-}
-
-export interface RunSummary extends OutputsApart {
-  id: string;
-  automationId: string;
-  automationName: string;
-  status: RunStatus;
-  input: unknown;
-  variables: Record<string, unknown>;
-  output: RunOutput | null;
-  error: RunError | null;
-  tokensUsed: number | null;
-  durationMs: number | null;
-  currentStep: string | null;
-  /** Percent. */
-  progress: number;
-  createdAt: Date;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-}
+import { runNotFound } from './errors.ts';
+import { detailColumns, live, type RunRow, type RunSummary, shownBytes, withProgress } from './run-columns.ts';
 
 export interface StepResult {
   stepId: string;
@@ -52,6 +18,8 @@ export interface StepResult {
   attempts: number;
   provider: string | null;
   model: string | null;
+  /** The models asked in the last attempt, in order; null unless a fallback was asked. */
+  models: AskedModel[] | null;
   tokensUsed: number | null;
   durationMs: number | null;
   warnings: Warning[];
@@ -59,29 +27,32 @@ export interface StepResult {
   finishedAt: Date | null;
 }
 
-export type RunDetail = RunSummary & { stepResults: StepResult[] };
+export type RunDetail = RunSummary & {
+  /** Of every step that was reached; once the run has ended, of all its steps. */
+  stepResults: StepResult[];
+};
 
-type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
-
-const columns = `r.id, r.automation_id as "automationId", a.name as "automationName", r.status, r.input, r.variables,
-  r.output, r.outputs_apart as "outputsApart",
-  case when r.outputs_apart ? r.result_step then r.result_step end as "resultApart", r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
-  r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
-  r.started_at as "startedAt", r.finished_at as "finishedAt"`;
-
-const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
-  where r.organization_id = $1 and r.environment = $2`;
-
-/** The largest output that is included with its step, in bytes. */
-const shownBytes = 256 * 1024;
 const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
 
-const findDetail = statement<RunRow & { stepResults: StepResult[] }>(
+interface DetailRow extends RunRow {
+  stepResults: StepResult[];
+  /** Steps that a failed or cancelled run never reached, which have no rows. A completed run has a row of every step. */
+  unreached: Pick<StepResult, 'stepId' | 'name'>[] | null;
+}
+
+const findDetail = statement<DetailRow>(
   'run.detail',
-  `select ${columns}, coalesce(
+  `select ${detailColumns},
+     case when r.status in (${runStates.sql('failed', 'cancelled')}) then
+       (select jsonb_agg(jsonb_build_object('stepId', d.step ->> 'id', 'name', d.step ->> 'name') order by d.at)
+          from definition, jsonb_array_elements(definition.steps) with ordinality as d (step, at)
+         where definition.id = r.definition_id
+           and not exists (select from run_step s where s.run_id = r.id and s.position = d.at - 1)) end as unreached,
+     coalesce(
      (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
                'output', case when not ${isApart} then s.output end,
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
+               'models', s.models,
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings, 'startedAt', s.started_at,
                'finishedAt', s.finished_at) order by s.position)
         from run_step s where s.run_id = r.id), '[]') as "stepResults"
@@ -95,9 +66,21 @@ const withDates = (step: StepResult): StepResult => ({
   finishedAt: step.finishedAt && new Date(step.finishedAt),
 });
 
-const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }: Row) => ({
-  ...row,
-  progress: progressOf(row.status, finishedSteps, totalSteps),
+/** The result of a step that an ended run never reached. */
+const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishedAt }: RunRow): StepResult => ({
+  ...step,
+  status: 'skipped',
+  ...{
+    output: null,
+    outputApart: null,
+    error: null,
+    provider: null,
+    model: null,
+    models: null,
+    tokensUsed: null,
+    durationMs: null,
+  },
+  ...{ attempts: 0, warnings: [], startedAt: finishedAt ?? createdAt, finishedAt },
 });
 
 const findOutput = statement<{ output: unknown; found: boolean }>(
@@ -120,14 +103,29 @@ export async function getOutput(scope: Scope, id: string, stepId: string): Promi
   return row.output;
 }
 
-/** A run with its result, whatever its size. `id` in either form. @throws AppError run_not_found */
+const findInput = statement<RunInput>('run.input', `select r.input, r.variables ${live} and r.id = $3`);
+
+export interface RunInput {
+  input: unknown;
+  variables: Record<string, unknown>;
+}
+
+/** What a run was given, whatever its size. `id` in either form. @throws AppError run_not_found */
+export async function getInput(scope: Scope, id: string): Promise<RunInput> {
+  const uuid = runIds.parse(id);
+  const found = uuid && (await scope.one(findInput, uuid));
+  if (!found) throw runNotFound(id);
+  return found;
+}
+
+/** A run. Values of more than 256 KiB are not included. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = runIds.parse(id);
   const found = uuid && (await scope.one(findDetail, uuid));
   if (!found) throw runNotFound(id);
-  const run = withProgress({ ...found, stepResults: found.stepResults.map(withDates) });
-  if (!run.output || run.resultApart === null) return run;
-  return { ...run, resultApart: null, output: { ...run.output, result: await getOutput(scope, id, run.resultApart) } };
+  const { unreached, ...row } = found;
+  const stepResults = [...found.stepResults.map(withDates), ...(unreached ?? []).map((step) => skipped(step, found))];
+  return withProgress({ ...row, stepResults });
 }
 
 const findStatus = statement<{ status: RunStatus }>('run.status', `select r.status ${live} and r.id = $3`);
@@ -135,46 +133,4 @@ const findStatus = statement<{ status: RunStatus }>('run.status', `select r.stat
 /** Undefined when the run does not exist. */
 export async function runStatus(scope: Scope, runId: string): Promise<RunStatus | undefined> {
   return (await scope.one(findStatus, runId))?.status;
-}
-
-const findTotal = statement<{ totalRuns: number }>(
-  'run.total',
-  `select total_runs as "totalRuns" from automation
-    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-);
-
-// Runs are numbered without gaps, so a page is a range of numbers and costs the same at any offset.
-const listByNumber = statement<RunRow>(
-  'run.list',
-  `select ${columns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5`,
-);
-
-const listByStatus = statement<RunRow>(
-  'run.list_by_status',
-  `select ${columns} ${live} and r.automation_id = $3 and r.status = $4 order by r.number desc limit $5 offset $6`,
-);
-
-const countByStatus = statement<{ count: number }>(
-  'run.count_by_status',
-  `select count(*)::int as count ${live} and r.automation_id = $3 and r.status = $4`,
-);
-
-/** A workflow's runs, newest first. `status` absent means all. @throws AppError workflow_not_found */
-export async function listRuns(
-  scope: Scope,
-  workflowId: string,
-  { status, limit, offset }: { status?: RunStatus | undefined; limit: number; offset: number },
-): Promise<Page<RunSummary>> {
-  const uuid = workflowIds.parse(workflowId);
-  const automation = uuid && (await scope.one(findTotal, uuid));
-  if (!automation) throw workflowNotFound(workflowId);
-  if (!status) {
-    const rows = await scope.rows(listByNumber, uuid, Math.max(0, automation.totalRuns - offset), limit);
-    return { items: rows.map(withProgress), total: automation.totalRuns, limit, offset };
-  }
-  const [rows, counted] = await Promise.all([
-    scope.rows(listByStatus, uuid, status, limit, offset),
-    scope.one(countByStatus, uuid, status),
-  ]);
-  return { items: rows.map(withProgress), total: counted!.count, limit, offset };
 }

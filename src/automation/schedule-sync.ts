@@ -19,10 +19,12 @@ export interface Schedule {
   variables: Record<string, unknown>;
   revision: string;
   lastRunAt: Date | null;
+  lastSkippedAt: Date | null;
+  lastSkippedReason: string | null;
 }
 
 export const scheduleColumns = `automation_id as "automationId", cron, timezone, paused, input, variables, revision,
-  last_run_at as "lastRunAt"`;
+  last_run_at as "lastRunAt", last_skipped_at as "lastSkippedAt", last_skipped_reason as "lastSkippedReason"`;
 
 /** The schedule of a workflow that exists. */
 export const findSchedule = statement<Schedule>(

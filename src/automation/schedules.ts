@@ -11,6 +11,7 @@ import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
 import { workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { requireRoomForSchedule } from './plan-room.ts';
 import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
 import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 
@@ -25,6 +26,8 @@ export interface ScheduleDetail extends NewSchedule {
   /** The next times. While the schedule is paused, nothing starts at them. */
   nextRunTimes: Date[];
   lastRunAt: Date | null;
+  /** The last time at which no run was started, and a code that says why. */
+  lastSkipped: { at: Date; reason: string } | null;
 }
 
 const timesTold = 5;
@@ -77,17 +80,20 @@ async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, a
   });
 }
 
-/** The next times from Temporal; computed here while Temporal is unavailable or has an older state of the schedule. */
+/**
+ * The pause and the next times are Temporal's, so that an operator's changes are shown. They are the row's while Temporal
+ * is unavailable or has an older state of the schedule.
+ */
 function detailOf(
-  { revision, automationId: _, ...schedule }: Schedule,
+  { revision, automationId: _, lastSkippedAt: at, lastSkippedReason: reason, ...row }: Schedule,
   known: KnownSchedule | undefined,
 ): ScheduleDetail {
+  const schedule = { ...row, lastSkipped: at && reason !== null ? { at, reason } : null };
+  if (known?.revision === revision) {
+    return { ...schedule, paused: known.paused, nextRunTimes: known.nextTimes.slice(0, timesTold) };
+  }
   const { cron, timezone } = schedule;
-  const times =
-    known?.revision === revision
-      ? known.nextTimes.slice(0, timesTold)
-      : nextTimes(cron, timezone, new Date(), timesTold);
-  return { ...schedule, nextRunTimes: times };
+  return { ...schedule, nextRunTimes: nextTimes(cron, timezone, new Date(), timesTold) };
 }
 
 const noSchedule = (workflowId: string) => new AppError('not_found', 'The workflow has no schedule.', { workflowId });
@@ -104,7 +110,8 @@ function check({ cron, timezone }: NewSchedule): void {
 /**
  * Creates or replaces the workflow's schedule. Variables must satisfy the current inputs; each firing checks the inputs of
  * its own time.
- * @throws AppError validation_error with paths cron, timezone and inputs.<name>, workflow_not_found
+ * @throws AppError validation_error with paths cron, timezone and inputs.<name>, workflow_not_found, forbidden when the
+ * plan includes no further schedule
  */
 export async function putSchedule(
   services: ScheduleServices,
@@ -118,7 +125,10 @@ export async function putSchedule(
   if (problems.length > 0) throw invalid(problems);
   const { cron, timezone, paused, input, variables } = schedule;
   const values = [cron, timezone, paused, JSON.stringify(input ?? null), JSON.stringify(variables)];
-  const written = await scope.one(put, automation.id, scope.correlationId, newId(), ...values);
+  const written = await scope.transaction(async (tx) => {
+    await requireRoomForSchedule(tx, automation.id);
+    return tx.one(put, automation.id, scope.correlationId, newId(), ...values);
+  });
   if (!written) throw workflowNotFound(id);
   return detailOf(written, await tellTemporal(services, scope, automation.id));
 }

@@ -1,11 +1,12 @@
+import { GoesOn } from '../platform/outbox.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
-import { openRun } from './core/run-status.ts';
 import type { Step } from './core/steps.ts';
 import { failPoint } from './fail-points.ts';
 import { startExecuteRun } from './run-workflows.ts';
@@ -15,6 +16,17 @@ export interface StartRunServices {
   providers: ProviderRegistry;
   runPolicy: RunPolicy;
 }
+
+export interface PendingRunServices extends StartRunServices {
+  waiters: Waiters;
+  draining: AbortController;
+}
+
+/**
+ * How long a run that was started counts as under way at most, unless it ends, calls out or waits before: its process may
+ * have died.
+ */
+const burstMs = 2_000;
 
 export interface CreatedRun {
   runId: string;
@@ -31,19 +43,32 @@ export interface RunStart {
   steps: readonly Step[];
   /** The first position. */
   position: number;
-  /** Notification channel of the process that waits for the end. */
+  /** Notification channel of the process that waits for the end; null when nobody does. */
   waiter: string | null;
 }
 
-/** Starts a run's workflow. Harmless when it is started already. */
-export async function startRunWorkflow(services: StartRunServices, scope: Scope, run: RunStart): Promise<void> {
+/** A first step that is known to call out is begun as one that does. */
+function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<RunStart, 'steps' | 'position'>) {
+  const { steps, position } = run;
+  const first = steps[position];
+  const callsOut = first?.type === 'prompt' && !providers.mayBeInstant(tenant.environment);
+  return callsOut ? { kind: 'call' as const, position, stepId: first.id } : { kind: 'walk' as const };
+}
+
+/**
+ * Starts a run's workflow. Harmless when it is started already. The run tells this process of its end, also when nobody
+ * waits for it: the organization's next run may start then.
+ * @returns whether it was started now
+ */
+async function startRunWorkflow(services: PendingRunServices, scope: Scope, run: RunStart): Promise<boolean> {
   const { tenant, correlationId } = scope;
-  const { runId, automationId, plan, steps, position, waiter } = run;
-  const callsOut = steps[position]?.type === 'prompt' && !services.providers.mayBeInstant(tenant.environment);
-  const begin = callsOut ? { kind: 'call' as const, position } : { kind: 'walk' as const };
+  const { runId, automationId, plan } = run;
+  const waiter = run.waiter ?? services.waiters.channel;
+  const begin = beginOf(services, scope, run);
   const args = { ...tenant, correlationId, runId, begin, waiter, policy: services.runPolicy };
-  await startExecuteRun(services.temporal, args, automationId, fairnessOf(tenant, plan));
+  const isNew = await startExecuteRun(services.temporal, args, automationId, fairnessOf(tenant, plan));
   failPoint('run.started');
+  return isNew;
 }
 
 const findPending = statement<Omit<RunStart, 'waiter'>>(
@@ -53,20 +78,25 @@ const findPending = statement<Omit<RunStart, 'waiter'>>(
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
      join organization o on o.id = r.organization_id
-    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})`,
+    where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status = 'queued'`,
 );
 
 /**
- * Starts the workflow of a run, unless the run has ended or was deleted.
+ * Starts the workflow of a run, unless the run has begun, has ended or was deleted.
  * @param start given right after the commit; otherwise it is read
+ * @returns while the run is busy: until it ends, calls out or waits, or a short time is over
  */
 export async function startPendingRun(
-  services: StartRunServices,
+  services: PendingRunServices,
   scope: Scope,
   runId: string,
   start?: RunStart,
-): Promise<void> {
-  if (start) return startRunWorkflow(services, scope, start);
-  const pending = await scope.one(findPending, runId);
-  if (pending) await startRunWorkflow(services, scope, { ...pending, waiter: null });
+): Promise<GoesOn | undefined> {
+  const pending = start ?? (await scope.one(findPending, runId));
+  if (!pending) return undefined;
+  const { waiters, draining } = services;
+  // Listens first: the run may be over before Temporal has answered.
+  const sign = waiters.nextSign(runId, burstMs, draining.signal);
+  const isNew = await startRunWorkflow(services, scope, { waiter: null, ...pending });
+  return isNew ? new GoesOn(sign) : undefined;
 }

@@ -1,8 +1,10 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { unavailable } from '../platform/errors.ts';
+import type { CheckedExpression } from './bounded/check-expression.ts';
 import * as tasks from './bounded-tasks.ts';
-import { maxSourceLength } from './core/expression.ts';
+import { findLengthProblem } from './core/expression.ts';
+import type { ExpressionReferences } from './core/step-references.ts';
 import { expressionOf, type Step, type StepProblem } from './core/steps.ts';
 import { findSchemaProblem } from './output-schema.ts';
 
@@ -11,47 +13,59 @@ type EvaluatedStep = Exclude<Step, { type: 'prompt' }>;
 /** For all steps of one workflow together. */
 const maxCheckMs = 10_000;
 
-async function expressionProblem(
+async function checkExpression(
   work: BoundedWork,
   organizationId: string,
   step: EvaluatedStep,
-): Promise<string | undefined> {
+): Promise<CheckedExpression> {
   const source = expressionOf(step);
-  if (source === undefined || source.trim() === '') return 'Expected an expression.';
-  if (source.length > maxSourceLength) return `An expression may have ${maxSourceLength} characters at most.`;
+  if (source === undefined || source.trim() === '') return { problem: 'Expected an expression.' };
+  const tooLong = findLengthProblem(source);
+  if (tooLong) return { problem: tooLong };
   try {
-    return (await work.run(tasks.checkExpression, organizationId, { source, kind: step.type })) ?? undefined;
+    return await work.run(tasks.checkExpression, organizationId, { source, kind: step.type });
   } catch (error) {
-    if (error instanceof WorkTooCostly) return `The expression is too costly: ${error.message}`;
+    if (error instanceof WorkTooCostly) return { problem: `The expression is too costly: ${error.message}` };
     throw error;
   }
 }
 
-async function problemIn(work: BoundedWork, organizationId: string, step: Step): Promise<StepProblem | undefined> {
+type Checked = { path: string } & CheckedExpression;
+
+/** @returns undefined for a step without expression or problem */
+async function checkStep(work: BoundedWork, organizationId: string, step: Step): Promise<Checked | undefined> {
   if (step.type === 'prompt') {
-    const message = step.outputSchema && (await findSchemaProblem(work, organizationId, step.outputSchema));
-    return message ? { path: 'outputSchema', message } : undefined;
+    const problem = step.outputSchema && (await findSchemaProblem(work, organizationId, step.outputSchema));
+    return problem ? { path: 'outputSchema', problem } : undefined;
   }
-  const message = await expressionProblem(work, organizationId, step);
   const path = step.expression === undefined && step.prompt !== undefined ? 'prompt' : 'expression';
-  return message ? { path, message } : undefined;
+  return { path, ...(await checkExpression(work, organizationId, step)) };
+}
+
+export interface ContentFindings {
+  problems: StepProblem[];
+  /** Of each expression without a problem. */
+  references: ExpressionReferences[];
 }
 
 /**
- * Problems inside steps: expressions and schemas are compiled when they are saved, not only when a run needs them.
+ * Problems inside steps, and what their expressions refer to: expressions and schemas are compiled when they are saved, not only when a run needs them.
  * @throws AppError service_unavailable while too much of the organization's is being checked
  */
-export async function findContentProblems(
+export async function checkContents(
   work: BoundedWork,
   organizationId: string,
   steps: readonly Step[],
-): Promise<StepProblem[]> {
+): Promise<ContentFindings> {
   const problems: StepProblem[] = [];
+  const references: ExpressionReferences[] = [];
   const startedAt = performance.now();
   try {
     for (const [index, step] of steps.entries()) {
-      const problem = await problemIn(work, organizationId, step);
-      if (problem) problems.push({ path: `${index}.${problem.path}`, message: problem.message });
+      const checked = await checkStep(work, organizationId, step);
+      if (checked && 'problem' in checked)
+        problems.push({ path: `${index}.${checked.path}`, message: checked.problem });
+      else if (checked) references.push({ index, ...checked });
       if (performance.now() - startedAt > maxCheckMs) {
         problems.push({ path: `${index}`, message: 'Checking the steps up to this one took too long.' });
         break;
@@ -61,5 +75,5 @@ export async function findContentProblems(
     if (error instanceof WorkQueueFull) throw unavailable('Checking workflows');
     throw error;
   }
-  return problems;
+  return { problems, references };
 }

@@ -8,6 +8,7 @@ import {
   scheduleGraceMs,
   scheduleId,
 } from '../temporal/contracts/automation.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { attributesOf } from '../temporal/search-attributes.ts';
 
@@ -24,6 +25,8 @@ export interface WantedSchedule extends ScheduledRunArgs {
 export interface KnownSchedule {
   /** Undefined when an operator changed its arguments. */
   revision: string | undefined;
+  /** By a request or by an operator. */
+  paused: boolean;
   nextTimes: Date[];
   described: ScheduleDescription['raw'];
 }
@@ -47,13 +50,29 @@ export async function findTemporalSchedule(
   automationId: string,
 ): Promise<KnownSchedule | undefined> {
   try {
-    const { action, info, raw } = await within(temporal, () => handleOf(temporal, automationId).describe());
+    const { action, info, state, raw } = await within(temporal, () => handleOf(temporal, automationId).describe());
     const [carried] = (action.args ?? []) as (ScheduledRunArgs | undefined)[];
-    return { revision: carried?.revision, nextTimes: info.nextActionTimes, described: raw };
+    const { paused } = state;
+    return { revision: carried?.revision, paused, nextTimes: info.nextActionTimes, described: raw };
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return undefined;
     throw error;
   }
+}
+
+/** Of everything in the namespace. */
+const listMs = 30_000;
+
+/** The ids of all workflows that have a Temporal Schedule, as Temporal lists them: the list may be some seconds old. */
+export function listTemporalSchedules({ client }: TemporalClient): Promise<ReadonlySet<string>> {
+  const prefix = scheduleId('');
+  return client.withDeadline(Date.now() + listMs, async () => {
+    const ids = new Set<string>();
+    for await (const { scheduleId: id } of client.schedule.list({ pageSize: 1_000 })) {
+      if (id.startsWith(prefix)) ids.add(id.slice(prefix.length));
+    }
+    return ids;
+  });
 }
 
 /** Does nothing when it exists. */
@@ -74,6 +93,7 @@ export async function createTemporalSchedule(temporal: TemporalClient, wanted: W
       workflowId: id,
       taskQueue: temporal.taskQueue(queues.runs),
       args: [argsOf(wanted)],
+      priority: { priorityKey: priorities.prompt, fairnessKey: organizationId },
       // Counted from the firing, so that it holds for an operator's backfill of times long past too.
       workflowExecutionTimeout: scheduleGraceMs,
       typedSearchAttributes,

@@ -12,14 +12,20 @@ import { lockAutomation } from './automations.ts';
 import { workflowIds } from './core/ids.ts';
 import { workflowNotFound } from './errors.ts';
 
-/** As strong as a key: 32 random bytes, of which the hash alone is stored. */
-const newSecret = () => `whsec_${randomBytes(32).toString('base64url')}`;
+/**
+ * As strong as a key: 32 random bytes, of which the hash alone is stored. Secrets of before have the prefix `whsec_` of
+ * webhooks and stay valid until they are rotated.
+ */
+const newSecret = () => `trg_${randomBytes(32).toString('base64url')}`;
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Compared with for unknown workflows, so that they take as long as known ones. */
+/** Compared with for workflows that are unknown or have no secret, so that they take as long as others. */
 const nothing = Buffer.alloc(32);
 
-const wrongSecret = () =>
+const matches = (secret: string, hash: Buffer | null | undefined): boolean =>
+  timingSafeEqual(hashOf(secret), hash ?? nothing) && hash != null;
+
+export const wrongSecret = () =>
   new AppError('unauthorized', 'The webhook secret is not valid.', { reason: 'invalid_api_key' });
 
 /**
@@ -60,9 +66,8 @@ const findGuarded = statement<Guarded>(
     where a.id = $1 and a.deleted_at is null`,
 );
 
-/** A workflow that is started with its secret, and the limits of such requests. */
+/** The tenant whose workflow is started with its secret, and the limits in which such requests count. */
 export interface Triggered {
-  automationId: string;
   tenant: Tenant;
   limits: RateLimits;
 }
@@ -75,10 +80,9 @@ export interface Triggered {
 export async function authenticateTrigger(database: Database, id: string, secret: string): Promise<Triggered> {
   const uuid = workflowIds.parse(id);
   const found = uuid ? await sqlOn(database.pool).one(findGuarded, [uuid]) : undefined;
-  const matches = timingSafeEqual(hashOf(secret), found?.hash ?? nothing);
-  if (!found?.hash || !matches) throw wrongSecret();
+  if (!matches(secret, found?.hash) || !found) throw wrongSecret();
   const { organizationId, environment } = found;
-  return { automationId: found.id, tenant: { organizationId, environment }, limits: limitsOf(found.plan, found) };
+  return { tenant: { organizationId, environment }, limits: limitsOf(found.plan, found) };
 }
 
 const findHash = statement<{ hash: Buffer | null }>(
@@ -92,5 +96,5 @@ export async function checkTriggerSecret(scope: Scope, id: string, secret: strin
   const uuid = workflowIds.parse(id);
   const found = uuid && (await scope.one(findHash, uuid));
   if (!found) throw workflowNotFound(id);
-  if (found.hash && !timingSafeEqual(hashOf(secret), found.hash)) throw wrongSecret();
+  if (!matches(secret, found.hash)) throw wrongSecret();
 }

@@ -2,7 +2,8 @@ import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
-import { candidatesOf, type PromptStep } from './core/steps.ts';
+import type { AskedModel } from './core/run-status.ts';
+import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';
 import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { storable } from './storable.ts';
@@ -20,23 +21,26 @@ async function askAtOnce(
   runId: string,
   run: AdvancingRun,
   step: PromptStep,
-): Promise<StepEnd | undefined> {
+): Promise<(StepEnd & { asked?: ModelChoice }) | undefined> {
   const { providers, log } = services;
+  const models: AskedModel[] = [];
+  const tried = () => models.length > 1 && { models };
   try {
     const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
     if (!isInstant(providers, tenant.environment, question)) return undefined;
     log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
     const call = { attempt: 1, signal: new AbortController().signal };
-    const { output, tokensUsed, warnings } = await askModels(services, tenant, question, call, () => {});
+    const answer = await askModels(services, tenant, question, call, models, () => {});
+    const { output, tokensUsed, warnings, asked } = answer;
     failPoint('step.called');
     const stored = storable(output);
     if (!stored) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
-    return { status: 'completed', output: stored, tokensUsed, warnings };
+    return { status: 'completed', output: stored, tokensUsed, warnings, asked, ...tried() };
   } catch (error) {
     if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
     if (error instanceof StepFailure) {
       const { code, message, tokensUsed } = error;
-      return { status: 'failed', code, message, tokensUsed };
+      return { status: 'failed', code, message, tokensUsed, ...tried() };
     }
     if (error instanceof ProviderFailure) return undefined;
     throw error;
@@ -44,23 +48,30 @@ async function askAtOnce(
 }
 
 /**
- * Executes consecutive steps that finish at once and records them together: expressions, and models that answer without
- * leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a step fails.
+ * Executes the steps from the current one on that finish at once and records them together: expressions, and models that
+ * answer without leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a
+ * step fails.
  */
-export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
-  const run = await AdvancingRun.load(services, scope, ref);
-  if (!run) return { kind: 'gone' };
+export async function walkOn(
+  services: RunServices,
+  scope: Scope,
+  runId: string,
+  run: AdvancingRun,
+): Promise<RunProgress> {
+  const { boundedWork, providers } = services;
+  const { organizationId, environment } = scope.tenant;
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
     if (step.type === 'prompt') {
-      const end = await askAtOnce(services, scope, ref.runId, run, step);
+      const end = providers.mayBeInstant(environment) && (await askAtOnce(services, scope, runId, run, step));
       if (!end) {
         await run.record();
         return { kind: 'call', position: facts.position, stepId: step.id };
       }
-      if (run.finishStep({ ...facts, ...candidatesOf(step, run.work.byDefault)[0] }, end) === 'failed') break;
+      const { asked = candidatesOf(step, run.work.byDefault)[0], ...ending } = end;
+      if (run.finishStep({ ...facts, ...asked }, ending) === 'failed') break;
     } else {
-      const end = await evaluateStep(services.boundedWork, scope.tenant.organizationId, run, step);
+      const end = await evaluateStep(boundedWork, organizationId, run, step);
       if (run.finishStep(facts, end) === 'failed') break;
     }
     if (run.step && run.isTimeToRecord) await run.record();
@@ -68,4 +79,10 @@ export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef
   const progress = await run.record();
   failPoint('step.recorded');
   return progress;
+}
+
+/** Loads a run and executes its steps as `walkOn` does. */
+export async function walkSteps(services: RunServices, scope: Scope, ref: RunRef): Promise<RunProgress> {
+  const run = await AdvancingRun.load(services, scope, ref);
+  return run ? walkOn(services, scope, ref.runId, run) : { kind: 'gone' };
 }

@@ -43,7 +43,7 @@ const view = ({ id, subscriptionId, organizationId, eventId, isActive, ...row }:
   createdAt: row.createdAt,
   nextAttemptAt: row.nextAttemptAt,
   endedAt: row.finishedAt,
-  // The workflow exists only after a first attempt has failed.
+  // Of a dead letter; the newest thousand of a webhook have one.
   temporalWorkflowId: deliveryWorkflowId(id),
 });
 

@@ -14,8 +14,8 @@ export interface Migrated {
 
 /** Migrates the database, and registers the search attributes where TEMPORAL_ADDRESS is known and permits it. */
 export async function migrateServers(database: Database, variables: Variables): Promise<Migrated> {
-  const migrated = await migrate(database);
-  const { temporal } = await findServers(variables);
+  const { temporal, migrationUrl } = await findServers(variables);
+  const migrated = await migrate(database, migrationUrl);
   if (!temporal) return { migrated };
   try {
     return { migrated, searchAttributes: await registerSearchAttributesAt(temporal.address, temporal.namespace) };

@@ -4,13 +4,19 @@ import type { Database } from '../platform/database.ts';
 import { EnvError } from '../platform/env.ts';
 import { AppError } from '../platform/errors.ts';
 import { createKey, listKeys, revokeKey } from '../tenancy/keys.ts';
-import { createOrganization, type OrganizationView, updateOrganization } from '../tenancy/organizations.ts';
+import {
+  createOrganization,
+  listOrganizations,
+  type OrganizationView,
+  updateOrganization,
+} from '../tenancy/organizations.ts';
 import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
 import { migrateServers } from './migrate.ts';
 import { addOutboxCommands } from './outbox.ts';
+import { addRunCommands } from './runs.ts';
 import { addSecretCommands } from './secrets.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
 
@@ -21,6 +27,7 @@ const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : Number.NaN
 const list = (text: string) => text.split(',').map((item) => item.trim());
 const rateMinute = ['--rate-minute <requests>', "overrides the plan's limit", number] as const;
 const monthlyCredits = ['--monthly-credits <credits>', "overrides the plan's grant", number] as const;
+const callingRuns = ['--calling-runs <runs>', "overrides the plan's limit", number] as const;
 const rateDay = ['--rate-day <requests>', "overrides the plan's limit", number] as const;
 
 async function withGrant(
@@ -61,6 +68,7 @@ function commands({ variables, print }: Terminal): Command {
     .option('--email <address>', 'address for notices')
     .option(...rateMinute)
     .option(...rateDay)
+    .option(...callingRuns)
     .option(...monthlyCredits)
     .option(...json)
     .action((options) =>
@@ -76,6 +84,7 @@ function commands({ variables, print }: Terminal): Command {
     .option('--email <address>')
     .option(...rateMinute)
     .option(...rateDay)
+    .option(...callingRuns)
     .option(...monthlyCredits)
     .option(...json)
     .action((id, options) =>
@@ -83,6 +92,14 @@ function commands({ variables, print }: Terminal): Command {
         async (database) => withGrant(database, await updateOrganization(database, id, options), options),
         options,
       ),
+    );
+
+  organization
+    .command('list')
+    .description('list all organizations, oldest first')
+    .option(...json)
+    .action((options) =>
+      withDatabase(async (database) => ({ organizations: await listOrganizations(database) }), options),
     );
 
   const key = program.command('key').description('API keys');
@@ -113,6 +130,7 @@ function commands({ variables, print }: Terminal): Command {
   addDeliveryCommands(program, withDatabase);
   addDeprecationCommands(program, withDatabase, variables);
   addOutboxCommands(program, withDatabase);
+  addRunCommands(program, withDatabase);
   addSecretCommands(program, withDatabase, variables);
 
   program

@@ -4,6 +4,8 @@ import { EnvError, readCliSettings, type Variables } from '../platform/env.ts';
 /** The servers that a command uses. */
 export interface Servers {
   databaseUrl: string;
+  /** Of the login that owns the tables. */
+  migrationUrl: string;
   temporal?: { address: string; namespace: string };
 }
 
@@ -20,11 +22,19 @@ async function readConnection(path: string): Promise<Record<string, string>> {
  * @throws EnvError when there is neither
  */
 export async function findServers(variables: Variables): Promise<Servers> {
-  const { databaseUrl, temporalAddress, temporalNamespace, connectionFile } = readCliSettings(variables);
-  const local = databaseUrl === undefined ? await readConnection(connectionFile) : {};
+  const {
+    databaseUrl: given,
+    migrationUrl,
+    temporalAddress,
+    temporalNamespace,
+    connectionFile,
+  } = readCliSettings(variables);
+  const local = given === undefined ? await readConnection(connectionFile) : {};
+  const databaseUrl = given ?? local.DATABASE_URL!;
   const address = temporalAddress ?? local.TEMPORAL_ADDRESS;
   return {
-    databaseUrl: databaseUrl ?? local.DATABASE_URL!,
+    databaseUrl,
+    migrationUrl: migrationUrl ?? local.MIGRATION_DATABASE_URL ?? databaseUrl,
     ...(address !== undefined && { temporal: { address, namespace: temporalNamespace } }),
   };
 }

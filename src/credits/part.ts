@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
 import { memoize } from '../platform/memoize.ts';
 import type { Part } from '../platform/part.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
@@ -6,8 +7,6 @@ import { checkLedger } from './audit.ts';
 import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './entities.ts';
 import { expireReservations } from './expiry.ts';
 import { ledgerCheckState } from './gauges.ts';
-
-const batch = 500;
 
 /** Credits: ledger, grants and reservations. */
 export const credits: Part<Foundation, object> = {
@@ -19,14 +18,7 @@ export const credits: Part<Foundation, object> = {
     {
       name: 'expire credit reservations',
       everyMs: 60_000,
-      async run() {
-        let total = 0;
-        for (;;) {
-          const expired = await expireReservations(database, batch);
-          total += expired;
-          if (expired < batch) return total;
-        }
-      },
+      run: () => inBatches((limit) => expireReservations(database, limit)),
     },
     {
       name: 'check the credit ledger',

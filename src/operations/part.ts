@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
 import { mailSettings } from '../platform/env.ts';
 import { forgetOldClaims } from '../platform/idempotency.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
@@ -17,7 +18,6 @@ import { reportNotices } from './notices.ts';
 import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
 
-const batch = 500;
 const hourMs = 3_600_000;
 
 export interface OperationsServices {
@@ -58,14 +58,7 @@ export const operations: Part<Foundation & TenancyServices, OperationsServices> 
     {
       name: 'remove old idempotency keys',
       everyMs: 60_000,
-      async run() {
-        let total = 0;
-        for (;;) {
-          const removed = await forgetOldClaims(database, batch);
-          total += removed;
-          if (removed < batch) return total;
-        }
-      },
+      run: () => inBatches((limit) => forgetOldClaims(database, limit)),
     },
     { name: 'publish expiring keys', everyMs: hourMs, run: () => publishExpiringKeys(database, new Date()) },
     {

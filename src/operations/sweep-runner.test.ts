@@ -46,13 +46,16 @@ test('each sweep runs at its own pace', async () => {
 test('one that fails keeps no other from running, says why and is due again at the next tick', async () => {
   const failing = counted('failing', 60 * minute, () => Promise.reject(new Error('The mail server is away.')));
   const fine = counted('fine', 60 * minute, async () => 7);
-  const runner = new SweepRunner([failing, fine], log);
+  const lines: string[] = [];
+  const kept = openLog('error', 'test', { destination: { write: (line) => void lines.push(line) } });
+  const runner = new SweepRunner([failing, fine], kept);
   expect(await runner.tick(tick)).toMatchObject([
     { name: 'failing', status: 'failed', failure: 'The mail server is away.' },
     { name: 'fine', status: 'done', changed: 7 },
   ]);
   await runner.tick(tick);
   expect([failing.runs, fine.runs]).toEqual([2, 1]);
+  expect(lines).toHaveLength(1);
 });
 
 test('one that hangs keeps no other waiting, is not started twice, and is reported when it ends', async () => {

@@ -1,3 +1,4 @@
+import { databaseFailure } from '../platform/database-errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Sweep } from '../platform/part.ts';
 import type { SweepResult, TickArgs } from '../temporal/contracts/housekeeping.ts';
@@ -31,12 +32,17 @@ export class SweepRunner {
   /** @returns the latest result of every sweep */
   async tick({ all, tickMs }: TickArgs, waitMs = patienceMs): Promise<SweepResult[]> {
     const due = this.#sweeps.filter((sweep) => all || this.#isDue(sweep, tickMs));
-    const ended = Promise.all(due.map((sweep) => this.#running.get(sweep.name) ?? this.#start(sweep)));
+    const ended = Promise.all(due.map((sweep) => this.runOne(sweep)));
     const { promise: waited, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, waitMs);
     await Promise.race([ended, waited]);
     clearTimeout(timer);
     return this.#sweeps.map(({ name }) => this.#latest.get(name)!);
+  }
+
+  /** Runs one sweep now, unless it is running. Resolves when it has ended. */
+  runOne(sweep: Sweep): Promise<void> {
+    return this.#running.get(sweep.name) ?? this.#start(sweep);
   }
 
   /** Resolves when no sweep runs in this process. */
@@ -54,8 +60,9 @@ export class SweepRunner {
   #start(sweep: Sweep): Promise<void> {
     const { name } = sweep;
     const startedAt = new Date(this.#now()).toISOString();
+    const before = this.#latest.get(name);
     this.#latest.set(name, { name, startedAt, status: 'running' });
-    const running = this.#run(sweep, startedAt).then((result) => {
+    const running = this.#run(sweep, startedAt, before?.failure).then((result) => {
       this.#latest.set(name, result);
       this.#running.delete(name);
     });
@@ -63,7 +70,8 @@ export class SweepRunner {
     return running;
   }
 
-  async #run({ name, run }: Sweep, startedAt: string): Promise<SweepResult> {
+  /** A failure that goes on is logged once: some sweeps run every few seconds. */
+  async #run({ name, run }: Sweep, startedAt: string, earlierFailure?: string): Promise<SweepResult> {
     const began = performance.now();
     const ended = () => ({ name, startedAt, durationMs: Math.round(performance.now() - began) });
     try {
@@ -72,8 +80,11 @@ export class SweepRunner {
       if (changed > 0) this.#log.info({ sweep: name, changed, durationMs: result.durationMs }, 'sweep done');
       return result;
     } catch (error) {
-      this.#log.error({ err: error, sweep: name }, 'sweep failed');
-      return { ...ended(), status: 'failed', failure: causeOf(error) };
+      const failure = causeOf(error);
+      // A database that is busy or away is no fault of the sweep, which runs again.
+      const level = databaseFailure(error)?.code === 'service_unavailable' ? 'warn' : 'error';
+      if (failure !== earlierFailure) this.#log[level]({ err: error, sweep: name }, 'sweep failed');
+      return { ...ended(), status: 'failed', failure };
     }
   }
 }

@@ -1,8 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 
+/** Most requests come from few addresses: checking one costs as much as routing the request. */
+const maxRemembered = 1_000;
+
 /** A set of IP addresses. IPv4 ranges also contain the IPv4-mapped IPv6 addresses. */
 export class AddressRanges {
   readonly #list = new BlockList();
+  readonly #known = new Map<string, boolean>();
 
   /** @param ranges valid addresses and CIDR ranges */
   constructor(ranges: readonly string[]) {
@@ -15,6 +19,15 @@ export class AddressRanges {
   }
 
   has(address: string): boolean {
+    const known = this.#known.get(address);
+    if (known !== undefined) return known;
+    const found = this.#find(address);
+    if (this.#known.size >= maxRemembered) this.#known.clear();
+    this.#known.set(address, found);
+    return found;
+  }
+
+  #find(address: string): boolean {
     const family = isIP(address);
     return family !== 0 && this.#list.check(address, family === 6 ? 'ipv6' : 'ipv4');
   }

@@ -20,6 +20,8 @@ export interface Catalog {
   /** What the entries of each action identify. */
   auditActions: ReadonlyMap<string, ResourceId>;
   failPoints: string[];
+  /** Of outbox entries. */
+  promptKinds: string[];
   boundedTasks: AnyBoundedTask[];
 }
 
@@ -98,6 +100,7 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     events: new Map(parts.flatMap(({ events = [] }) => events.map((event: EventType) => [event.type, event]))),
     auditActions: new Map(parts.flatMap(({ auditActions = {} }) => Object.entries<ResourceId>(auditActions))),
     failPoints: parts.flatMap(({ failPoints = [] }) => failPoints),
+    promptKinds: parts.flatMap(({ promptKinds = [] }) => promptKinds),
     boundedTasks: parts.flatMap(({ boundedTasks = [] }) => boundedTasks),
   };
 }

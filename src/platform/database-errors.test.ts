@@ -26,7 +26,8 @@ describe('databaseFailure', () => {
 
   test('what may pass says when to try again', () => {
     expect(databaseFailure(withCode('57P03'))?.retryAfter).toBe(1);
-    expect(databaseFailure(new Error('timeout exceeded when trying to connect'))?.retryAfter).toBe(1);
+    for (const message of ['timeout exceeded when trying to connect', 'Query read timeout'])
+      expect(databaseFailure(new Error(message))?.retryAfter).toBe(1);
   });
 
   test.each(['42601', '42P01', 'ERR_ASSERTION', '23502'])('%s is nobody’s fault but ours', (code) => {

@@ -20,7 +20,7 @@ const meanings: [prefix: string, meaning: () => AppError][] = [
 const networkCodes = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'];
 /** Messages of `pg` without a code, for a lost connection or a timeout while connecting. */
 const lostConnection =
-  /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Client was closed|Connection ended/;
+  /Query read timeout|timeout expired|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Client was closed|Connection ended/;
 
 /** The expected failure behind an error of the database or the network; undefined for any other error. */
 export function databaseFailure(error: unknown): AppError | undefined {

@@ -2,15 +2,17 @@ import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import pg, { type ClientBase, type Pool } from 'pg';
+import { areSeparate, prepareLogin } from './database-login.ts';
 import { type OutboxOfProcess, releaseToDrain } from './enqueue.ts';
 import { entityConnection } from './entity-connection.ts';
 import { sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /**
- * The roles that the product works in; the login role owns the tables and is used by migrations alone. Row-level
- * security lets `tenant` see one tenant's rows and nothing else, so that a filter somebody forgot shows nothing.
- * `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators' commands.
+ * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the login
+ * that owns the tables. Row-level security lets `tenant` see one tenant's rows and nothing else, so that a filter somebody
+ * forgot shows nothing. `system` is for what belongs to no tenant: looking up keys, draining the outbox, operators'
+ * commands.
  */
 export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system' } as const;
 
@@ -132,17 +134,22 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
 }
 
 /**
- * Brings the schema up to date, as the owner of the tables. Two processes that start at once take turns on an advisory
- * lock.
+ * Brings the schema up to date, as the owner of the tables, and makes the application's login where that is another one.
+ * Two processes that start at once take turns on an advisory lock.
+ * @param ownerUrl of the login that owns the tables; the application's own unless given
  * @returns the names of the migrations it ran.
  */
-export async function migrate({ settings }: Database): Promise<string[]> {
-  const guard = new pg.Client({ connectionString: settings.url, application_name: 'atelier migrations' });
-  const orm = await MikroORM.init(ormConfig(settings));
+export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl = settings.url): Promise<string[]> {
+  const guard = new pg.Client({ connectionString: ownerUrl, application_name: 'atelier migrations' });
+  const orm = await MikroORM.init(ormConfig({ ...settings, url: ownerUrl }));
   await guard.connect();
   try {
     await guard.query("select pg_advisory_lock(hashtext('atelier.migrate'))");
-    return (await orm.migrator.up()).map((migration) => migration.name);
+    const migrated = (await orm.migrator.up()).map((migration) => migration.name);
+    if (areSeparate(ownerUrl, settings.url)) {
+      await prepareLogin(guard, settings.url, Object.values(databaseRoles));
+    }
+    return migrated;
   } finally {
     // Ending the session is what frees the lock, whatever state the migration left it in.
     await guard.end();

@@ -76,7 +76,9 @@ describe('a destination', () => {
       EGRESS_DENY_CIDRS: ['93.184.215.0/24'],
       EGRESS_ALLOW_CIDRS: ['93.0.0.0/8'],
     });
-    expect(checkDestination('http://93.184.215.14', closed)).toBe('the address is not public');
+    expect(checkDestination('http://93.184.215.14', closed)).toBe(
+      'the address is not public, nor in EGRESS_ALLOW_CIDRS',
+    );
   });
 });
 

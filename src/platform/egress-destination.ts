@@ -45,6 +45,12 @@ export function knownAddresses(hostname: string): string[] | undefined {
   return /(^|\.)localhost\.?$/.test(bare) ? loopback : undefined;
 }
 
+/** Whether a URL names an address that is reached only because it is allowed explicitly. */
+export function isOpened(url: string, rules: EgressRules): boolean {
+  const known = knownAddresses(URL.parse(url)?.hostname ?? '') ?? [];
+  return known.some((address) => rules.allowed.has(address) && mayReach(rules, address));
+}
+
 const isName = (hostname: string): boolean => {
   const name = hostname.replace(/\.$/, '');
   return name.length <= 253 && name.split('.').every((part) => label.test(part));
@@ -67,7 +73,9 @@ export function checkDestination(text: string, rules: EgressRules): string | und
   if (rules.ports && !rules.ports.includes(port)) return `only the ports ${rules.ports.join(' and ')} are allowed`;
   const known = knownAddresses(url.hostname);
   if (known) {
-    return known.some((address) => mayReach(rules, address)) ? undefined : 'the address is not public';
+    if (known.some((address) => mayReach(rules, address))) return undefined;
+    // Production refuses the variable.
+    return `the address is not public${rules.httpsOnly ? '' : ', nor in EGRESS_ALLOW_CIDRS'}`;
   }
   return isName(url.hostname) ? undefined : 'the host is not a valid DNS name';
 }
@@ -88,11 +96,14 @@ const reserved = new Set([
   'upgrade',
 ]);
 
+export const headerNamePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+export const headerValuePattern = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** Checks a caller's header. @returns the problem, in the form of `checkDestination` */
 export function checkHeader(name: string, value: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'the name is not a valid header name';
+  if (!headerNamePattern.test(name)) return 'the name is not a valid header name';
   if (reserved.has(name.toLowerCase())) return `the header ${name} cannot be set`;
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+  return headerValuePattern.test(value)
     ? undefined
     : `the value of ${name} contains characters that are not allowed in a header`;
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
-import { checkDestination, checkHeader, type EgressRules } from './egress-destination.ts';
+import { checkDestination, checkHeader, type EgressRules, isOpened } from './egress-destination.ts';
 import { EgressFailure, toEgressFailure } from './egress-failure.ts';
 
 export interface EgressRequest {
@@ -123,6 +123,11 @@ export class Egress {
   /** Checks a URL without the DNS. @returns the problem, for the author of the URL; undefined for an allowed URL */
   checkDestination(url: string): string | undefined {
     return checkDestination(url, this.#rules);
+  }
+
+  /** Whether the host of a URL is an address that EGRESS_ALLOW_CIDRS opens, or `localhost` and that is opened. */
+  isOpened(url: string): boolean {
+    return isOpened(url, this.#rules);
   }
 
   /**

@@ -31,7 +31,7 @@ export interface OutboxOfProcess {
  * The process that commits attempts the work at once; the drain takes an entry over only after this time, when that
  * process may have died.
  */
-const directGraceMs = 5_000;
+export const directGraceMs = 5_000;
 
 interface Source {
   /** Expressions of columns of `from`, and of parameters. */

@@ -26,7 +26,11 @@ export const OutboxEntry = defineEntity({
     lastError: p.string().length(80).nullable(),
   },
   uniques: [{ properties: ['kind', 'subjectId'] }],
-  indexes: [{ properties: ['availableAt'] }, { properties: ['kind', 'availableAt'] }],
+  indexes: [
+    { properties: ['availableAt'] },
+    { properties: ['kind', 'availableAt'] },
+    { name: 'outbox_tenant_index', properties: ['kind', 'organizationId', 'environment', 'availableAt'] },
+  ],
 });
 export type OutboxEntry = InferEntity<typeof OutboxEntry>;
 

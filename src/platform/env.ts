@@ -38,7 +38,7 @@ const platformShape = {
     .optional(),
   MAIL_FROM: z.string().min(3).default('Atelier <atelier@localhost>'),
   MAIL_FOLDER: z.string().min(1).default('.atelier/mail'),
-  TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'),
+  TRUSTED_PROXIES: addressRanges.optional(),
   BROAD_RATE_MAX: z.coerce.number().int().min(1).optional(),
   BROAD_RATE_WINDOW_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
   BROAD_RATE_BYPASS: list.prefault('/api/health,/api/ready,/api/admin/health'),
@@ -85,6 +85,7 @@ export const localSchema = z.object({
   POSTGRES_PORT: port.default(54329),
   TEMPORAL_CLI: z.string().min(1).optional(),
   DATABASE_URL: url.optional(),
+  MIGRATION_DATABASE_URL: url.optional(),
   TEMPORAL_ADDRESS: z.string().optional(),
   PUBLIC_URL: url.optional(),
   XDG_CACHE_HOME: z.string().min(1).optional(),
@@ -158,6 +159,8 @@ export interface LocalSettings {
   temporalUiPort: number;
   postgresPort: number;
   databaseUrl?: string;
+  /** Of the login that owns the tables, where it is another one. */
+  migrationUrl?: string;
   temporalAddress?: string;
   temporalCli?: string;
   publicUrl?: string;
@@ -177,6 +180,7 @@ export function readLocalSettings(variables: Variables = process.env): LocalSett
     temporalUiPort: local.TEMPORAL_UI_PORT,
     postgresPort: local.POSTGRES_PORT,
     ...(local.DATABASE_URL && { databaseUrl: local.DATABASE_URL }),
+    ...(local.MIGRATION_DATABASE_URL && { migrationUrl: local.MIGRATION_DATABASE_URL }),
     ...(local.TEMPORAL_ADDRESS && { temporalAddress: local.TEMPORAL_ADDRESS }),
     ...(local.TEMPORAL_CLI && { temporalCli: local.TEMPORAL_CLI }),
     ...(local.PUBLIC_URL && { publicUrl: local.PUBLIC_URL }),
@@ -189,6 +193,7 @@ export function readLocalSettings(variables: Variables = process.env): LocalSett
 /** How a CLI command finds its servers: those of the environment, or the running local stack's. */
 export interface CliSettings {
   databaseUrl?: string;
+  migrationUrl?: string;
   temporalAddress?: string;
   temporalNamespace: string;
   /** Written by the local stack while it runs. */
@@ -197,13 +202,15 @@ export interface CliSettings {
 
 /** @throws EnvError naming every invalid variable. */
 export function readCliSettings(variables: Variables = process.env): CliSettings {
-  const { DATABASE_URL, ATELIER_DATA } = parse(localSchema.pick({ DATABASE_URL: true, ATELIER_DATA: true }), variables);
+  const localShape = localSchema.pick({ DATABASE_URL: true, MIGRATION_DATABASE_URL: true, ATELIER_DATA: true });
+  const { DATABASE_URL, MIGRATION_DATABASE_URL, ATELIER_DATA } = parse(localShape, variables);
   const temporalSchema = platformSchema.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true });
   const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = parse(temporalSchema.partial({ TEMPORAL_ADDRESS: true }), variables);
   return {
     temporalNamespace: TEMPORAL_NAMESPACE,
     ...(TEMPORAL_ADDRESS && { temporalAddress: TEMPORAL_ADDRESS }),
     ...(DATABASE_URL && { databaseUrl: DATABASE_URL }),
+    ...(MIGRATION_DATABASE_URL && { migrationUrl: MIGRATION_DATABASE_URL }),
     connectionFile: join(resolve(ATELIER_DATA), 'connection.json'),
   };
 }

@@ -14,6 +14,7 @@ export const errorKinds = [
   'idempotency_key_reused',
   'payload_too_large',
   'unsupported_media_type',
+  'range_not_satisfiable',
   'rate_limit_exceeded',
   'ai_provider_error',
   'internal_error',
@@ -34,7 +35,10 @@ export interface ErrorOptions {
   retryAfter?: number;
 }
 
-/** An expected failure: a kind, a sentence for people, and facts for programs. Its message may be shown to callers. */
+/**
+ * An expected failure: a kind, a sentence for people, and facts for programs. Its message may be shown to callers. It says
+ * by itself what happened and has no stack, which would take a third of the time of a refusal.
+ */
 export class AppError extends Error {
   override name = 'AppError';
   readonly kind: ErrorKind;
@@ -43,7 +47,10 @@ export class AppError extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(kind: ErrorKind, message: string, facts?: Facts, { code = kind, retryAfter }: ErrorOptions = {}) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.kind = kind;
     this.code = code;
     this.facts = facts;
@@ -60,7 +67,16 @@ export interface FieldError {
 export const invalid = (errors: FieldError[], message = 'The request is not valid.') =>
   new AppError('validation_error', message, { errors });
 
+const windowNames = {
+  minute: 'requests per minute',
+  day: 'requests per UTC day',
+  event_streams: 'open event streams',
+  waiting_requests: 'waiting requests',
+};
+
 export interface Exceeded {
+  /** Which limit of an organization is reached. Those of addresses have no name. */
+  window?: keyof typeof windowNames;
   limit: number;
   /** Unix seconds. */
   resetAt: number;
@@ -68,8 +84,10 @@ export interface Exceeded {
   retryAfter: number;
 }
 
-export const rateLimited = ({ limit, resetAt, retryAfter }: Exceeded) =>
-  new AppError('rate_limit_exceeded', 'Too many requests.', { limit, resetAt }, { retryAfter });
+export function rateLimited({ window, limit, resetAt, retryAfter }: Exceeded): AppError {
+  const message = window ? `Too many requests: the limit is ${limit} ${windowNames[window]}.` : 'Too many requests.';
+  return new AppError('rate_limit_exceeded', message, { limit, resetAt, ...(window && { window }) }, { retryAfter });
+}
 
 /** A dependency is down and a retry may succeed soon. */
 export const unavailable = (what: string) =>

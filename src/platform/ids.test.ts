@@ -9,7 +9,12 @@ describe('ids', () => {
     const uuid = newId();
     expect(workflowIds.format(uuid)).toBe(`wf_${uuid.replaceAll('-', '')}`);
     expect(workflowIds.parse(workflowIds.format(uuid))).toBe(uuid);
-    expect(workflowIds.parse(uuid.toUpperCase())).toBe(uuid);
+    const { length } = 'wf_';
+    const prefixed = workflowIds.format(uuid);
+    const inUpperCase = [uuid, prefixed, `wf_${prefixed.slice(length).toUpperCase()}`, `WF_${prefixed.slice(length)}`];
+    for (const text of inUpperCase) expect(workflowIds.parse(text.toUpperCase())).toBe(uuid);
+    for (const text of inUpperCase) expect(workflowIds.parse(text)).toBe(uuid);
+    expect(workflowIds.matchesPrefix(`WF_${uuid}`)).toBe(true);
   });
 
   test('start with the millisecond in which they were made', () => {
@@ -19,10 +24,17 @@ describe('ids', () => {
     expect(milliseconds).toBeLessThanOrEqual(Date.now());
   });
 
-  test.each(['', 'wf_', 'run_0199', 'wf_0199', 'nonsense', '../etc', `wf_${'g'.repeat(32)}`, `run_${'0'.repeat(32)}`])(
-    '%j is no id of a workflow',
-    (text) => {
-      expect(workflowIds.parse(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    'wf_',
+    'run_0199',
+    'wf_0199',
+    'nonsense',
+    '../etc',
+    `wf_${'g'.repeat(32)}`,
+    `wf_${'0'.repeat(33)}`,
+    `run_${'0'.repeat(32)}`,
+  ])('%j is no id of a workflow', (text) => {
+    expect(workflowIds.parse(text)).toBeUndefined();
+  });
 });

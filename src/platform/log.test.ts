@@ -18,6 +18,7 @@ describe('a line of log', () => {
     ['a live key', 'sk_live_abcdefghijklmnopqrstuvwxyz0123456789ABCDEF'],
     ['a test key', 'sk_test_abcdefghijklmnopqrstuvwxyz0123456789ABCDEF'],
     ['a signing secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw/+=='],
+    ['a trigger secret', 'trg_k3XFdN0uUl1pGkLPYJ7nk3XFdN0uUl1pG-kLPYJ7_Zq8'],
     ['a bearer token', 'Bearer eyJhbGciOi.J9.abc'],
     ['a provider key', 'sk-ant-api03-abcdefghij'],
     ['an address', 'ada.lovelace+x@example.co.uk'],

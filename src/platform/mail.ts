@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import type { MailSettings } from './env.ts';
 
 export interface Mail {
@@ -20,9 +19,9 @@ export interface Mailer {
 
 const timeoutMs = 10_000;
 
-/** Connects with the first mail. */
-export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
-  const transport = smtpUrl
+async function openTransport(smtpUrl: string | undefined) {
+  const { createTransport } = await import('nodemailer');
+  return smtpUrl
     ? createTransport({
         url: smtpUrl,
         connectionTimeout: timeoutMs,
@@ -30,19 +29,28 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
         socketTimeout: timeoutMs,
       })
     : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+}
+
+/** Loads its library, and connects, with the first mail. */
+export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
+  let opened: ReturnType<typeof openTransport> | undefined;
   return {
     async send({ to, subject, text, about }) {
       const name = createHash('sha256').update(`${to}\n${about}`).digest('hex').slice(0, 32);
       const messageId = `<${name}@atelier>`;
       // nodemailer can read message parts from files and URLs; callers' data must not make it do so.
+      opened ??= openTransport(smtpUrl);
+      const transport = await opened;
       const sent = await transport.sendMail({
-        ...{ from, to, subject, text, messageId },
+        ...{ from, subject, text, messageId },
+        // As an object it is one address, whatever it contains; a text can be a list.
+        to: { name: '', address: to },
         disableFileAccess: true,
         disableUrlAccess: true,
       });
       if (!smtpUrl) await writeAtomically(folder, `${name}.eml`, sent.message as Buffer);
     },
-    close: () => transport.close(),
+    close: () => void opened?.then((transport) => transport.close()),
   };
 }
 

@@ -39,6 +39,8 @@ export interface AnsweredRequest {
   /** The route template of the OpenAPI document, with parameters in braces; never a requested path. */
   route: string;
   status: number;
+  /** The answer reports that a run failed because of its workflow, its input or a provider: not a failure of the service. */
+  runFailed: boolean;
   seconds: number;
 }
 
@@ -48,7 +50,7 @@ export class Metrics {
   readonly #requests = new Histogram({
     name: 'atelier_http_request_duration_seconds',
     help: 'Time until the response began, by route and status.',
-    labelNames: ['method', 'route', 'status'],
+    labelNames: ['method', 'route', 'status', 'run_failed'],
     buckets: secondsBuckets,
     registers: [this.#registry],
   });
@@ -61,8 +63,14 @@ export class Metrics {
     this.#servesInstallation = servesInstallation;
   }
 
-  requestAnswered({ method, route, status, seconds }: AnsweredRequest): void {
-    this.#requests.observe({ method: usualMethods.has(method) ? method : 'other', route, status }, seconds);
+  requestAnswered({ method, route, status, runFailed, seconds }: AnsweredRequest): void {
+    const labels = {
+      method: usualMethods.has(method) ? method : 'other',
+      route,
+      status,
+      run_failed: String(runFailed),
+    };
+    this.#requests.observe(labels, seconds);
   }
 
   /** Registers a counter. @returns a function that increments it by one */

@@ -1,27 +1,67 @@
+import { availableParallelism } from 'node:os';
 import type { Background } from './background.ts';
 import type { Database } from './database.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
-import { type Committed, type Enqueued, kindsInStatements, type OutboxOfProcess } from './enqueue.ts';
+import { type Committed, directGraceMs, type Enqueued, kindsInStatements, type OutboxOfProcess } from './enqueue.ts';
+import { FairTurns } from './fair-turns.ts';
 import type { Log } from './log.ts';
+import {
+  countUnknown,
+  dueKinds,
+  errorClass,
+  finish,
+  type LeasedEntry,
+  leaseEntries,
+  postpone,
+  tenantKey,
+} from './outbox-statements.ts';
 import { Scope } from './scope.ts';
-import { sqlOn, statement } from './sql.ts';
-import type { Environment, Tenant } from './tenant.ts';
+import { sqlOn } from './sql.ts';
+import type { Environment } from './tenant.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Does the work of one kind. Must be harmless when it was done before, and when it is done twice at the same time.
  * @param hint what the transaction handed on in memory; absent when the drain calls
  */
 export type OutboxHandler<Hint = never> = (scope: Scope, subjectId: string, hint?: Hint) => Promise<unknown>;
+/**
+ * What a handler gives when the work that it began goes on elsewhere: the tenant's turn lasts until then. The entry is done.
+ */
+export class GoesOn {
+  readonly until: Promise<unknown>;
+
+  /** @param until never rejects */
+  constructor(until: Promise<unknown>) {
+    this.until = until;
+  }
+}
+
 /** By kind. */
 export type OutboxHandlers = Record<string, OutboxHandler>;
 
 export interface OutboxPolicy {
   /** Entries of one kind that the drain of one process works on at the same time. */
   atOnce: number;
+  /**
+   * The same for a kind that nobody waits for, and its attempts right after commits. Few, so that its backlog leaves
+   * connections and Temporal to the kinds that somebody waits for.
+   */
+  othersAtOnce: number;
   /** Entries of one kind that one call of the drain takes up. */
   perDrain: number;
   /** Attempts of one kind right after commits; what is over that is left to the drain. */
   directAtOnce: number;
+  /**
+   * Of one kind, attempts of one tenant at the same time while no other tenant has any, and attempts that several tenants
+   * share: thousands of starts at once would hold up those of all others.
+   */
+  ofTenantAlone: number;
+  ofTenants: number;
+  /** For so long after its last turn a tenant counts among those that share. */
+  rememberTenantMs: number;
+  /** Attempts after commits that wait for their tenant's turn; what is over that is left to the drain. */
+  directWaiting: number;
   /** An attempt that takes longer gives up its place, and counts as failed until it ends after all. */
   deadlineMs: number;
   /** Longer than the deadline: nobody else takes up an entry that is being attempted. */
@@ -33,8 +73,13 @@ export interface OutboxPolicy {
 
 export const defaultOutboxPolicy: OutboxPolicy = {
   atOnce: 16,
+  othersAtOnce: 4,
   perDrain: 200,
   directAtOnce: 1_000,
+  ofTenantAlone: 4 * availableParallelism(),
+  ofTenants: availableParallelism(),
+  rememberTenantMs: 5_000,
+  directWaiting: 200,
   deadlineMs: 20_000,
   leaseMs: 30_000,
   firstBackOffMs: 1_000,
@@ -48,44 +93,15 @@ const manyAttempts = 8;
 export const backOffMs = (attempts: number, { firstBackOffMs, mostBackOffMs }: OutboxPolicy, chance: number): number =>
   Math.min(mostBackOffMs, firstBackOffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
 
-interface Leased extends Tenant {
-  id: string;
-  kind: string;
-  subjectId: string;
-  correlationId: string;
-  attempts: number;
-}
+const tenantTurns = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
+  new FairTurns({
+    ...{ alone: ofTenantAlone, together: ofTenants },
+    ...{ mostWaiting: directWaiting, rememberMs: rememberTenantMs },
+  });
 
-// Several drains may run at once: each leases other rows, and a lease that its holder did not end runs out.
-const lease = statement<Leased>(
-  'outbox.lease',
-  `update outbox set available_at = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
-          attempts = attempts + 1, last_attempt_at = clock_timestamp()
-    where id in (select id from outbox where kind = $1 and available_at <= clock_timestamp()
-                  order by available_at limit $2 for update skip locked)
-   returning id, kind, subject_id as "subjectId", organization_id as "organizationId", environment,
-             correlation_id as "correlationId", attempts`,
-);
-
-const finish = statement('outbox.delete', 'delete from outbox where id = $1');
-
-const postpone = statement(
-  'outbox.postpone',
-  `update outbox set available_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000), last_error = $3
-    where id = $1`,
-);
-
-const countUnknown = statement<{ kind: string; count: number }>(
-  'outbox.unknown',
-  `select kind, count(*)::int as count from (select kind from outbox where kind <> all($1) limit 10000) as unknown
-    group by kind`,
-);
-
-/** What an operator may see of an error: its class and code, and nothing that a tenant wrote. */
-function errorClass(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  const { name, code } = error as { name: string; code?: unknown };
-  return `${name}${typeof code === 'string' || typeof code === 'number' ? ` ${code}` : ''}`.slice(0, 80);
+/** How long the tenant's turn lasts after an attempt. */
+async function lastOf(result: unknown): Promise<void> {
+  if (result instanceof GoesOn) await result.until;
 }
 
 export interface DrainReport {
@@ -99,6 +115,12 @@ export interface OutboxServices {
   log: Log;
 }
 
+export interface OutboxOptions {
+  /** Kinds that somebody may be waiting for. */
+  promptKinds?: readonly string[];
+  policy?: OutboxPolicy;
+}
+
 /**
  * Does what committed transactions enqueued: at once after their commit, and by the drain what was not done then. Kinds
  * do not wait for each other, and an entry that fails is tried again later and later, but never given up.
@@ -107,15 +129,24 @@ export class Outbox implements OutboxOfProcess {
   readonly #services: OutboxServices;
   readonly #handlers: OutboxHandlers;
   readonly #policy: OutboxPolicy;
+  readonly #promptKinds: ReadonlySet<string>;
   readonly #draining = new Set<string>();
   readonly #direct = new Map<string, number>();
+  /** Of tenants, by kind. */
+  readonly #turns: ReadonlyMap<string, FairTurns>;
+  /** By kind, of those that nobody waits for. */
+  readonly #others: Turns;
 
-  /** @throws Error when a statement enqueues a kind that has no handler */
-  constructor(services: OutboxServices, handlers: OutboxHandlers, policy: OutboxPolicy = defaultOutboxPolicy) {
+  /** @throws Error when a statement enqueues a kind that has no handler, or a kind that is to be prompt has none */
+  constructor(services: OutboxServices, handlers: OutboxHandlers, options: OutboxOptions = {}) {
+    const { promptKinds = [], policy = defaultOutboxPolicy } = options;
     this.#services = services;
     this.#handlers = handlers;
     this.#policy = policy;
-    for (const kind of kindsInStatements()) this.requireKind(kind);
+    this.#promptKinds = new Set(promptKinds);
+    this.#turns = new Map(this.kinds.map((kind) => [kind, tenantTurns(policy)]));
+    this.#others = new Turns(policy.othersAtOnce, Number.POSITIVE_INFINITY);
+    for (const kind of [...kindsInStatements(), ...promptKinds]) this.requireKind(kind);
   }
 
   get kinds(): string[] {
@@ -130,22 +161,53 @@ export class Outbox implements OutboxOfProcess {
   afterCommit({ tenant, correlationId, actor, entries }: Committed): undefined {
     const scope = new Scope(this.#services.database, tenant, correlationId, actor);
     for (const entry of entries) {
-      const underWay = this.#direct.get(entry.kind) ?? 0;
-      if (underWay >= this.#policy.directAtOnce) continue;
-      this.#direct.set(entry.kind, underWay + 1);
+      const turns = this.#turnsOf(entry.kind);
+      const key = tenantKey(tenant);
+      if (this.#underWay(entry.kind) >= this.#policy.directAtOnce || !turns.hasRoom(key)) continue;
+      const drainFrom = performance.now() + directGraceMs;
       this.#services.background.runAfterAnswer(entry.kind, () =>
-        this.#attempt(scope, entry).finally(() => this.#direct.set(entry.kind, this.#direct.get(entry.kind)! - 1)),
+        turns.run(key, async () => {
+          const result = await this.#inTurnOfKind(entry.kind, async () => {
+            // Otherwise the drain has it by now.
+            if (performance.now() < drainFrom) return this.#attemptDirectly(scope, entry);
+          });
+          await lastOf(result);
+        }),
       );
     }
   }
 
-  /** Deletes the entry once its work is done, also when that is after the deadline. */
-  async #attempt(scope: Scope, { kind, subjectId, entryId, hint }: Enqueued): Promise<void> {
+  #inTurnOfKind<Result>(kind: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#promptKinds.has(kind) ? work() : this.#others.run(kind, work);
+  }
+
+  #turnsOf(kind: string): FairTurns {
     this.requireKind(kind);
-    const done = this.#handlers[kind]!(scope, subjectId, hint as never).then(async () => {
+    return this.#turns.get(kind)!;
+  }
+
+  #underWay(kind: string): number {
+    return this.#direct.get(kind) ?? 0;
+  }
+
+  async #attemptDirectly(scope: Scope, entry: Enqueued): Promise<unknown> {
+    const { kind } = entry;
+    this.#direct.set(kind, this.#underWay(kind) + 1);
+    try {
+      return await this.#attempt(scope, entry);
+    } finally {
+      this.#direct.set(kind, this.#underWay(kind) - 1);
+    }
+  }
+
+  /** Deletes the entry once its work is done, also when that is after the deadline. @returns what the handler gave */
+  async #attempt(scope: Scope, { kind, subjectId, entryId, hint }: Enqueued): Promise<unknown> {
+    this.requireKind(kind);
+    const done = this.#handlers[kind]!(scope, subjectId, hint as never).then(async (result) => {
       if (entryId !== undefined) await sqlOn(this.#services.database.pool).rows(finish, [entryId]);
+      return result;
     });
-    await withDeadline(done, this.#policy.deadlineMs);
+    return withDeadline(done, this.#policy.deadlineMs);
   }
 
   /**
@@ -154,9 +216,10 @@ export class Outbox implements OutboxOfProcess {
    */
   async drain(): Promise<DrainReport> {
     const report: DrainReport = { drained: 0, failed: [] };
+    const due = await dueKinds(sqlOn(this.#services.database.pool), this.kinds);
     const results = await Promise.allSettled([
       this.#reportUnknown(),
-      ...this.kinds.map((kind) => this.#drainKind(kind, report)),
+      ...due.map((kind) => this.#drainKind(kind, report)),
     ]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return report;
@@ -166,18 +229,24 @@ export class Outbox implements OutboxOfProcess {
     if (this.#draining.has(kind)) return;
     this.#draining.add(kind);
     const underWay = new Set<Promise<void>>();
+    const turns = this.#turnsOf(kind);
+    const atOnce = this.#promptKinds.has(kind) ? this.#policy.atOnce : this.#policy.othersAtOnce;
     try {
       for (let left = this.#policy.perDrain; left > 0; ) {
-        const room = Math.min(left, this.#policy.atOnce - underWay.size);
-        const leased = await this.#lease(kind, room);
+        const before = underWay.size;
+        const room = Math.min(left, atOnce - before);
+        const { leased, isLimited } = await this.#lease(kind, room);
         for (const entry of leased) {
-          const attempt: Promise<void> = this.#drainEntry(entry, report).finally(() => underWay.delete(attempt));
+          const attempt: Promise<void> = turns
+            .run(tenantKey(entry), async () => lastOf(await this.#drainEntry(entry, report)))
+            .finally(() => underWay.delete(attempt));
           underWay.add(attempt);
         }
         left -= leased.length;
-        if (leased.length < room) break;
+        if (leased.length < room && !(isLimited && before + leased.length > 0)) break;
         // Takes up several at a time, however many of those before hang.
-        while (underWay.size > this.#policy.atOnce / 2) await Promise.race(underWay);
+        const full = leased.length < room ? Math.max(0, underWay.size - 1) : atOnce / 2;
+        while (underWay.size > full) await Promise.race(underWay);
       }
     } finally {
       await Promise.all(underWay);
@@ -185,24 +254,32 @@ export class Outbox implements OutboxOfProcess {
     }
   }
 
-  #lease(kind: string, room: number): Promise<Leased[]> {
-    return sqlOn(this.#services.database.pool).rows(lease, [kind, room, this.#policy.leaseMs]);
+  /** Also says whether a tenant has as many as it may, and so perhaps more. */
+  async #lease(kind: string, most: number): Promise<{ leased: LeasedEntry[]; isLimited: boolean }> {
+    const turns = this.#turnsOf(kind);
+    const [known, ofOthers] = [turns.free(), turns.freeOfOthers()];
+    const room = { most, known, ofOthers };
+    const leased = await leaseEntries(sqlOn(this.#services.database.pool), kind, room, this.#policy.leaseMs);
+    const left = new Map(known);
+    for (const key of leased.map(tenantKey)) left.set(key, (left.get(key) ?? ofOthers) - 1);
+    return { leased, isLimited: [...left.values()].some((places) => places <= 0) };
   }
 
-  async #drainEntry(entry: Leased, report: DrainReport): Promise<void> {
+  async #drainEntry(entry: LeasedEntry, report: DrainReport): Promise<unknown> {
     const { id, kind, subjectId, organizationId, environment, correlationId } = entry;
     const { database } = this.#services;
     const scope = new Scope(database, { organizationId, environment: environment as Environment }, correlationId);
     try {
-      await this.#attempt(scope, { kind, subjectId, entryId: id });
+      const result = await this.#attempt(scope, { kind, subjectId, entryId: id });
       report.drained++;
+      return result;
     } catch (error) {
       report.failed.push({ kind, subjectId, error });
-      await this.#failed(entry, error);
+      return this.#failed(entry, error);
     }
   }
 
-  async #failed({ id, kind, subjectId, attempts }: Leased, error: unknown): Promise<void> {
+  async #failed({ id, kind, subjectId, attempts }: LeasedEntry, error: unknown): Promise<void> {
     const { database, log } = this.#services;
     const waitMs = backOffMs(attempts, this.#policy, Math.random());
     const facts = { err: error, kind, subjectId, attempts, retryInMs: Math.round(waitMs) };

@@ -12,6 +12,7 @@ import type { OutboxHandlers } from './outbox.ts';
 export interface Sweep {
   /** Shown to operators, such as `expire credit reservations`. */
   name: string;
+  /** Below a minute: a timer of each process with the role `housekeeping` runs it, whatever its Schedule does. */
   everyMs: number;
   /**
    * Processes all due items of all tenants. Safe to repeat and to run concurrently.
@@ -35,6 +36,8 @@ export interface Declarations {
   /** The actions recorded in the audit log, with the kind of id that each action's `subjectId` is. */
   auditActions?: Readonly<Record<string, ResourceId>>;
   failPoints?: readonly string[];
+  /** Kinds of outbox entries that somebody may be waiting for: backlogs of others leave room for them. */
+  promptKinds?: readonly string[];
   /** Tasks executed by `boundedWork`. */
   boundedTasks?: readonly AnyBoundedTask[];
 }

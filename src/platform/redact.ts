@@ -14,6 +14,7 @@ const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /sk[_-]/, form: /sk_(?:live|test)_[0-9A-Za-z]+|sk-[0-9A-Za-z_-]{8,}/g },
   { part: /AIza/, form: /AIza[0-9A-Za-z_-]{20,}/g },
   { part: /whsec_/, form: /whsec_[0-9A-Za-z+/=_-]+/g },
+  { part: /trg_/, form: /\btrg_[0-9A-Za-z_-]+/g },
   { part: /bearer /i, form: /bearer +[^\s"\\]+/gi },
   // The password of a URL, then e-mail addresses. The part before an @ has a limit, so that no line takes long.
   { part: /@/, form: /(?<=:\/\/[^\s"/:@]{0,64}:)[^\s"/@]+(?=@)|[^\s"\\@<>(),:;/=]{1,64}@[0-9A-Za-z][0-9A-Za-z.-]*/g },

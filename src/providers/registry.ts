@@ -10,6 +10,8 @@ export interface ProviderRegistry {
    * @throws AppError provider_not_configured, with facts `{provider}`
    */
   textModel(environment: Environment, provider: string, model?: string): TextModel;
+  /** Whether a list, ours or the operator's, has a model of this name. Others are asked for as they are named. */
+  isListed(model: string): boolean;
   /** Whether models of this environment can be instant. If not, a worker need not try to execute model steps itself. */
   mayBeInstant(environment: Environment): boolean;
 }
@@ -21,6 +23,7 @@ export function providerRegistry(
   models: ModelList = listedModels,
 ): ProviderRegistry {
   return {
+    isListed: (model) => models.has(model),
     mayBeInstant: (environment) => environment === 'test',
     textModel(environment, asked, model) {
       if (environment === 'test') return sandbox;

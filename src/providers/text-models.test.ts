@@ -58,6 +58,38 @@ const invoice = {
   $defs: { amount: { type: 'integer' } },
 };
 
+describe('the sandbox', () => {
+  const model = sandboxTextModel(boundedWork);
+  const ask = (prompt: string, name = 'gpt-4o', attempt = 1) =>
+    model
+      .generate({ provider: 'OPENAI', model: name, prompt }, call(undefined, attempt))
+      .catch(({ kind, retryable }) => ({ kind, retryable }));
+
+  test.each<[string, object]>([
+    ['sandbox:fail', { kind: 'unavailable', retryable: false }],
+    ['sandbox:refuse', { kind: 'content_refused', retryable: false }],
+    ['sandbox:timeout', { kind: 'timeout', retryable: false }],
+    ['sandbox:overloaded', { kind: 'overloaded', retryable: true }],
+    ['sandbox:fail@gpt-4o', { kind: 'unavailable', retryable: true }],
+    ['First sandbox:fail@other, then sandbox:fail@gpt-4o.', { kind: 'unavailable', retryable: true }],
+  ])('fails as the prompt %j asks', async (prompt, failure) => {
+    expect(await ask(`Say: ${prompt}`)).toEqual(failure);
+  });
+
+  test.each(['sandbox:fail@other', 'sandbox:fail@gpt-4o-mini', 'sandbox:fail@gpt', 'sandbox:fail@', 'sandbox:refused'])(
+    'answers the prompt %j, which is not meant for it',
+    async (prompt) => {
+      expect(await ask(prompt)).toMatchObject({ text: expect.stringContaining(prompt) });
+    },
+  );
+
+  test('leaves to an activity what leads to a retry or a fallback', () => {
+    const isInstant = (prompt: string) => model.isInstant({ provider: 'OPENAI', model: 'gpt-4o', prompt });
+    expect(['sandbox:fail@x', 'sandbox:overloaded', 'sandbox:slow=1'].filter(isInstant)).toEqual([]);
+    expect(['sandbox:fail', 'sandbox:refuse', 'sandbox:timeout'].filter(isInstant)).toHaveLength(3);
+  });
+});
+
 describe.each(subjects)('$name', ({ asked, open }) => {
   let model: TextModel;
   let fake: FakeProvider | undefined;

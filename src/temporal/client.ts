@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
+import type { Priority } from './contracts/priorities.ts';
 import { type Queue, queues, taskQueueName } from './contracts/queues.ts';
 import type { Fairness, WorkContext } from './contracts/work-context.ts';
 import { missingSearchAttributes } from './namespace.ts';
@@ -25,9 +26,14 @@ export interface TemporalSettings {
 export interface WorkflowStart<Args extends WorkContext = WorkContext> {
   type: string;
   workflowId: string;
+  /** Of its workflow tasks. */
+  queue: Queue;
+  priority: Priority;
   args: Args;
   /** The resource it works on, by which operators find it. */
   resourceId: string;
+  /** Shown to operators above the history. */
+  summary?: string;
   fairness: Fairness;
   /** True: never a second time, even when the first is over. Otherwise only while the first is open. */
   once?: boolean;
@@ -66,8 +72,8 @@ export class TemporalClient {
   }
 
   /**
-   * Eager starts hand a workflow's first task straight to a worker on the same connection, whatever its version. To be
-   * allowed only while this process has such a worker and the worker's version is the current one.
+   * Eager starts hand the first task of a workflow on the queue `runs` straight to a worker on the same connection, whatever
+   * its version. To be allowed only while this process has such a worker and the worker's version is the current one.
    */
   allowEagerStarts(allowed: boolean): void {
     this.#eagerStarts = allowed;
@@ -93,12 +99,19 @@ export class TemporalClient {
 
   /** Starts a workflow. Harmless when it is started already. */
   async start<Args extends WorkContext>(start: WorkflowStart<Args>): Promise<void> {
+    await this.startUnlessStarted(start);
+  }
+
+  /** The same. @returns whether it was started now */
+  async startUnlessStarted<Args extends WorkContext>(start: WorkflowStart<Args>): Promise<boolean> {
     try {
-      const eager = this.#eagerStarts && start.once === true;
+      const eager = this.#eagerStarts && start.once === true && start.queue === queues.runs;
       const options = { ...this.#options(start), ...(eager && { requestEagerStart: true }) };
       await this.client.workflow.start(start.type, options as never);
+      return true;
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return false;
     }
   }
 
@@ -130,15 +143,29 @@ export class TemporalClient {
     }
   }
 
-  #options({ workflowId, args, resourceId, fairness, once, memo, searchAttributes = [] }: WorkflowStart) {
+  /**
+   * The ids of all workflows that a visibility query finds. Visibility may be some seconds old.
+   * @throws Error when Temporal does not answer in time
+   */
+  workflowIds(query: string, withinMs = 10_000): Promise<string[]> {
+    return this.#settings.connection.withDeadline(Date.now() + withinMs, async () => {
+      const ids: string[] = [];
+      for await (const { workflowId } of this.client.workflow.list({ query })) ids.push(workflowId);
+      return ids;
+    });
+  }
+
+  #options({ workflowId, queue, priority, args, resourceId, summary, fairness, once, ...start }: WorkflowStart) {
+    const { memo, searchAttributes = [] } = start;
     return {
       workflowId,
-      taskQueue: this.taskQueue(queues.runs),
+      taskQueue: this.taskQueue(queue),
       args: [args],
       ...(once && { workflowIdReusePolicy: 'REJECT_DUPLICATE' }),
+      ...(summary && { staticSummary: summary }),
       memo: { correlationId: args.correlationId, ...memo },
       typedSearchAttributes: [...attributesOf(args.organizationId, resourceId), ...searchAttributes],
-      priority: { fairnessKey: fairness.key, fairnessWeight: fairness.weight },
+      priority: { priorityKey: priority, fairnessKey: fairness.key, fairnessWeight: fairness.weight },
     };
   }
 

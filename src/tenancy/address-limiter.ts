@@ -1,24 +1,49 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { rateLimited } from '../platform/errors.ts';
 
-/** Counts requests by network address in this process, in windows that begin with the first request of an address. */
-export class AddressLimiter {
-  readonly #limiter: RateLimiterMemory;
-  readonly #max: number;
+/** Bounds the memory that a flood from very many addresses takes. Above it the oldest windows are forgotten. */
+const maxAddresses = 200_000;
 
-  constructor(max: number, windowSeconds: number) {
+interface Window {
+  count: number;
+  /** In ms since the epoch. */
+  endsAt: number;
+}
+
+/**
+ * Counts requests by network address in this process, in windows that begin with the first request of an address. No timers:
+ * a window that has ended is removed when another one begins.
+ */
+export class AddressLimiter {
+  readonly #max: number;
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  /** In the order in which they end, because all windows are equally long. */
+  readonly #windows = new Map<string, Window>();
+
+  constructor(max: number, windowSeconds: number, now: () => number = Date.now) {
     this.#max = max;
-    this.#limiter = new RateLimiterMemory({ points: max, duration: windowSeconds });
+    this.#windowMs = windowSeconds * 1000;
+    this.#now = now;
   }
 
   /** Counts a request. @throws AppError rate_limit_exceeded */
-  async take(address: string): Promise<void> {
-    try {
-      await this.#limiter.consume(address);
-    } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
-      const retryAfter = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
-      throw rateLimited({ limit: this.#max, resetAt: Math.ceil(Date.now() / 1000) + retryAfter, retryAfter });
+  take(address: string): void {
+    const now = this.#now();
+    let window = this.#windows.get(address);
+    if (!window || window.endsAt <= now) window = this.#begin(address, now);
+    if (++window.count <= this.#max) return;
+    const retryAfter = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
+    throw rateLimited({ limit: this.#max, resetAt: Math.ceil(now / 1000) + retryAfter, retryAfter });
+  }
+
+  #begin(address: string, now: number): Window {
+    this.#windows.delete(address);
+    for (const [other, { endsAt }] of this.#windows) {
+      if (endsAt > now && this.#windows.size < maxAddresses) break;
+      this.#windows.delete(other);
     }
+    const window = { count: 0, endsAt: now + this.#windowMs };
+    this.#windows.set(address, window);
+    return window;
   }
 }

@@ -4,23 +4,26 @@ import { AppError } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Caller } from './caller.ts';
 import { limitsOf } from './core/plans.ts';
-import type { CachedKey, KeyCache } from './key-cache.ts';
-import { hashKey, keyEnvironment } from './key-format.ts';
+import type { KeyCache } from './key-cache.ts';
+import { hashKeyAsText, keyEnvironment } from './key-format.ts';
 
 export type KeyRefusal = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key';
 
-const messages: Record<KeyRefusal, string> = {
-  missing_api_key: 'No API key was sent. Send it as "Authorization: Bearer <key>".',
-  invalid_api_key: 'The API key is not valid.',
-  expired_api_key: 'The API key has expired.',
+const refusal = (reason: KeyRefusal, message: string) => new AppError('unauthorized', message, { reason });
+
+// Made once: an error costs as much as the check that it reports.
+const refusals: Record<KeyRefusal, AppError> = {
+  missing_api_key: refusal('missing_api_key', 'No API key was sent. Send it as "Authorization: Bearer <key>".'),
+  invalid_api_key: refusal('invalid_api_key', 'The API key is not valid.'),
+  expired_api_key: refusal('expired_api_key', 'The API key has expired.'),
 };
 
-export const unauthorized = (reason: KeyRefusal) => new AppError('unauthorized', messages[reason], { reason });
+export const unauthorized = (reason: KeyRefusal): AppError => refusals[reason];
 
 /** `last used` may lag by 60 s. Half of that is the interval at which it is written. */
 const touchEveryMs = 30_000;
 
-interface KeyRow extends Omit<Caller, 'limits'> {
+interface KeyRow extends Omit<Caller, 'limits' | 'expiresAt' | 'generation'> {
   rateMinute: number | null;
   rateDay: number | null;
   expiresAt: Date | null;
@@ -44,7 +47,9 @@ export class Authenticator {
   readonly #cache: KeyCache;
   readonly #background: Background;
   readonly #touched = new Map<string, number>();
-  readonly #flights = new Map<string, Promise<CachedKey>>();
+  readonly #flights = new Map<string, Promise<Caller>>();
+  /** The last well-formed key and its hash: requests are asked about twice, and most often the next one has the same key. */
+  #last = { key: '', hash: '' };
 
   constructor(database: Database, cache: KeyCache, background: Background) {
     this.#database = database;
@@ -53,28 +58,42 @@ export class Authenticator {
   }
 
   /**
-   * Malformed keys are rejected without a query.
+   * Malformed keys are rejected without a query. The answer is a promise only where the database has to be asked, and what
+   * is refused without it throws at once: both are what a flood consists of.
    * @throws AppError unauthorized, with facts `{reason}`
    */
-  async authenticate(key: string | undefined): Promise<Caller> {
+  authenticate(key: string | undefined): Caller | Promise<Caller> {
+    return this.recall(key) ?? this.#lookUp(this.#last.hash).then((caller) => this.#admit(caller));
+  }
+
+  /**
+   * The caller of a key, if it is known without asking the database.
+   * @throws AppError unauthorized, as `authenticate` does
+   */
+  recall(key: string | undefined): Caller | undefined {
     if (!key) throw unauthorized('missing_api_key');
-    if (keyEnvironment(key) === undefined) throw unauthorized('invalid_api_key');
-    const hash = hashKey(key);
-    const { caller, expiresAt } = await this.#lookUp(hash);
-    if (expiresAt !== null && expiresAt <= Date.now()) throw unauthorized('expired_api_key');
+    if (key !== this.#last.key) {
+      if (keyEnvironment(key) === undefined) throw unauthorized('invalid_api_key');
+      this.#last = { key, hash: hashKeyAsText(key) };
+    }
+    const { hash } = this.#last;
+    const cached = this.#cache.get(hash);
+    if (cached) return this.#admit(cached);
+    if (this.#cache.isRefused(hash)) throw unauthorized('invalid_api_key');
+    return undefined;
+  }
+
+  #admit(caller: Caller): Caller {
+    if (caller.expiresAt !== null && caller.expiresAt <= Date.now()) throw unauthorized('expired_api_key');
     this.#touch(caller.keyId);
     return caller;
   }
 
-  async #lookUp(hash: Buffer): Promise<CachedKey> {
-    const name = hash.toString('base64');
-    const cached = this.#cache.get(name);
-    if (cached) return cached;
-    if (this.#cache.isRefused(name)) throw unauthorized('invalid_api_key');
+  async #lookUp(hash: string): Promise<Caller> {
     const { generation } = this.#cache;
     // Concurrent requests share a query, but not across an invalidation of the cache.
-    const flight = `${generation} ${name}`;
-    const asked = this.#flights.get(flight) ?? this.#ask(hash, name, generation);
+    const flight = `${generation} ${hash}`;
+    const asked = this.#flights.get(flight) ?? this.#ask(hash, generation);
     this.#flights.set(flight, asked);
     try {
       return await asked;
@@ -83,17 +102,17 @@ export class Authenticator {
     }
   }
 
-  async #ask(hash: Buffer, name: string, generation: number): Promise<CachedKey> {
-    const row = await sqlOn(this.#database.pool).one(findKey, [hash]);
+  async #ask(hash: string, generation: number): Promise<Caller> {
+    const row = await sqlOn(this.#database.pool).one(findKey, [Buffer.from(hash, 'base64')]);
     if (!row || row.revoked) {
-      this.#cache.refuse(name, generation);
+      this.#cache.refuse(hash, generation);
       throw unauthorized('invalid_api_key');
     }
-    const { revoked, expiresAt, rateMinute, rateDay, ...caller } = row;
-    const limits = limitsOf(caller.plan, { rateMinute, rateDay });
-    const entry = { caller: { ...caller, limits }, expiresAt: expiresAt?.getTime() ?? null };
-    this.#cache.put(name, entry, generation);
-    return entry;
+    const { revoked, expiresAt, rateMinute, rateDay, ...found } = row;
+    const limits = limitsOf(found.plan, { rateMinute, rateDay });
+    const caller = { ...found, limits, expiresAt: expiresAt?.getTime() ?? null, generation };
+    this.#cache.put(hash, caller, generation);
+    return caller;
   }
 
   #touch(keyId: string): void {

@@ -16,4 +16,8 @@ export interface Caller {
   scopes: KeyScope[];
   variant: Variant;
   limits: RateLimits;
+  /** When the key expires, in milliseconds since the epoch; null: never. */
+  expiresAt: number | null;
+  /** The generation of the key cache in which this was read. */
+  generation: number;
 }

@@ -12,6 +12,8 @@ export const Organization = defineEntity({
     /** Requests per minute and day that override the plan's. */
     rateMinute: p.integer().nullable(),
     rateDay: p.integer().nullable(),
+    /** Runs that call out at the same time, in place of the plan's number. */
+    callingRuns: p.integer().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },

@@ -20,12 +20,6 @@ const marginMs = 500;
 /** Limits memory. Above it the cache is cleared, separately for valid and for invalid keys. */
 const maxEntries = 10_000;
 
-export interface CachedKey {
-  caller: Caller;
-  /** Milliseconds since the epoch, or null. */
-  expiresAt: number | null;
-}
-
 /**
  * The keys that this process has looked up. Entries are valid until a change is announced, and only while the process is
  * certain to receive announcements. When `announceKeyChange` returns, a revocation is effective everywhere: each process
@@ -33,7 +27,8 @@ export interface CachedKey {
  */
 export class KeyCache {
   readonly #notifications: Notifications;
-  readonly #entries = new Map<string, CachedKey>();
+  readonly #entries = new Map<string, Caller>();
+  readonly #onChange: (() => void)[] = [];
   /** Unknown or revoked keys, so that a client that keeps sending one causes no queries. */
   readonly #refused = new Set<string>();
   #generation = 0;
@@ -58,34 +53,40 @@ export class KeyCache {
     );
   }
 
+  /** Called after every change, and when the connection for announcements was lost or is back. */
+  onChange(changed: () => void): void {
+    this.#onChange.push(changed);
+  }
+
   /** Incremented by every change. Results that were read before a change are not cached after it. */
   get generation(): number {
     return this.#generation;
   }
 
-  get(hash: string): CachedKey | undefined {
-    return this.#isCertain() ? this.#entries.get(hash) : undefined;
+  get(hash: string): Caller | undefined {
+    return this.isCertain ? this.#entries.get(hash) : undefined;
   }
 
   /** Caches a result that was read in the given generation. */
-  put(hash: string, entry: CachedKey, generation: number): void {
-    if (generation !== this.#generation || !this.#isCertain()) return;
+  put(hash: string, entry: Caller, generation: number): void {
+    if (generation !== this.#generation || !this.isCertain) return;
     if (this.#entries.size >= maxEntries) this.#entries.clear();
     this.#entries.set(hash, entry);
   }
 
   isRefused(hash: string): boolean {
-    return this.#isCertain() && this.#refused.has(hash);
+    return this.isCertain && this.#refused.has(hash);
   }
 
   /** Caches a result that was read in the given generation. */
   refuse(hash: string, generation: number): void {
-    if (generation !== this.#generation || !this.#isCertain()) return;
+    if (generation !== this.#generation || !this.isCertain) return;
     if (this.#refused.size >= maxEntries) this.#refused.clear();
     this.#refused.add(hash);
   }
 
-  #isCertain(): boolean {
+  /** Whether every change up to now has been received. */
+  get isCertain(): boolean {
     return this.#on && this.#notifications.silenceMs < leaseMs;
   }
 
@@ -93,6 +94,7 @@ export class KeyCache {
     this.#generation++;
     this.#entries.clear();
     this.#refused.clear();
+    for (const changed of this.#onChange) changed();
   }
 
   /** Confirms on the connection that holds the lock, which identifies this process to the announcer. */

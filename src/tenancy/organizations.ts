@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, invalid } from '../platform/errors.ts';
@@ -23,9 +24,11 @@ export interface OrganizationChange {
   rateMinute?: number;
   /** Requests per UTC day; overrides the plan's. */
   rateDay?: number;
+  /** Runs that call out at the same time; overrides the plan's. */
+  callingRuns?: number;
 }
 
-const changeable = ['name', 'plan', 'email', 'rateMinute', 'rateDay'];
+const changeable = ['name', 'plan', 'email', 'rateMinute', 'rateDay', 'callingRuns'];
 
 export type NewOrganization = OrganizationChange & { name: string; plan: string };
 
@@ -35,10 +38,13 @@ const view = (organization: Organization): OrganizationView => ({
   plan: organization.plan as PlanName,
 });
 
+/** As browsers check it: no list of addresses, no name beside the address. */
+const oneAddress = z.email({ pattern: z.regexes.html5Email }).max(320);
+
 const isLimit = (value: number | undefined) =>
   value === undefined || (Number.isInteger(value) && value >= 1 && value <= 2_000_000_000);
 
-function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): void {
+function check({ name, plan, email, rateMinute, rateDay, callingRuns }: OrganizationChange): void {
   const errors = [];
   if (name !== undefined && (name.trim() === '' || name.length > 200)) {
     errors.push({ path: 'name', message: 'Expected 1 to 200 characters.' });
@@ -46,17 +52,20 @@ function check({ name, plan, email, rateMinute, rateDay }: OrganizationChange): 
   if (plan !== undefined && !isPlanName(plan)) {
     errors.push({ path: 'plan', message: `Expected one of ${planNames.join(', ')}.` });
   }
-  if (email !== undefined && !(/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 320)) {
-    errors.push({ path: 'email', message: 'Expected an e-mail address.' });
+  if (email !== undefined && !oneAddress.safeParse(email).success) {
+    errors.push({ path: 'email', message: 'Expected one e-mail address.' });
   }
-  for (const [path, limit] of Object.entries({ rateMinute, rateDay })) {
+  for (const [path, limit] of Object.entries({ rateMinute, rateDay, callingRuns })) {
     if (!isLimit(limit)) errors.push({ path, message: 'Expected a whole number of at least 1.' });
   }
   if (errors.length > 0) throw invalid(errors, errors.map((error) => `${error.path}: ${error.message}`).join(' '));
 }
 
 /** The fields recorded in the audit log. It is never erased, so it must not contain e-mail addresses. */
-const auditFacts = ({ name, plan, rateMinute, rateDay }: Organization) => ({ name, plan, rateMinute, rateDay });
+const auditFacts = ({ name, plan, rateMinute, rateDay, callingRuns }: Organization) => ({
+  ...{ name, plan, rateMinute, rateDay },
+  ...(callingRuns !== null && { callingRuns }),
+});
 
 /** @throws AppError validation_error */
 export async function createOrganization(database: Database, input: NewOrganization): Promise<OrganizationView> {
@@ -70,6 +79,7 @@ export async function createOrganization(database: Database, input: NewOrganizat
       email: input.email ?? null,
       rateMinute: input.rateMinute ?? null,
       rateDay: input.rateDay ?? null,
+      callingRuns: input.callingRuns ?? null,
       createdAt: now,
       updatedAt: now,
     });
@@ -89,6 +99,12 @@ export async function findOrganization(database: Database, id: string): Promise<
   const organization = uuid && (await database.orm.em.fork().findOne(Organization, { id: uuid }));
   if (!organization) throw new AppError('not_found', `No organization has the id ${id}.`);
   return organization;
+}
+
+/** All organizations, oldest first. */
+export async function listOrganizations(database: Database): Promise<(OrganizationView & { createdAt: Date })[]> {
+  const all = await database.orm.em.fork().findAll(Organization, { orderBy: { id: 'asc' } });
+  return all.map((organization) => ({ ...view(organization), createdAt: organization.createdAt }));
 }
 
 /** The ids of all organizations, as canonical uuids, oldest first. */

@@ -1,16 +1,26 @@
 import type { Foundation } from '../foundation.ts';
+import type { Log } from '../platform/log.ts';
 import type { Part } from '../platform/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { ApiKey, Organization, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
+import { MemoryOpenCounter } from './open-counter.ts';
+import { OpenRequests } from './open-requests.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
-import { RedisRateLimiter } from './redis-rate-limiter.ts';
+import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
 import { RequestCounter } from './usage.ts';
 
 const failedAuthenticationsPerMinute = 100;
+
+/** The client of Redis is loaded only where there is one. */
+async function countersInRedis(url: string, log: Log) {
+  const [limiter, counter] = await Promise.all([import('./redis-rate-limiter.ts'), import('./redis-open-counter.ts')]);
+  const redisLimiter = new limiter.RedisRateLimiter(url, log);
+  return { redisLimiter, counter: new counter.RedisOpenCounter(redisLimiter.redis) };
+}
 
 export interface TenancyServices {
   authenticator: Authenticator;
@@ -21,6 +31,7 @@ export interface TenancyServices {
   /** Counts failed authentications by network address. */
   failedAuthentications: AddressLimiter;
   requestCounter: RequestCounter;
+  openRequests: OpenRequests;
 }
 
 /** Organizations, their keys, limits and usage. */
@@ -35,14 +46,18 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     'api_key.create': keyIds,
     'api_key.revoke': keyIds,
   },
-  open({ env, log, database, notifications, background }) {
-    const redisLimiter = env.REDIS_URL === undefined ? undefined : new RedisRateLimiter(env.REDIS_URL, log);
+  async open({ env, log, database, notifications, background, draining }) {
+    const shared = env.REDIS_URL === undefined ? undefined : await countersInRedis(env.REDIS_URL, log);
+    const redisLimiter = shared?.redisLimiter;
+    const counter = shared?.counter ?? new MemoryOpenCounter();
+    const cache = new KeyCache(notifications);
     return {
-      authenticator: new Authenticator(database, new KeyCache(notifications), background),
+      authenticator: new Authenticator(database, cache, background),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       requestCounter: new RequestCounter(database, log),
+      openRequests: new OpenRequests({ database, cache, counter, draining: draining.signal }),
     };
   },
   start({ redisLimiter, requestCounter }) {

@@ -1,3 +1,4 @@
+import type { Tenant } from '../platform/tenant.ts';
 import {
   decide,
   fits,
@@ -9,9 +10,19 @@ import {
 
 /** Counts requests per minute and per UTC day. */
 export interface RateLimiter {
-  /** Decides about a request, and counts it if it is allowed. `subject` is an organization's environment or an address. */
-  take(subject: string, limits: RateLimits): Promise<RateDecision>;
+  /**
+   * Decides about a request, and counts it if it is allowed. `subject` is that of `subjectOf`. A promise only where
+   * another process is asked.
+   */
+  take(subject: string, limits: RateLimits): RateDecision | Promise<RateDecision>;
+  /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
+  refusal(subject: string, limits: RateLimits): RateDecision | undefined;
+  /** Counts what is no request in the day's window alone. @returns false when that is used up */
+  takeOfDay(subject: string, perDay: number): Promise<boolean>;
 }
+
+/** An organization's environment, as the limiter names it. */
+export const subjectOf = ({ organizationId, environment }: Tenant): string => `${organizationId}:${environment}`;
 
 interface Windows {
   minuteStart: number;
@@ -31,11 +42,7 @@ export class MemoryRateLimiter implements RateLimiter {
     this.#now = now;
   }
 
-  async take(subject: string, limits: RateLimits): Promise<RateDecision> {
-    return this.takeNow(subject, limits);
-  }
-
-  takeNow(subject: string, limits: RateLimits): RateDecision {
+  take(subject: string, limits: RateLimits): RateDecision {
     const now = this.#now();
     const { counts } = this.#current(subject, now);
     const allowed = fits(limits, counts);
@@ -44,6 +51,23 @@ export class MemoryRateLimiter implements RateLimiter {
       counts.day++;
     }
     return decide(limits, counts, allowed, now);
+  }
+
+  refusal(subject: string, limits: RateLimits): RateDecision | undefined {
+    const now = this.#now();
+    const { counts } = this.#current(subject, now);
+    return fits(limits, counts) ? undefined : decide(limits, counts, false, now);
+  }
+
+  async takeOfDay(subject: string, perDay: number): Promise<boolean> {
+    return this.takeOfDayNow(subject, perDay);
+  }
+
+  takeOfDayNow(subject: string, perDay: number): boolean {
+    const { counts } = this.#current(subject, this.#now());
+    if (counts.day >= perDay) return false;
+    counts.day++;
+    return true;
   }
 
   #current(subject: string, now: number): Windows {

@@ -12,6 +12,15 @@ redis.call('SET', KEYS[1], minute + 1, 'EX', 120)
 redis.call('SET', KEYS[2], day + 1, 'EX', 172800)
 return {1, minute + 1, day + 1}`;
 
+const takeOneOfDay = `
+local day = tonumber(redis.call('GET', KEYS[1]) or '0')
+if day >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], day + 1, 'EX', 172800)
+return 1`;
+
+// The hash tag in braces places both keys on one node of a cluster.
+const keyOf = (subject: string, window: 'm' | 'd', start: number) => `atelier:rate:{${subject}}:${window}${start}`;
+
 /** Timeout of a Redis command, after which the process counts on its own. */
 const commandTimeoutMs = 250;
 
@@ -32,6 +41,11 @@ export class RedisRateLimiter implements RateLimiter {
     this.#redis.on('error', (error) => log.warn({ err: error }, 'Redis does not answer; limits are per process'));
   }
 
+  /** The connection, for what else is counted. */
+  get redis(): Redis {
+    return this.#redis;
+  }
+
   /** Starts to connect. If Redis is unavailable, connecting is retried. */
   start(): void {
     this.#redis.connect().catch(() => {});
@@ -41,13 +55,25 @@ export class RedisRateLimiter implements RateLimiter {
     const now = Date.now();
     const { minute, day } = windowStarts(now);
     try {
-      // The hash tag in braces places both keys on one node of a cluster.
-      const keys = [`atelier:rate:{${subject}}:m${minute}`, `atelier:rate:{${subject}}:d${day}`];
+      const keys = [keyOf(subject, 'm', minute), keyOf(subject, 'd', day)];
       const answer = await this.#redis.eval(takeOne, 2, ...keys, limits.perMinute, limits.perDay);
       const [allowed, minuteCount, dayCount] = answer as [number, number, number];
       return decide(limits, { minute: minuteCount, day: dayCount }, allowed === 1, now);
     } catch {
-      return this.#fallback.takeNow(subject, limits);
+      return this.#fallback.take(subject, limits);
+    }
+  }
+
+  refusal(): undefined {
+    return undefined;
+  }
+
+  async takeOfDay(subject: string, perDay: number): Promise<boolean> {
+    try {
+      const { day } = windowStarts(Date.now());
+      return (await this.#redis.eval(takeOneOfDay, 1, keyOf(subject, 'd', day), perDay)) === 1;
+    } catch {
+      return this.#fallback.takeOfDayNow(subject, perDay);
     }
   }
 

@@ -3,6 +3,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
+import { eventIdOf } from './publish-event.ts';
 
 /** Ids are canonical uuids. */
 export interface AnyDeliveryFilter {
@@ -33,11 +34,11 @@ export interface AnyDelivery extends Tenant {
 const findAll = statement<AnyDelivery>(
   'delivery.of_all_tenants',
   `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId",
-          d.event_id as "eventId", e.type as "eventType", d.status, ${subscriptionIs('s', 'active')} as "isActive",
+          e.id as "eventId", e.type as "eventType", d.status, ${subscriptionIs('s', 'active')} as "isActive",
           d.attempts, d.status_code as "statusCode", d.error_class as "errorClass", d.created_at as "createdAt",
           d.next_attempt_at as "nextAttemptAt", d.finished_at as "finishedAt"
      from delivery d
-     join event e on e.id = d.event_id
+     join event e on e.id = ${eventIdOf('d')}
      join webhook_subscription s on s.id = d.subscription_id
     where ($1::varchar is null or d.status = $1) and ($2::uuid is null or d.organization_id = $2)
       and ($3::uuid is null or d.subscription_id = $3) and ($4::varchar is null or e.type = $4)

@@ -1,5 +1,5 @@
 import type { Scope } from '../platform/scope.ts';
-import { type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
+import { type AttemptOutcome, type AttemptServices, type AttemptWork, loadAttempts, makeAttempt } from './attempt.ts';
 import type { AttemptRecorder } from './attempt-recorder.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { failPoint } from './fail-points.ts';
@@ -39,6 +39,13 @@ export async function attemptDeliveries(
   return works.map((work) => attemptOne(services, recorder, scope, work, signal));
 }
 
+/** What the log says of an attempt: nothing of its receiver. */
+const factsOf = ({ work, result, durationMs }: AttemptOutcome) => ({
+  ...{ webhookId: work.subscriptionId, eventType: work.eventType, attempt: work.attempts + 1, ms: durationMs },
+  ...(result.errorClass === undefined ? { statusCode: result.status } : { errorClass: result.errorClass }),
+  correlationId: work.correlationId,
+});
+
 async function attemptOne(
   services: AttemptDeliveriesServices,
   recorder: AttemptRecorder,
@@ -46,19 +53,22 @@ async function attemptOne(
   work: AttemptWork,
   signal: AbortSignal,
 ): Promise<EndedAttempt> {
-  const { deliveryId } = work;
+  const { deliveryId, correlationId } = work;
   const isRetry = work.attempts > 0;
   try {
     const outcome = await makeAttempt(services, scope.tenant, work, signal);
     failPoint(isRetry ? 'retry.sent' : 'delivery.sent');
     const recorded = await recorder.record(scope, outcome);
     failPoint(isRetry ? 'retry.recorded' : 'delivery.recorded');
-    if (recorded) services.countAttempt(recorded.status);
+    if (recorded) {
+      services.countAttempt(recorded.status);
+      services.log.info({ ...factsOf(outcome), ...recorded, ...scope.tenant }, 'delivery attempted');
+    }
     return { deliveryId, isRetry, recorded };
   } catch (error) {
     // An aborted attempt may be made again at once; any other one after its lease expires.
     if (signal.aborted) await returnLeases(scope, [deliveryId]).catch(() => {});
-    else services.log.error({ err: error, deliveryId }, 'a delivery cannot be sent');
+    else services.log.error({ err: error, deliveryId, correlationId }, 'a delivery cannot be sent');
     return { deliveryId, isRetry, recorded: undefined, error };
   }
 }

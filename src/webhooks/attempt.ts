@@ -40,10 +40,14 @@ export interface AttemptWork {
   sealedSecret: string;
   /** Null when there is none, or it has expired. */
   sealedPreviousSecret: string | null;
+  /** The same of the one before that. */
+  sealedOlderSecret: string | null;
   eventId: string;
   eventType: string;
   facts: unknown;
   eventCreatedAt: Date;
+  /** Of what caused the event. */
+  correlationId: string;
 }
 
 const findWork = statement<AttemptWork>(
@@ -51,10 +55,12 @@ const findWork = statement<AttemptWork>(
   `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
           s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
-          e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt"
+          case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
+          e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
+          e.correlation_id as "correlationId"
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
-     ${eventOf('d', 'id, type, facts, created_at')} e
+     ${eventOf('d', 'id, type, facts, created_at, correlation_id')} e
     where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
 );
 
@@ -74,28 +80,32 @@ export interface AttemptOutcome {
 /** Decodes UTF-8. Invalid bytes and NUL, which PostgreSQL cannot store in a text, become U+FFFD. */
 const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '\ufffd');
 
+const correlationHeader = 'x-correlation-id';
+
 function requestOf(
   { sealer, webhookBrand, events }: AttemptServices,
   tenant: Tenant,
   work: AttemptWork,
   sentAt: number,
 ) {
-  const { subscriptionId, sealedHeaders, sealedSecret, sealedPreviousSecret, eventType } = work;
+  const { subscriptionId, sealedHeaders, sealedSecret, sealedPreviousSecret, sealedOlderSecret, eventType } = work;
   const open = (sealed: string, column: SealedColumn) =>
     sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
   const event = { id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt };
   const body = payloadOf(events, event);
   const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
   const ids = { eventId: eventIds.format(work.eventId), deliveryId: deliveryIds.format(work.deliveryId) };
-  const secrets = {
-    brand: webhookBrand,
-    secret: open(sealedSecret, 'sealed_secret'),
-    ...(sealedPreviousSecret !== null && {
-      previousSecret: open(sealedPreviousSecret, 'sealed_previous_secret'),
-    }),
-  };
+  const openIfAny = (sealed: string | null, column: SealedColumn) => (sealed === null ? [] : [open(sealed, column)]);
+  const earlierSecrets = [
+    ...openIfAny(sealedPreviousSecret, 'sealed_previous_secret'),
+    ...openIfAny(sealedOlderSecret, 'sealed_older_secret'),
+  ];
+  const secrets = { brand: webhookBrand, secret: open(sealedSecret, 'sealed_secret'), earlierSecrets };
   const signed = sign({ ...ids, eventType, body, sentAt }, secrets);
-  return { url: work.url, body, headers: { ...own, 'content-type': 'application/json', ...signed } };
+  // A header of the owner's keeps its value.
+  const isOwn = Object.keys(own).some((name) => name.toLowerCase() === correlationHeader);
+  const correlation = isOwn ? {} : { [correlationHeader]: work.correlationId };
+  return { url: work.url, body, headers: { ...own, ...correlation, 'content-type': 'application/json', ...signed } };
 }
 
 /**
@@ -125,7 +135,8 @@ export async function makeAttempt(
   } catch (failure) {
     if (signal?.aborted) throw failure;
     if (!(failure instanceof EgressFailure)) {
-      services.log.error({ err: failure, deliveryId: work.deliveryId }, 'an attempt failed unexpectedly');
+      const { deliveryId, correlationId } = work;
+      services.log.error({ err: failure, deliveryId, correlationId }, 'an attempt failed unexpectedly');
     }
     const result = failure instanceof EgressFailure ? { errorClass: failure.errorClass } : { errorClass: unforeseen };
     const durationMs = failure instanceof EgressFailure ? failure.durationMs : Date.now() - startedAt.getTime();

@@ -1,10 +1,12 @@
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { failPoint } from './fail-points.ts';
+import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
 import { endDeliveries, turnOff } from './subscription-off.ts';
-import { sealedColumn, sealHeaders } from './subscription-secrets.ts';
+import { type SealedColumn, sealedColumn, sealHeaders } from './subscription-secrets.ts';
 import {
   lockSubscription,
   type Subscription,
@@ -33,6 +35,7 @@ export async function updateSubscription(
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return viewOf(services, scope, subscription);
     const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
+    const { isActive: wasActive } = subscription;
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
     Object.assign(subscription, fields, { updatedAt: new Date() });
     if (headers) {
@@ -40,6 +43,11 @@ export async function updateSubscription(
     }
     if (isElsewhere || isActive) Object.assign(subscription, untried);
     if (isActive) Object.assign(subscription, { isActive, disabledReason: null, disabledAt: null });
+    const sendsMore = !wasActive || isElsewhere || fields.events !== undefined;
+    if (subscription.isActive && isActive !== false && sendsMore) {
+      await takeTurn(tx, 'webhooks');
+      await checkSameUrl(tx, subscription);
+    }
     if (isActive === false) {
       await turnOff(tx, subscription.id, null);
       await tx.em.refresh(subscription);
@@ -80,7 +88,7 @@ export interface RotatedSecret {
 
 /**
  * Gives a subscription a new secret, once per Idempotency-Key. The previous one signs too for a day, so that receivers can
- * be updated one by one.
+ * be updated one by one; so does the one before it until its own day is over.
  * @param id in either form
  * @throws AppError not_found, idempotency_key_reused; SealError
  */
@@ -93,14 +101,19 @@ export async function rotateSecret(
   const { tenant } = scope;
   const rotate = async (tx: Transaction): Promise<RotatedSecret> => {
     const subscription = await lockSubscription(tx.em, id);
-    const place = (column: 'sealed_secret' | 'sealed_previous_secret') => sealedColumn(column, subscription.id, tenant);
+    const place = (column: SealedColumn) => sealedColumn(column, subscription.id, tenant);
+    const moved = (sealed: string, from: SealedColumn, to: SealedColumn) =>
+      sealer.seal(sealer.open(sealed, place(from)), place(to));
+    const { sealedSecret, sealedPreviousSecret, previousSecretExpiresAt: olderSecretExpiresAt } = subscription;
+    const older = olderSecretExpiresAt && olderSecretExpiresAt.getTime() > Date.now() ? sealedPreviousSecret : null;
     const secret = newSecret();
-    const previous = sealer.open(subscription.sealedSecret, place('sealed_secret'));
     const previousSecretExpiresAt = new Date(Date.now() + previousSecretMs);
     Object.assign(subscription, {
       sealedSecret: sealer.seal(secret, place('sealed_secret')),
-      sealedPreviousSecret: sealer.seal(previous, place('sealed_previous_secret')),
+      sealedPreviousSecret: moved(sealedSecret, 'sealed_secret', 'sealed_previous_secret'),
       previousSecretExpiresAt,
+      sealedOlderSecret: older ? moved(older, 'sealed_previous_secret', 'sealed_older_secret') : null,
+      olderSecretExpiresAt: older ? olderSecretExpiresAt : null,
     });
     await tx.audit({ action: 'webhook.rotate_secret', subjectId: subscription.id });
     return { id: subscription.id, secret, previousSecretExpiresAt };

@@ -6,6 +6,7 @@ import type { RedriveArgs } from '../temporal/contracts/webhooks.ts';
 import { failPoint } from './fail-points.ts';
 import { operatorScopeOf, renewAsOperator } from './operator-actions.ts';
 import type { EventCatalog } from './payload.ts';
+import { eventIdOf } from './publish-event.ts';
 import { type DeadLetterFilter, readRedriveArguments } from './redrive-arguments.ts';
 
 export interface DeadLetter extends Tenant {
@@ -27,7 +28,7 @@ const findDead = statement<DeadLetter>(
           e.type as "eventType", e.correlation_id as "correlationId", d.attempts, d.status_code as "statusCode",
           d.error_class as "errorClass", d.finished_at as "finishedAt", d.finished_at::text as position
      from delivery d
-     join event e on e.id = d.event_id
+     join event e on e.id = ${eventIdOf('d')}
      join webhook_subscription s on s.id = d.subscription_id and s.deleted_at is null
     where d.status = 'dead_lettered' and (d.finished_at, d.id) > ($1::timestamptz, $2::uuid)
       and d.finished_at <= $3::timestamptz

@@ -1,27 +1,10 @@
-import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type DeliveryStatus, isReplayable } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
+import { type DeliveryEntry, type DeliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
-
-/** A delivery in the log: its state and its last attempt. */
-export interface DeliveryEntry {
-  id: string;
-  eventId: string;
-  eventType: string;
-  status: DeliveryStatus;
-  statusCode: number | null;
-  responseBody: string | null;
-  responseBodyTruncated: boolean;
-  durationMs: number | null;
-  /** All attempts, those before replays included. */
-  attempts: number;
-  nextAttemptAt: Date | null;
-  errorClass: string | null;
-  replayable: boolean;
-  createdAt: Date;
-}
+import { type EventCatalog, payloadOf } from './payload.ts';
+import { eventIdOf } from './publish-event.ts';
 
 export interface Attempt {
   number: number;
@@ -34,13 +17,11 @@ export interface Attempt {
 }
 
 export interface DeliveryDetail extends DeliveryEntry {
+  /** The body of its requests. */
+  requestBody: string;
   /** The latest hundred, oldest first. */
   attemptLog: Attempt[];
 }
-
-type DeliveryRow = Omit<DeliveryEntry, 'replayable'>;
-
-const entryOf = (row: DeliveryRow): DeliveryEntry => ({ ...row, replayable: isReplayable(row.status) });
 
 const findLive = statement<{ id: string }>(
   'subscription.is_live',
@@ -56,37 +37,13 @@ export async function findSubscriptionId(scope: Scope, id: string): Promise<stri
   return found.id;
 }
 
-const ofSubscription = `from delivery d join event e on e.id = d.event_id
+const ofSubscription = `from delivery d join event e on e.id = ${eventIdOf('d')}
    where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3`;
-const filtered = `${ofSubscription} and ($4::varchar is null or d.status = $4) and ($5::varchar is null or e.type = $5)`;
-const columns = `d.id, d.event_id as "eventId", e.type as "eventType", d.status, d.status_code as "statusCode",
-  d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
-  d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
-  d.created_at as "createdAt"`;
 
-const listPage = statement<DeliveryRow>(
-  'delivery.list',
-  `select ${columns} ${filtered} order by d.created_at desc, d.id desc limit $6 offset $7`,
+const findOne = statement<DeliveryRow & { facts: unknown; eventCreatedAt: Date }>(
+  'delivery.by_id',
+  `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt" ${ofSubscription} and d.id = $4`,
 );
-const countAll = statement<{ count: number }>('delivery.count', `select count(*)::int as count ${filtered}`);
-
-export interface DeliveryFilter {
-  status?: DeliveryStatus | undefined;
-  eventType?: string | undefined;
-}
-
-/** Of one subscription, newest first. @param id in either form @throws AppError not_found */
-export async function listDeliveries(
-  scope: Scope,
-  id: string,
-  { status, eventType, limit, offset }: DeliveryFilter & PageRequest,
-): Promise<Page<DeliveryEntry>> {
-  const of = [await findSubscriptionId(scope, id), status ?? null, eventType ?? null];
-  const [rows, counted] = await Promise.all([scope.rows(listPage, ...of, limit, offset), scope.one(countAll, ...of)]);
-  return { items: rows.map(entryOf), total: counted!.count, limit, offset };
-}
-
-const findOne = statement<DeliveryRow>('delivery.by_id', `select ${columns} ${ofSubscription} and d.id = $4`);
 
 const findOwn = statement<{ id: string }>(
   'delivery.is_of',
@@ -122,12 +79,19 @@ const findAttempts = statement<Attempt>(
 );
 
 /** Both ids in either form. @throws AppError not_found, of the subscription or of the delivery */
-export async function getDelivery(scope: Scope, subscriptionId: string, deliveryId: string): Promise<DeliveryDetail> {
-  const of = await findSubscriptionId(scope, subscriptionId);
+export async function getDelivery(
+  { events }: { events: EventCatalog },
+  scope: Scope,
+  subscriptionId: string,
+  deliveryId: string,
+): Promise<DeliveryDetail> {
+  const subscription = await loadSubscription(scope, subscriptionId);
   const uuid = deliveryIds.parse(deliveryId);
   const [found, attemptLog] = uuid
-    ? await Promise.all([scope.one(findOne, of, uuid), scope.rows(findAttempts, uuid)])
+    ? await Promise.all([scope.one(findOne, subscription.id, uuid), scope.rows(findAttempts, uuid)])
     : [];
   if (!found || !attemptLog) throw deliveryNotFound(deliveryId);
-  return { ...entryOf(found), attemptLog };
+  const { facts, eventCreatedAt, ...row } = found;
+  const event = { id: row.eventId, type: row.eventType, facts, createdAt: eventCreatedAt };
+  return { ...entryOf(row, subscription), requestBody: payloadOf(events, event), attemptLog };
 }

@@ -1,10 +1,13 @@
 import { type BreakerPolicy, defaultBreakerPolicy } from './core/breaker.ts';
 import { failingLimitMs } from './core/failing.ts';
+import { type ClockPolicy, defaultClockPolicy } from './core/retry-clock.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './core/retry-schedule.ts';
 
 /** Every duration and limit of deliveries. Tests scale them down and run whole schedules in seconds. */
 export interface DeliveryPolicy {
   retry: RetryPolicy;
+  /** When the workflows of webhooks with retries look. */
+  clock: ClockPolicy;
   breaker: BreakerPolicy;
   /** For one attempt, from resolving the name to the end of the answer. */
   deadlineMs: number;
@@ -16,16 +19,21 @@ export interface DeliveryPolicy {
   parkedMs: number;
   /** How long every delivery of a subscription may fail before it is turned off. */
   failingLimitMs: number;
-  /** How long a retry may be overdue before it counts as stranded: it has lost its workflow. */
+  /** How long the look of a webhook's workflow may be overdue before it counts as lost. */
   strandedMs: number;
-  /** How often the workflow of a held retry checks whether the dispatcher has made it. */
+  /** How long whoever waits for an attempt waits for its beginning, while its webhook has no room for it. */
   heldLookMs: number;
+  /** Dead letters whose workflows are started a second in the whole installation; half as many are told of a change. */
+  parkedPerSecond: number;
   /** Attempts that the dispatcher of one process has in flight at most. */
   attemptsAtOnce: number;
+  /** Attempts a second to one host at most, by all organizations and processes together. */
+  hostRate: number;
 }
 
 export const defaultDeliveryPolicy: DeliveryPolicy = {
   retry: defaultRetryPolicy,
+  clock: defaultClockPolicy,
   breaker: defaultBreakerPolicy,
   deadlineMs: 30_000,
   keptResponseBytes: 16 * 1024,
@@ -34,15 +42,17 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
   failingLimitMs,
   strandedMs: 15_000,
   heldLookMs: 5_000,
+  parkedPerSecond: 20,
   attemptsAtOnce: 256,
+  hostRate: 100,
 };
 
 /** Multiplies every duration, so that days of retries pass in seconds. */
 export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
-  const { retry, breaker } = policy;
+  const { retry, breaker, clock } = policy;
   const times = (ms: number) => Math.max(1, Math.round(ms * scale));
   // Limits on real work have a minimum: a machine does not get faster with the scale.
-  const deadlineMs = Math.max(times(policy.deadlineMs), 1_000);
+  const deadlineMs = Math.max(times(policy.deadlineMs), 3_000);
   return {
     ...policy,
     retry: {
@@ -50,6 +60,11 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
       firstDelayMs: times(retry.firstDelayMs),
       longestDelayMs: times(retry.longestDelayMs),
       longestRetryAfterMs: times(retry.longestRetryAfterMs),
+    },
+    clock: {
+      aheadMs: Math.max(times(clock.aheadMs), 12_000),
+      settleMs: Math.max(times(clock.settleMs), 250),
+      longestLookMs: Math.max(times(clock.longestLookMs), 12_000),
     },
     breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },
     deadlineMs,

@@ -3,10 +3,10 @@ import { statement } from '../platform/sql.ts';
 
 const discardStatement = statement<{ id: string; subscriptionId: string }>(
   'delivery.discard',
-  `update delivery set status = 'failed', error_class = 'discarded', finished_at = clock_timestamp()
+  `update delivery set status = 'failed', error_class = 'discarded', finished_at = clock_timestamp(), parked_at = null
     where organization_id = $1 and environment = $2 and id = $3 and status = 'dead_lettered'
    returning id, subscription_id as "subscriptionId"`,
 );
 
-/** Fails a dead letter for good. @returns undefined when it is not a dead letter */
+/** Fails a dead letter for good, for its workflow. @returns undefined when it is not a dead letter */
 export const discardDeadLetter = (scope: Scope, deliveryId: string) => scope.one(discardStatement, deliveryId);

@@ -5,13 +5,16 @@ import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { type AttemptDeliveriesServices, attemptDeliveries, type EndedAttempt } from './attempt-deliveries.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
-import { type DeliveryWorkflowServices, ensureDeliveryWorkflow } from './delivery-workflow.ts';
+import { Pace } from './core/pace.ts';
+import { pacedWaitMs } from './core/plan-turns.ts';
 import { failPoint } from './fail-points.ts';
 import { type Leased, leaseDue } from './lease.ts';
 
-export interface DispatchServices extends AttemptDeliveriesServices, DeliveryWorkflowServices {
+export interface DispatchServices extends AttemptDeliveriesServices {
   database: Database;
   log: Log;
+  /** Called when a delivery became a dead letter. */
+  onDeadLetter(): void;
 }
 
 /** How often it polls without being woken: a notification may have been missed. */
@@ -21,15 +24,11 @@ const pauseMs = 1_000;
 /** How long attempts in flight may take to end when the process stops; then they are aborted and their leases returned. */
 const stopGraceMs = 10_000;
 
-/** The share of the attempts in flight that one organization may have: all its receivers may hang. */
-const shareOfOne = 0.5;
-
 const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
 
 /**
- * Makes the first attempts of all deliveries, and the retries that are held because their subscriptions had no free place.
- * Leases them in PostgreSQL, sends them concurrently and records them in batches. Only a delivery that failed gets a
- * Temporal workflow.
+ * Makes the attempts of all deliveries: first ones, and the retries that the workflows of their subscriptions have
+ * released, each in its time. Leases them in PostgreSQL, sends them concurrently and records them in batches.
  */
 export class Dispatcher {
   readonly #services: DispatchServices;
@@ -38,6 +37,9 @@ export class Dispatcher {
   #stopping = false;
   #underWay = 0;
   readonly #underWayOf = new Map<string, number>();
+  readonly #pace = new Pace();
+  /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
+  #pacedUntil = 0;
   #woken = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
 
@@ -90,15 +92,25 @@ export class Dispatcher {
 
   /** Leases and sends what is due. @returns after how many ms to poll again */
   async #begin(): Promise<number> {
-    const { database, deliveryPolicy, log } = this.#services;
+    const { deliveryPolicy, log } = this.#services;
     const free = deliveryPolicy.attemptsAtOnce - this.#underWay;
+    this.#pacedUntil = 0;
     if (free <= 0) return pollEveryMs;
-    const mostOfOne = Math.ceil(deliveryPolicy.attemptsAtOnce * shareOfOne);
-    const room = { total: free, of: (id: string) => mostOfOne - (this.#underWayOf.get(id) ?? 0) };
-    const { leased, waitMs } = await leaseDue(database, room, deliveryPolicy);
+    const now = Date.now();
+    const room = {
+      free,
+      held: (id: string) => this.#underWayOf.get(id) ?? 0,
+      most: (id: string) => this.#pace.most(id, now),
+      spent: this.#pace.spent(now),
+    };
+    if (room.spent.length > 0) this.#pacedUntil = now + pacedWaitMs;
+    const { leased, waitMs } = await leaseDue(this.#services, room);
     if (leased.length === 0) return Math.min(waitMs ?? pollEveryMs, pollEveryMs);
     failPoint('delivery.leased');
-    for (const { organizationId } of leased) this.#count(organizationId, 1);
+    for (const { organizationId } of leased) {
+      this.#count(organizationId, 1);
+      this.#pace.began(organizationId, 1, now);
+    }
     const groups = [...Map.groupBy(leased, nameOf).values()];
     await Promise.all(
       groups.map((group) =>
@@ -120,7 +132,7 @@ export class Dispatcher {
     const ids = group.map(({ deliveryId }) => deliveryId);
     const attempts = await attemptDeliveries(this.#services, this.#recorder, scope, ids, this.#cut.signal);
     this.#count(organizationId, attempts.length - group.length);
-    for (const attempt of attempts) attempt.then((ended) => this.#ended(scope, ended));
+    for (const attempt of attempts) attempt.then((ended) => this.#ended(organizationId, ended));
   }
 
   #count(organizationId: string, change: number): void {
@@ -130,18 +142,9 @@ export class Dispatcher {
     else this.#underWayOf.set(organizationId, now);
   }
 
-  #ended(scope: Scope, { deliveryId, isRetry, recorded }: EndedAttempt): void {
-    this.#count(scope.tenant.organizationId, -1);
-    this.wake();
-    if (!recorded) return;
-    const { status } = recorded;
-    // A failure enqueues this in the outbox too. The workflow of a retry waits for its result.
-    if (isRetry || status === 'retrying' || status === 'dead_lettered') this.#follow(scope, deliveryId);
-  }
-
-  #follow(scope: Scope, deliveryId: string): void {
-    ensureDeliveryWorkflow(this.#services, scope, deliveryId).catch((error) => {
-      this.#services.log.warn({ err: error, deliveryId }, 'a delivery will get its workflow later');
-    });
+  #ended(organizationId: string, { recorded }: EndedAttempt): void {
+    this.#count(organizationId, -1);
+    if (this.#stopping || Date.now() >= this.#pacedUntil) this.wake();
+    if (recorded?.status === 'dead_lettered') this.#services.onDeadLetter();
   }
 }

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
-import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
+import { type DeliveryStatus, openDelivery, unusualDelivery } from './core/delivery-status.ts';
 import type { DisabledReason } from './core/subscription-state.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
@@ -32,12 +32,17 @@ export const WebhookSubscription = defineEntity({
     /** The secret before the last rotation, which signs too until it expires. */
     sealedPreviousSecret: p.text().nullable(),
     previousSecretExpiresAt: p.datetime().nullable(),
+    /** The one before that, which signs until it expires too. */
+    sealedOlderSecret: p.text().nullable(),
+    olderSecretExpiresAt: p.datetime().nullable(),
     /** The breaker: see core/breaker.ts. */
     consecutiveFailures: p.integer(),
     nextProbeAt: p.datetime().nullable(),
     /** Since when every attempt has failed, and when the last one did. */
     failingSince: p.datetime().nullable(),
     lastFailedAt: p.datetime().nullable(),
+    /** What the last attempt that failed was answered: `HTTP 503`, or a class of errors such as `timeout`. */
+    lastFailure: p.string().length(50).nullable(),
     /** State of the rate limit: see core/admission.ts. */
     rateFreeAt: p.datetime().nullable(),
     createdAt: p.datetime(),
@@ -81,7 +86,12 @@ export const Delivery = defineEntity({
     id: p.uuid().primary(),
     ...tenant,
     subscriptionId: p.uuid(),
+    /** Of a resent delivery its own id. */
     eventId: p.uuid(),
+    /** The event of a resent delivery; null for the first one, which `recover` and the event itself make. */
+    resentEventId: p.uuid().nullable(),
+    /** Of its event. Null for rows of earlier versions until a sweep fills it: see event-types.ts. */
+    eventType: p.string().length(60).nullable(),
     status: p.string().length(20).$type<DeliveryStatus>(),
     /** All attempts, over all replays. */
     attempts: p.integer(),
@@ -91,8 +101,10 @@ export const Delivery = defineEntity({
     nextAttemptAt: p.datetime().nullable(),
     /** Until when the attempt belongs to the process that leased it. */
     leasedUntil: p.datetime().nullable(),
-    /** Since when a due retry waits until its subscription has a free place; then the dispatcher makes it. */
+    /** Since when a retry belongs to the dispatchers: workflows of earlier versions leave it to them then. */
     heldSince: p.datetime().nullable(),
+    /** Whether its next attempt is made while the breaker is open too: somebody waits for it. */
+    ignoresBreaker: p.boolean().default(false),
     /** Of the last attempt. */
     statusCode: p.integer().nullable(),
     responseBody: p.text().nullable(),
@@ -101,10 +113,25 @@ export const Delivery = defineEntity({
     errorClass: p.string().length(40).nullable(),
     createdAt: p.datetime(),
     finishedAt: p.datetime().nullable(),
+    /**
+     * When its workflow was started as a dead letter's: `infinity` while it is, `-infinity` when it is to have none; null
+     * otherwise.
+     */
+    parkedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['subscriptionId', 'eventId'] }],
   indexes: [
     { properties: ['subscriptionId', 'createdAt', 'id'] },
+    {
+      name: 'delivery_list_index',
+      properties: ['subscriptionId', 'eventType', 'status', 'createdAt', 'id'],
+    },
+    {
+      name: 'delivery_block_end_index',
+      properties: ['subscriptionId', 'createdAt', 'id'],
+      where: 'get_byte(uuid_send(id), 15) = 0 and get_byte(uuid_send(id), 14) % 4 = 0',
+    },
+    { name: 'delivery_unfilled_index', properties: ['subscriptionId'], where: 'event_type is null' },
     {
       name: 'delivery_first_index',
       properties: ['subscriptionId', 'createdAt'],
@@ -120,7 +147,33 @@ export const Delivery = defineEntity({
       properties: ['subscriptionId', 'nextAttemptAt'],
       where: `held_since is not null and status in (${openDelivery})`,
     },
+    {
+      name: 'delivery_exempt_index',
+      properties: ['subscriptionId'],
+      where: `ignores_breaker and status in (${openDelivery})`,
+    },
     { name: 'delivery_lease_index', properties: ['subscriptionId', 'leasedUntil'], where: 'leased_until is not null' },
+    { name: 'delivery_resent_index', properties: ['resentEventId'], where: 'resent_event_id is not null' },
+    {
+      name: 'delivery_unusual_index',
+      properties: ['subscriptionId', 'status', 'createdAt', 'id'],
+      where: `status in (${unusualDelivery})`,
+    },
+    {
+      name: 'delivery_waiting_index',
+      properties: ['subscriptionId', 'nextAttemptAt'],
+      where: `status in (${openDelivery}) and attempts > 0`,
+    },
+    {
+      name: 'delivery_unparked_index',
+      properties: ['subscriptionId', 'createdAt', 'id'],
+      where: "status = 'dead_lettered' and (parked_at is null or parked_at = 'infinity')",
+    },
+    {
+      name: 'delivery_unparking_index',
+      properties: ['id'],
+      where: "status <> 'dead_lettered' and parked_at > '-infinity'",
+    },
     { name: 'delivery_dead_index', properties: ['finishedAt', 'id'], where: "status = 'dead_lettered'" },
   ],
 });
@@ -145,3 +198,53 @@ export const DeliveryAttempt = defineEntity({
   },
 });
 export type DeliveryAttempt = InferEntity<typeof DeliveryAttempt>;
+
+/** How the attempts of one webhook ended in one hour. Each hour of the day has a row, which the next day takes over. */
+export const AttemptHour = defineEntity({
+  name: 'AttemptHour',
+  tableName: 'attempt_hour',
+  filters: { tenant: tenantFilter },
+  properties: {
+    subscriptionId: p.uuid().primary(),
+    /** The hour of the day in UTC. */
+    slot: p.smallint().primary(),
+    ...tenant,
+    /** Its beginning. */
+    hour: p.datetime(),
+    delivered: p.integer(),
+    failed: p.integer(),
+  },
+});
+export type AttemptHour = InferEntity<typeof AttemptHour>;
+
+/** A webhook with retries that wait. Its workflow deletes the row when nothing waits any more. */
+export const RetryClock = defineEntity({
+  name: 'RetryClock',
+  tableName: 'retry_clock',
+  filters: { tenant: tenantFilter },
+  properties: {
+    subscriptionId: p.uuid().primary(),
+    ...tenant,
+    /** The dispatchers make the retries that are due by then; the workflow moves it on. */
+    releasedUntil: p.datetime(),
+    /** When the workflow looks next. Long past when the workflow is gone. */
+    looksAt: p.datetime(),
+    /** Since when an operator lets nothing be sent to the webhook. */
+    pausedAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+  },
+  indexes: [{ properties: ['looksAt'] }],
+});
+export type RetryClock = InferEntity<typeof RetryClock>;
+
+/** How fast attempts are made to one host, by all organizations and processes together. */
+export const WebhookHost = defineEntity({
+  name: 'WebhookHost',
+  tableName: 'webhook_host',
+  properties: {
+    host: p.string().length(255).primary(),
+    /** State of the rate limit: see host-rate.ts. */
+    freeAt: p.datetime(),
+  },
+});
+export type WebhookHost = InferEntity<typeof WebhookHost>;

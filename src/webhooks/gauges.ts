@@ -4,6 +4,8 @@ import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
 import { openDelivery } from './core/delivery-status.ts';
 
+const cachedMs = 5_000;
+
 interface OpenDeliveries {
   status: string;
   count: number;
@@ -26,9 +28,43 @@ const openDeliveries = statement<OpenDeliveries>(
     group by wanted.wait`,
 );
 
-/** Deliveries that wait: for their first attempt, for a retry, or for a replay. */
+interface FailingWebhooks {
+  state: string;
+  count: number;
+  lateSeconds: number;
+}
+
+const mostClocks = 1_000;
+
+// One entry of an index for each webhook with retries that wait.
+const failingWebhooks = statement<FailingWebhooks>(
+  'gauges.failing_webhooks',
+  `select wanted.state, count(failing.state)::int as count, coalesce(max(failing.late), 0)::float8 as "lateSeconds"
+     from (values ('retrying'), ('open'), ('paused')) as wanted (state)
+     left join (
+       select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open' else 'retrying' end
+                as state, extract(epoch from clock_timestamp() - due.at) as late
+         from (select subscription_id, paused_at from retry_clock limit ${mostClocks}) c
+         join webhook_subscription s on s.id = c.subscription_id
+         left join lateral (
+           select next_attempt_at as at from delivery
+            where subscription_id = c.subscription_id and status in (${openDelivery}) and attempts > 0
+              and next_attempt_at < clock_timestamp() and (leased_until is null or leased_until < clock_timestamp())
+            order by next_attempt_at limit 1) due on true) failing on failing.state = wanted.state
+    group by wanted.state`,
+);
+
+const parkedLetters = statement<{ count: number }>(
+  'gauges.parked_letters',
+  `select count(*) filter (where parked_at > '-infinity')::int as count
+     from (select parked_at from delivery where status = 'dead_lettered' limit 10000) letter`,
+);
+
+/** Deliveries that wait: for their first attempt, for a retry, or for a replay; and webhooks that fail. */
 export function deliveryGauges(observer: Probe): GaugeOptions[] {
-  const read = memoize(5_000, () => observer.rows(openDeliveries, gaugeTimeoutMs));
+  const read = memoize(cachedMs, () => observer.rows(openDeliveries, gaugeTimeoutMs));
+  const readFailing = memoize(cachedMs, () => observer.rows(failingWebhooks, gaugeTimeoutMs));
+  const readParked = memoize(cachedMs, () => observer.rows(parkedLetters, gaugeTimeoutMs));
   return [
     {
       name: 'atelier_deliveries_open',
@@ -44,6 +80,28 @@ export function deliveryGauges(observer: Probe): GaugeOptions[] {
       labelNames: ['status'],
       read: async () =>
         (await read()).map(({ status, oldestSeconds }) => ({ labels: { status }, value: oldestSeconds })),
+    },
+    {
+      name: 'atelier_webhooks_failing',
+      help: `Webhooks with retries that wait, by what they wait for; counted up to ${mostClocks}.`,
+      installationWide: true,
+      labelNames: ['state'],
+      read: async () => (await readFailing()).map(({ state, count }) => ({ labels: { state }, value: count })),
+    },
+    {
+      name: 'atelier_retries_late_seconds',
+      help: 'How long the retry that is due longest waits, of webhooks whose breaker is closed; 0 when none is due.',
+      installationWide: true,
+      read: async () => {
+        const retrying = (await readFailing()).find(({ state }) => state === 'retrying');
+        return retrying ? [{ value: retrying.lateSeconds }] : [];
+      },
+    },
+    {
+      name: 'atelier_dead_letters_parked',
+      help: 'Dead letters that a workflow of their own parks; counted among 10000 dead letters.',
+      installationWide: true,
+      read: async () => (await readParked()).map(({ count }) => ({ value: count })),
     },
   ];
 }

@@ -1,49 +1,74 @@
 import type { Database } from '../platform/database.ts';
+import type { Egress } from '../platform/egress.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Sql, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
-import { admitAttempts, takeTurns } from './core/admission.ts';
 import { openDelivery } from './core/delivery-status.ts';
+import { divide, totalOf, wishesOf } from './core/host-shares.ts';
+import { type DueSubscription, type Plan, pacedWaitMs, planTurns, type Room } from './core/plan-turns.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { hostWaitMs, limitedHost, takeHostPlaces } from './host-rate.ts';
+import { isWaiting } from './retry-clock.ts';
 import { changeOf, type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
 
 const subscriptionsAtOnce = 64;
 /** Attempts of one subscription in one batch at most, so that others have their turn. */
 const mostOfOne = 64;
 
+// Each names the condition of a partial index. The time is that of the statement: for a volatile one no index is used.
 const isFirst = "status = 'pending' and attempts = 0";
-const isHeld = `held_since is not null and status in (${openDelivery})`;
+const isExempt = `ignores_breaker and status in (${openDelivery})`;
 const isFree = '(leased_until is null or leased_until < clock_timestamp())';
+
+const isDue = 'next_attempt_at <= statement_timestamp()';
+/** A retry that is due, and that the workflow of its subscription, whose clock is `c`, has released. */
+const isRetry = `${isWaiting} and ${isDue} and next_attempt_at <= c.released_until`;
+
+/** Subscriptions with such retries. A limit, so that the planner looks for each one's first. */
+const retrying = `
+     (select c.subscription_id from retry_clock c
+       cross join lateral (select from delivery where subscription_id = c.subscription_id and ${isRetry}
+                            order by next_attempt_at limit 1) due)`;
 
 /** Skips from subscription to subscription along a partial index, however many deliveries wait for each. */
 const subscriptionsOf = (condition: string) => `
-     (select subscription_id as id from delivery where ${condition} order by subscription_id limit 1)
-     union all
-     select (select subscription_id from delivery where ${condition} and subscription_id > due.id
-              order by subscription_id limit 1)
-       from due where due.id is not null`;
+     (with recursive due as (
+        (select subscription_id as id from delivery where ${condition} order by subscription_id limit 1)
+        union all
+        select (select subscription_id from delivery where ${condition} and subscription_id > due.id
+                 order by subscription_id limit 1)
+          from due where due.id is not null)
+      select id from due)`;
 
-// In random order: when the process has few free places, the first subscriptions take them.
+const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
+      and not exists (select from retry_clock where subscription_id = ${alias}.id and paused_at is not null)
+      and (${alias}.next_probe_at is null or ${alias}.next_probe_at <= clock_timestamp()
+           or exists (select from delivery where subscription_id = ${alias}.id and ${isExempt} and ${isDue} and ${isFree}))`;
+
+// First one of each organization, then a second of each, and so on, each time in random order: an organization with many
+// subscriptions, which may all be at their limits, crowds nobody out.
 const lockDue = statement<{ id: string }>(
   'delivery.lock_due',
   `select s.id from webhook_subscription s
-    where s.id in (with recursive due as (${subscriptionsOf(isFirst)}) select id from due
-                   union all
-                   (with recursive due as (${subscriptionsOf(isHeld)}) select id from due))
-      and ${subscriptionIs('s', 'active')}
-      and (s.next_probe_at is null or s.next_probe_at <= clock_timestamp())
-    order by random() limit $1 for update of s skip locked`,
+     join (select t.id, row_number() over (partition by t.organization_id order by random()) as turn
+             from webhook_subscription t
+            where t.id in (${subscriptionsOf(isFirst)} union all ${retrying})
+              and t.organization_id <> all($2::uuid[]) and ${mayBegin('t')}) due on due.id = s.id
+    where ${mayBegin('s')}
+    order by due.turn, random() limit $1 for update of s skip locked`,
 );
 
 const countOf = (condition: string) =>
   `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit ${mostOfOne}) free)`;
 
-const findLoads = statement<LoadRow & { first: number; retries: number }>(
+type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'first' | 'retries'>;
+
+const findLoads = statement<DueRow>(
   'delivery.loads',
-  `select ${loadColumns}, ${countOf(isFirst)} as first, ${countOf(isHeld)} as retries
-     from webhook_subscription s where s.id = any($1::uuid[]) order by random()`,
+  `select ${loadColumns}, s.url, ${countOf(`${isExempt} and ${isDue}`)} as exempt, ${countOf(isFirst)} as first, ${countOf(isRetry)} as retries
+     from webhook_subscription s left join retry_clock c on c.subscription_id = s.id where s.id = any($1::uuid[]) order by random()`,
 );
 
 const admitMany = statement(
@@ -53,20 +78,26 @@ const admitMany = statement(
     where s.id = g.id`,
 );
 
+// Workflows of earlier versions leave a leased retry alone that is held.
 const leaseStatement = (name: string, condition: string, order: string) =>
   statement<Leased>(
     name,
-    `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+    `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
+            held_since = case when attempts > 0 then clock_timestamp() end
     where id in (
       select d.id from unnest($1::uuid[], $2::int[]) as g (subscription_id, attempts)
+       left join retry_clock c on c.subscription_id = g.subscription_id
        cross join lateral (
          select id from delivery
           where subscription_id = g.subscription_id and ${condition} and ${isFree}
           order by ${order} limit g.attempts for update skip locked) d)
    returning id as "deliveryId", organization_id as "organizationId", environment`,
   );
-const leaseFirst = leaseStatement('delivery.lease_first', isFirst, 'created_at');
-const leaseHeld = leaseStatement('delivery.lease_held', isHeld, 'next_attempt_at');
+const leases = [
+  ['exempt', leaseStatement('delivery.lease_exempt', `${isExempt} and ${isDue}`, 'created_at')],
+  ['first', leaseStatement('delivery.lease_first', isFirst, 'created_at')],
+  ['retries', leaseStatement('delivery.lease_retries', isRetry, 'next_attempt_at')],
+] as const;
 
 /** A delivery whose next attempt belongs to the caller. */
 export interface Leased extends Tenant {
@@ -75,61 +106,85 @@ export interface Leased extends Tenant {
 
 export interface DueAttempts {
   leased: Leased[];
-  /** After how long a rate limit or a busy receiver may allow more; undefined when nothing waits for that. */
+  /**
+   * After how long the next retry is due, or a rate limit or a busy receiver may allow more; undefined when nothing waits
+   * for that.
+   */
   waitMs: number | undefined;
 }
 
-/** How many attempts a process can begin. */
-export interface Room {
-  /** Of all tenants together. */
-  total: number;
-  /** Of one organization, so that none takes all of it. */
-  of(organizationId: string): number;
+export interface LeaseServices {
+  database: Database;
+  egress: Pick<Egress, 'isOpened'>;
+  deliveryPolicy: DeliveryPolicy;
 }
 
-async function leaseOn(sql: Sql, room: Room, { breaker, leaseMs }: DeliveryPolicy): Promise<DueAttempts> {
-  const locked = await sql.rows(lockDue, [subscriptionsAtOnce]);
-  if (locked.length === 0) return { leased: [], waitMs: undefined };
+/** Plans without regard to hosts, asks for so many places at each host, and plans again if some were refused. */
+async function planWithin(sql: Sql, room: Room, rows: DueRow[], services: LeaseServices): Promise<Plan> {
+  const { breaker, hostRate } = services.deliveryPolicy;
+  const now = rows[0]!.now.getTime();
+  const due = rows.map((row): DueSubscription => {
+    const { id, organizationId, exempt, first, retries } = row;
+    const host = limitedHost(services.egress, row.url);
+    return { id, organizationId, exempt, first, retries, host, load: loadOf(row) };
+  });
+  const plan = planTurns(due, room, now, breaker, Math.random);
+  const wishes = wishesOf(plan);
+  const wanted = new Map([...wishes].map(([host, of]) => [host, totalOf(of)]));
+  const granted = await takeHostPlaces(sql, wanted, hostRate);
+  if ([...wanted].every(([host, count]) => granted.get(host) === count)) return plan;
+  const shares = new Map([...wishes].map(([host, of]) => [host, divide(granted.get(host) ?? 0, of)]));
+  const within = planTurns(due, room, now, breaker, Math.random, shares);
+  return { ...within, waitMs: Math.min(within.waitMs ?? Number.POSITIVE_INFINITY, hostWaitMs(hostRate)) };
+}
+
+const findNext = statement<{ waitMs: number }>(
+  'delivery.next_due',
+  `select (extract(epoch from next_attempt_at - clock_timestamp()) * 1000)::float8 as "waitMs" from delivery
+    where ${isWaiting} and next_attempt_at > statement_timestamp()
+      and next_attempt_at < statement_timestamp() + interval '1 second'
+    order by next_attempt_at limit 1`,
+);
+
+async function nextMs(sql: Sql): Promise<number | undefined> {
+  const next = await sql.one(findNext);
+  return next && Math.max(1, Math.ceil(next.waitMs));
+}
+
+const sooner = (a: number | undefined, b: number | undefined) => (a === undefined ? b : Math.min(a, b ?? a));
+
+async function leaseOn(sql: Sql, room: Room, services: LeaseServices): Promise<DueAttempts> {
+  const spent = room.spent ?? [];
+  const locked = await sql.rows(lockDue, [subscriptionsAtOnce, spent]);
+  const laterMs = async () => sooner(spent.length > 0 ? pacedWaitMs : undefined, await nextMs(sql));
+  if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
   const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);
-  const changed: { id: string; to: [Date | null, Date | null] }[] = [];
-  const turns: { id: string; first: number; retries: number }[] = [];
-  let left = room.total;
-  const taken = new Map<string, number>();
-  let waitMs: number | undefined;
-  for (const row of rows) {
-    const load = loadOf(row);
-    const waiting = row.first + row.retries;
-    const ofIts = taken.get(row.organizationId) ?? 0;
-    const wanted = Math.min(left, room.of(row.organizationId) - ofIts, waiting);
-    const admitted = admitAttempts(load, wanted, row.now.getTime(), breaker);
-    if (admitted.attempts === 0) {
-      if (left > 0 && waiting > 0) waitMs = Math.min(waitMs ?? admitted.waitMs, admitted.waitMs);
-      continue;
-    }
-    left -= admitted.attempts;
-    taken.set(row.organizationId, ofIts + admitted.attempts);
-    turns.push({ id: row.id, ...takeTurns(admitted.attempts, row, Math.random()) });
-    const to = changeOf(load, admitted);
-    if (to) changed.push({ id: row.id, to });
+  const { turns, waitMs } = await planWithin(sql, room, rows, services);
+  const leased: Leased[] = [];
+  for (const [kind, lease] of leases) {
+    const given = turns.filter((turn) => turn[kind] > 0);
+    if (given.length === 0) continue;
+    const ids = given.map(({ subscription }) => subscription.id);
+    leased.push(...(await sql.rows(lease, [ids, given.map((turn) => turn[kind]), services.deliveryPolicy.leaseMs])));
   }
-  const lease = async (of: typeof leaseFirst, count: (turn: (typeof turns)[number]) => number) => {
-    const given = turns.filter((turn) => count(turn) > 0);
-    return given.length === 0 ? [] : sql.rows(of, [given.map(({ id }) => id), given.map(count), leaseMs]);
-  };
-  const leased = [...(await lease(leaseFirst, ({ first }) => first)), ...(await lease(leaseHeld, (of) => of.retries))];
+  const changed = turns.flatMap(({ subscription: { id, load }, admitted }) => {
+    const to = changeOf(load, admitted);
+    return to ? [{ id, to }] : [];
+  });
   if (changed.length > 0) {
     const column = (index: 0 | 1) => changed.map(({ to }) => to[index]);
     await sql.rows(admitMany, [changed.map(({ id }) => id), column(0), column(1)]);
   }
-  return { leased, waitMs };
+  return { leased, waitMs: leased.length > 0 ? waitMs : sooner(waitMs, await laterMs()) };
 }
 
 /**
- * Leases due attempts of all tenants: first attempts, and retries that are held. Never more of a subscription than its
- * concurrency, rate limit and breaker allow. Any number of processes may call this concurrently.
+ * Leases due attempts of all tenants: first attempts, and retries that are released. Never more of a subscription than its
+ * concurrency, rate limit and breaker allow, nor more to a host than its rate. Any number of processes may call this
+ * concurrently.
  */
-export const leaseDue = (database: Database, room: Room, policy: DeliveryPolicy): Promise<DueAttempts> =>
-  systemTransaction(database, (tx) => leaseOn(tx, room, policy));
+export const leaseDue = (services: LeaseServices, room: Room): Promise<DueAttempts> =>
+  systemTransaction(services.database, (tx) => leaseOn(tx, room, services));
 
 const giveBack = statement(
   'delivery.give_back',

@@ -2,14 +2,20 @@ import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { Scope } from '../platform/scope.ts';
+import { Scope, type Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { discardDeadLetter } from './discard.ts';
 import { deliveryNotFound } from './errors.ts';
-import { type RenewedDelivery, type ReplayedDelivery, renewDeadLetter, turnedOff } from './replay.ts';
+import {
+  type RenewedDelivery,
+  type RenewOptions,
+  type ReplayedDelivery,
+  renewDeadLetter,
+  turnedOff,
+} from './replay.ts';
 
 /** A scope in which an operator acts for a tenant. */
 export const operatorScopeOf = (database: Database, tenant: Tenant, correlationId: string) =>
@@ -19,7 +25,7 @@ export const operatorScopeOf = (database: Database, tenant: Tenant, correlationI
 function audited<Changed extends { id: string; subscriptionId: string }>(
   scope: Scope,
   action: 'delivery.replay' | 'delivery.discard',
-  change: (tx: Scope) => Promise<Changed | undefined>,
+  change: (tx: Transaction) => Promise<Changed | undefined>,
 ): Promise<Changed | undefined> {
   return scope.transaction(async (tx) => {
     const changed = await change(tx);
@@ -32,8 +38,8 @@ function audited<Changed extends { id: string; subscriptionId: string }>(
 }
 
 /** `renewDeadLetter` with an audit entry. */
-export const renewAsOperator = (scope: Scope, deliveryId: string) =>
-  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId));
+export const renewAsOperator = (scope: Scope, deliveryId: string, options?: RenewOptions) =>
+  audited<RenewedDelivery>(scope, 'delivery.replay', (tx) => renewDeadLetter(tx, deliveryId, options));
 
 /** `discardDeadLetter` with an audit entry. */
 export const discardAsOperator = (scope: Scope, deliveryId: string) =>
@@ -60,7 +66,7 @@ export async function replayAnyDelivery(database: Database, id: string): Promise
   const found = uuid && (await sqlOn(database.pool).one(findStanding, [uuid]));
   if (!found) throw deliveryNotFound(id);
   const { status, isActive, ...tenant } = found;
-  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid)) {
+  if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, { ignoresBreaker: true })) {
     return { deliveryId: deliveryIds.format(uuid), status: 'pending' };
   }
   if (status === 'dead_lettered' && !isActive) throw turnedOff();

@@ -1,21 +1,32 @@
 import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
+import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { testWebhook } from './core/events.ts';
-import { deliveryIds, eventIds, webhookIds } from './core/ids.ts';
+import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
+import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
-import { ensureDeliveryWorkflow } from './delivery-workflow.ts';
-import { Delivery, DeliveryAttempt, Event, WebhookSubscription } from './entities.ts';
+import {
+  AttemptHour,
+  Delivery,
+  DeliveryAttempt,
+  Event,
+  RetryClock,
+  WebhookHost,
+  WebhookSubscription,
+} from './entities.ts';
+import { fillEventTypes } from './event-types.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveryGauges } from './gauges.ts';
 import { deliveriesChannel } from './publish-event.ts';
+import { continueRecovery } from './recovery.ts';
+import { RecoveryProgress } from './recovery-entities.ts';
 import { forgetOldDeliveries } from './retention.ts';
 import { webhookSettings } from './settings.ts';
-import { resumeStopped } from './stopped.ts';
-import { sweepTurnedOff } from './subscription-off.ts';
+import { endOpenDeliveries, sweepTurnedOff } from './subscription-off.ts';
+import { adoptDelivery, wakeRetryClock } from './wake-retries.ts';
 import { DeliveryWakeup } from './wakeup.ts';
-
-const batch = 500;
 
 export interface WebhookServices {
   /** Wakes the dispatcher of this process, where it has one. */
@@ -30,9 +41,19 @@ export interface WebhookServices {
 /** Outbound webhooks: subscriptions, events and their deliveries. */
 export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.shape> = {
   name: 'webhooks',
-  entities: [WebhookSubscription, Event, Delivery, DeliveryAttempt],
+  entities: [
+    WebhookSubscription,
+    Event,
+    Delivery,
+    DeliveryAttempt,
+    AttemptHour,
+    RetryClock,
+    WebhookHost,
+    ...countedDeliveries,
+    RecoveryProgress,
+  ],
   settings: webhookSettings,
-  ids: [webhookIds, eventIds, deliveryIds],
+  ids: [webhookIds, eventIds, deliveryIds, recoveryIds],
   events: [testWebhook],
   auditActions: {
     'webhook.create': webhookIds,
@@ -53,28 +74,34 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     });
     return {
       deliveries,
-      deliveryPolicy: scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
+      deliveryPolicy: {
+        ...scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
+        hostRate: env.WEBHOOK_HOST_RATE,
+      },
       webhookBrand: env.WEBHOOK_HEADER_BRAND,
       countAttempt: (status) => count({ status }),
     };
   },
   outbox: (services) => ({
-    'delivery.follow': (scope, deliveryId) => ensureDeliveryWorkflow(services, scope, deliveryId),
-    'subscription.stopped': (scope, subscriptionId) => resumeStopped(services.temporal, scope, subscriptionId),
+    'webhook.recover': continueRecovery,
+    'webhook.end_deliveries': endOpenDeliveries,
+    'webhook.wake': (scope, subscriptionId) => wakeRetryClock(services, scope, subscriptionId),
+    // Of earlier versions. Dead letters, and what was stopped with its webhook, are told by the parking.
+    'delivery.follow': (scope, deliveryId) => adoptDelivery(scope, deliveryId),
+    'subscription.stopped': (scope, subscriptionId) => wakeRetryClock(services, scope, subscriptionId),
   }),
   sweeps: ({ database }) => [
-    { name: 'end deliveries of webhooks that are off', everyMs: 60_000, run: () => sweepTurnedOff(database) },
+    {
+      name: 'end deliveries of webhooks that are off',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => sweepTurnedOff(database, limit)),
+    },
+    { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
+    { name: 'fill event types of earlier deliveries', everyMs: 60_000, run: () => fillEventTypes(database) },
     {
       name: 'remove old deliveries',
       everyMs: 60_000,
-      async run() {
-        let total = 0;
-        for (;;) {
-          const removed = await forgetOldDeliveries(database, batch);
-          total += removed;
-          if (removed < batch) return total;
-        }
-      },
+      run: () => inBatches((limit) => forgetOldDeliveries(database, limit)),
     },
   ],
   gauges: ({ observer }) => deliveryGauges(observer),

@@ -7,22 +7,29 @@ import { subscriptionIs } from './core/subscription-state.ts';
 /** The channel that wakes the dispatchers. */
 export const deliveriesChannel = 'atelier_deliveries';
 
-/** Selects the row of a new delivery. */
-export const newDelivery = (event: string, subscription: string) =>
-  `select uuidv7(), $1::uuid, $2::text, ${subscription}.id, ${event}.id, 'pending', 0, 0, ${event}.created_at, false, ${event}.created_at`;
+/** Selects the row of a new delivery. @param at when it is made, in SQL; by default when the event occurred */
+export const newDelivery = (event: string, subscription: string, at = `${event}.created_at`) =>
+  `select uuidv7(), $1::uuid, $2::text, ${subscription}.id, ${event}.id, ${event}.type, 'pending', 0, 0, ${at}, false, ${at}`;
 
-export const deliveryColumns = `id, organization_id, environment, subscription_id, event_id, status, attempts,
+export const deliveryColumns = `id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
   schedule_attempts, next_attempt_at, response_body_truncated, created_at`;
 
 export const listens = (subscription: string, event: string) =>
   `(${subscription}.events @> to_jsonb(${event}.type::text) or ${subscription}.events @> '"*"')`;
 
 /**
+ * The id of a delivery's event, in SQL. Not with `coalesce`: PostgreSQL takes that for a function that may leak, and then
+ * reads all events of the tenant before it compares ids, because row-level security comes first.
+ */
+export const eventIdOf = (delivery: string) =>
+  `case when ${delivery}.resent_event_id is null then ${delivery}.event_id else ${delivery}.resent_event_id end`;
+
+/**
  * Joins the event of a delivery by its id. With a plain join the planner, which takes a tenant's events to be few, would
  * read all of them.
  */
 export const eventOf = (delivery: string, columns: string) =>
-  `cross join lateral (select ${columns} from event where id = ${delivery}.event_id offset 0)`;
+  `cross join lateral (select ${columns} from event where id = ${eventIdOf(delivery)} offset 0)`;
 
 /**
  * CTEs that write events of the tenant $1, $2 and their deliveries, for the statement that writes their cause.
@@ -69,15 +76,19 @@ const publishToOneStatement = statement<{ deliveryId: string }>(
   `with new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
      values ($3::uuid, $1::uuid, $2::text, $4::text, null, $5::jsonb, $6::text, clock_timestamp())
-     returning id, created_at),
+     returning id, type, created_at),
    new_delivery as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from new_event e join webhook_subscription s on s.id = $7::uuid
+     insert into delivery (${deliveryColumns}, ignores_breaker)
+     ${newDelivery('e', 's')}, true from new_event e join webhook_subscription s on s.id = $7::uuid
      returning id)
    select id as "deliveryId", ${wakeDeliveries} from new_delivery`,
 );
 
-/** Writes an event for one subscription, whichever events it subscribes to. @returns the delivery's id */
+/**
+ * Writes an event for one subscription, whichever events it subscribes to. Its first attempt is made even while the breaker
+ * is open.
+ * @returns the delivery's id
+ */
 export async function publishEventTo<Facts>(
   scope: Scope,
   subscriptionId: string,

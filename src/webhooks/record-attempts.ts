@@ -1,12 +1,13 @@
-import { enqueueSql } from '../platform/enqueue.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
+import { countAttemptsSql } from './attempt-hours.ts';
 import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
 import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import { afterFailure, type Failing, hasFailedTooLong, notFailing } from './core/failing.ts';
 import { judge, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { beginRetries, wakeRetries } from './retry-clock.ts';
 import { turnOff } from './subscription-off.ts';
 
 /** The state of a delivery after its attempt. */
@@ -26,7 +27,8 @@ const recordStatement = statement<Recorded>(
    moved as (
      update delivery d
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1, leased_until = null,
-            held_since = null,
+            held_since = null, ignores_breaker = false,
+            parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
             next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
             finished_at = case when g.status <> 'retrying' then clock_timestamp() end,
             status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,
@@ -36,7 +38,8 @@ const recordStatement = statement<Recorded>(
         and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
-     returning d.id, d.status, d.attempts),
+     returning d.id, d.subscription_id, d.status, d.attempts),
+   counted as (${countAttemptsSql('moved')}),
    logged as (
      insert into delivery_attempt (delivery_id, number, organization_id, environment, started_at, duration_ms, status_code,
                                    response_body, response_body_truncated, error_class)
@@ -44,15 +47,6 @@ const recordStatement = statement<Recorded>(
             g.response_body_truncated, g.error_class
        from moved m join given g on g.id = m.id)
    select id as "deliveryId", status from moved`,
-);
-
-// A delivery that failed needs a workflow: the outbox makes sure that it gets one.
-const enqueueWorkflows = statement(
-  'delivery.enqueue_workflows',
-  `${enqueueSql('delivery.follow', { subject: 'id', correlation: '$4', from: 'unnest($3::uuid[]) as id' })}
-   on conflict (kind, subject_id) do update set created_at = excluded.created_at`,
-  // The dispatcher resumes workflows itself, those of deliveries that arrived too.
-  { enqueues: 'drain' },
 );
 
 interface StateRow {
@@ -72,7 +66,8 @@ const lockState = statement<StateRow>(
 const saveState = statement(
   'subscription.save_state',
   `update webhook_subscription
-      set consecutive_failures = $4, next_probe_at = $5, failing_since = $6, last_failed_at = $7
+      set consecutive_failures = $4, next_probe_at = $5, failing_since = $6, last_failed_at = $7,
+          last_failure = coalesce($8, last_failure)
     where organization_id = $1 and environment = $2 and id = $3`,
 );
 
@@ -104,8 +99,20 @@ const time = (of: number | null): Date | null => (of === null ? null : new Date(
 const changesSubscription = ({ outcome, verdict }: Judged): boolean =>
   verdict.status !== 'delivered' || outcome.work.hasFailed;
 
-/** Counts the attempts of one subscription, in the order in which they ended, and turns it off if necessary. */
-async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged[], policy: DeliveryPolicy) {
+/** What operators see of a failure. */
+const failureOf = ({ outcome: { result } }: Judged): string => result.errorClass ?? `HTTP ${result.status}`;
+
+/**
+ * Counts the attempts of one subscription, in the order in which they ended, and turns it off if necessary.
+ * @returns whether its breaker opened or closed
+ */
+async function saveFailures(
+  tx: Scope,
+  id: string,
+  row: StateRow,
+  judged: Judged[],
+  policy: DeliveryPolicy,
+): Promise<boolean> {
   const now = Date.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
   let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
@@ -115,16 +122,18 @@ async function saveFailures(tx: Scope, id: string, row: StateRow, judged: Judged
     failing = delivered ? notFailing : afterFailure(failing, now, policy.failingLimitMs);
   }
   const state = [breaker.failuresInARow, time(breaker.nextProbeAt), time(failing.since), time(failing.lastAt)];
-  await tx.rows(saveState, id, ...state);
+  const failed = judged.findLast(({ verdict }) => verdict.status !== 'delivered');
+  await tx.rows(saveState, id, ...state, failed ? failureOf(failed) : null);
   const isGone = judged.some(({ verdict }) => verdict.status === 'dead_lettered' && verdict.disable);
   const isExhausted = judged.some(({ verdict }) => verdict.status === 'dead_lettered');
   if (isGone) await turnOff(tx, id, 'gone');
   else if (isExhausted && hasFailedTooLong(failing, now, policy.failingLimitMs)) await turnOff(tx, id, 'failing');
+  return (breaker.nextProbeAt === null) !== (row.nextProbeAt === null);
 }
 
 /**
- * Records attempts of one tenant and their consequences: states, retries, breakers, workflows to start and subscriptions
- * to turn off. One statement if all succeeded, otherwise one transaction.
+ * Records attempts of one tenant and their consequences: states, retries, breakers, and subscriptions to turn off. One
+ * statement if all succeeded, otherwise one transaction.
  * @returns the new states, without deliveries that had ended before
  */
 export async function recordAttempts(
@@ -149,14 +158,17 @@ export async function recordAttempts(
       states.push([await tx.one(lockState, id), id, of]);
     }
     const rows = await record(tx);
-    const followed = rows.filter(({ status }) => status === 'retrying' || status === 'dead_lettered');
-    const ids = followed.map(({ deliveryId }) => deliveryId);
-    if (ids.length > 0) await tx.rows(enqueueWorkflows, ids, scope.correlationId);
-    const counted = new Set(rows.map(({ deliveryId }) => deliveryId));
+    const statusOf = new Map(rows.map(({ deliveryId, status }) => [deliveryId, status]));
+    const retried = new Set<string>();
+    const turned = new Set<string>();
     for (const [state, id, of] of states) {
-      const judgedOnce = of.filter(({ outcome }) => counted.has(outcome.work.deliveryId));
-      if (state) await saveFailures(tx, id, state, judgedOnce, policy);
+      const judgedOnce = of.filter(({ outcome }) => statusOf.has(outcome.work.deliveryId));
+      if (state && (await saveFailures(tx, id, state, judgedOnce, policy))) turned.add(id);
+      if (of.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying')) retried.add(id);
     }
+    await beginRetries(tx, [...retried], policy.clock.aheadMs);
+    // What their workflows say of the breaker has changed.
+    for (const id of turned) await wakeRetries(tx, id);
     return rows;
   });
 }

@@ -9,13 +9,14 @@ interface Row extends Tenant {
   id: string;
   secret: string;
   previousSecret: string | null;
+  olderSecret: string | null;
   headers: string | null;
 }
 
 const findRows = statement<Row>(
   'subscription.sealed',
   `select id, organization_id as "organizationId", environment, sealed_secret as secret,
-          sealed_previous_secret as "previousSecret", sealed_headers as headers
+          sealed_previous_secret as "previousSecret", sealed_older_secret as "olderSecret", sealed_headers as headers
      from webhook_subscription where id > $1 order by id limit $2`,
 );
 
@@ -30,6 +31,7 @@ const replace = (column: SealedColumn) =>
 const columns = [
   ['secret', 'sealed_secret'],
   ['previousSecret', 'sealed_previous_secret'],
+  ['olderSecret', 'sealed_older_secret'],
   ['headers', 'sealed_headers'],
 ] as const;
 const statements = new Map(columns.map(([, column]) => [column, replace(column)]));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaultBrand, isBrand } from './core/signing.ts';
+import { defaultDeliveryPolicy } from './delivery-policy.ts';
 
 export const webhookSettings = {
   shape: {
@@ -7,6 +8,7 @@ export const webhookSettings = {
       .string()
       .refine(isBrand, 'expected a word of letters and digits other than Webhook')
       .default(defaultBrand),
+    WEBHOOK_HOST_RATE: z.coerce.number().int().min(1).max(100_000).default(defaultDeliveryPolicy.hostRate),
     DELIVERY_TIME_SCALE: z.coerce.number().min(0.00001).max(1).optional(),
   },
   refusedInProduction: ['DELIVERY_TIME_SCALE'] as const,

@@ -61,16 +61,18 @@ describe('a signed attempt', () => {
     }
   });
 
-  test('is signed by both secrets during a rotation', () => {
-    const [secret, previousSecret] = [newSecret(), newSecret()];
+  test('is signed by every secret that still holds after rotations', () => {
+    const [secret, previousSecret, olderSecret] = [newSecret(), newSecret(), newSecret()];
     const attempt = attemptAt(Date.now());
-    const headers = sign(attempt, { brand, secret, previousSecret });
+    const headers = sign(attempt, { brand, secret, earlierSecrets: [previousSecret, olderSecret] });
     expect(verifiesA(headers, attempt.body, secret)).toBe(true);
     expect(verifiesA(headers, attempt.body, previousSecret, 'X-Service-Signature-Previous')).toBe(true);
     expect(verifiesB(headers, attempt.body, secret)).toBe(true);
     expect(verifiesB(headers, attempt.body, previousSecret, 'X-Webhook-Signature-Previous')).toBe(true);
     expect(verifiesStandard(headers, attempt.body, secret)).toBe(true);
     expect(verifiesStandard(headers, attempt.body, previousSecret)).toBe(true);
+    expect(verifiesStandard(headers, attempt.body, olderSecret)).toBe(true);
+    expect(headers['webhook-signature']!.split(' ')).toHaveLength(3);
     expect(Object.keys(sign(attempt, { brand, secret })).filter((name) => /previous/i.test(name))).toEqual([]);
   });
 
@@ -148,7 +150,7 @@ test('a body that carries its signature is the JSON that was signed, and the sig
 });
 
 test('names of signature headers and words for them', () => {
-  const own = Object.keys(sign(attemptAt(0), { brand, secret: newSecret(), previousSecret: newSecret() }));
+  const own = Object.keys(sign(attemptAt(0), { brand, secret: newSecret(), earlierSecrets: [newSecret()] }));
   expect(own.every((name) => isSignatureHeader(name, brand))).toBe(true);
   expect(isSignatureHeader('X-Customer', brand)).toBe(false);
   expect(['Service', 'Acme2'].every(isBrand)).toBe(true);

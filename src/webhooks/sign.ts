@@ -28,17 +28,17 @@ export interface SigningSecrets {
   /** The brand in the header names of family A. */
   brand: string;
   secret: string;
-  /** The secret before a rotation, while receivers may still use it. */
-  previousSecret?: string | undefined;
+  /** Secrets before rotations, the newest first, while receivers may still use them. */
+  earlierSecrets?: readonly string[];
 }
 
 /** The headers that identify and sign an attempt. @throws Error without a secret: nothing is sent unsigned */
 export function sign(
   attempt: SignedAttempt,
-  { brand, secret, previousSecret }: SigningSecrets,
+  { brand, secret, earlierSecrets = [] }: SigningSecrets,
 ): Record<string, string> {
-  const previous = previousSecret === undefined ? undefined : signaturesOf(attempt, previousSecret);
-  return signatureHeaders(attempt, brand, signaturesOf(attempt, secret), previous);
+  const earlier = earlierSecrets.map((one) => signaturesOf(attempt, one));
+  return signatureHeaders(attempt, brand, signaturesOf(attempt, secret), earlier);
 }
 
 /**

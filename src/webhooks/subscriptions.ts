@@ -7,10 +7,12 @@ import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
 import { WebhookSubscription } from './entities.ts';
 import { webhookNotFound } from './errors.ts';
+import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
 import type { OffReason } from './subscription-off.ts';
 import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscription-secrets.ts';
@@ -58,6 +60,7 @@ export const untried = {
   nextProbeAt: null,
   failingSince: null,
   lastFailedAt: null,
+  lastFailure: null,
 };
 
 export function viewOf(
@@ -75,12 +78,6 @@ export function viewOf(
   };
 }
 
-// Serializes creations, so that two cannot both be the hundredth. A statement of its own: the next one counts what other
-// transactions committed meanwhile.
-const takeTurn = statement(
-  'subscription.turn',
-  "select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text || $2::text, 0))",
-);
 const countLive = statement<{ count: number }>(
   'subscription.count',
   `select count(*)::int as count from webhook_subscription
@@ -88,7 +85,7 @@ const countLive = statement<{ count: number }>(
 );
 
 async function checkRoom(tx: Transaction): Promise<void> {
-  await tx.rows(takeTurn);
+  await takeTurn(tx, 'webhooks');
   const { count } = (await tx.one(countLive))!;
   if (count < mostSubscriptions) return;
   throw new AppError('conflict', `There are ${mostSubscriptions} webhooks already.`, { limit: mostSubscriptions });
@@ -116,6 +113,7 @@ export async function createSubscription(
     await checkRoom(tx);
     const { headers, ...fields } = input;
     const id = newId();
+    if (fields.isActive) await checkSameUrl(tx, { id, ...fields });
     const now = new Date();
     const secret = newSecret();
     const made = tx.em.create(WebhookSubscription, {
@@ -126,6 +124,8 @@ export async function createSubscription(
       sealedSecret: sealer.seal(secret, sealedColumn('sealed_secret', id, tenant)),
       sealedPreviousSecret: null,
       previousSecretExpiresAt: null,
+      sealedOlderSecret: null,
+      olderSecretExpiresAt: null,
       rateFreeAt: null,
       createdAt: now,
       updatedAt: now,

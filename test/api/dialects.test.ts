@@ -60,7 +60,7 @@ describe('dialect A', () => {
     const { runId, output, tokensUsed, durationMs } = executed.body.data;
     expect(runId).toMatch(uuid);
     const run = (await api.get(`/api/v1/runs/${runId}`, inA)).body.data;
-    expect(fields(run)).toEqual(sorted(...runA, 'workflowId', 'workflowName'));
+    expect(fields(run)).toEqual(sorted(...runA, 'workflowId', 'workflowName', 'steps'));
     expect(run).toEqual({
       id: runId,
       status: 'COMPLETED',
@@ -72,9 +72,16 @@ describe('dialect A', () => {
       createdAt: expect.stringMatching(timestamp),
       workflowId: id,
       workflowName: 'Both',
+      steps: [
+        {
+          ...{ stepId: 'say', name: 'Say it', status: 'completed', attempts: 1, output, error: null, tokensUsed },
+          ...{ provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514' },
+          ...{ durationMs: expect.any(Number), warnings: [] },
+        },
+      ],
     });
     const listed = (await api.get(`${path}/${id}/runs`, inA)).body.data;
-    const { workflowId: _, workflowName: __, ...ofList } = run;
+    const { workflowId: _, workflowName: __, steps: ___, ...ofList } = run;
     expect(listed).toEqual({ runs: [ofList], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } });
   });
 
@@ -182,18 +189,20 @@ describe('one workflow, two views', () => {
   test.each(['prompt', 'ai_chat'])('a step of type %s is a prompt in A and an ai_chat in B', async (type) => {
     const { id, wf } = await makeWorkflow(api, { steps: [{ id: 'a', type }] });
     expect((await api.get(`${path}/${id}`)).body.data.steps).toEqual([{ id: 'a', type: 'prompt' }]);
-    expect((await api.get(`${path}/${wf}`)).body.data.steps).toEqual([{ id: 'a', type: 'ai_chat' }]);
+    // In B every step has a name.
+    expect((await api.get(`${path}/${wf}`)).body.data.steps).toEqual([{ id: 'a', name: 'a', type: 'ai_chat' }]);
   });
 
-  test('ids of both forms, upper-case uuids too, and both prefixes of the path lead to the same', async () => {
+  test('ids of both forms in either case, and both prefixes of the path lead to the same', async () => {
     const { id, wf } = await makeWorkflow(api);
     const run = (await api.post(`${path}/${id}/execute`, {}, inA)).body.data.runId;
     for (const prefix of ['/api/v1', '/v1']) {
-      for (const form of [id, id.toUpperCase(), wf]) {
+      for (const form of [id, id.toUpperCase(), wf, wf.toUpperCase()]) {
         expect((await api.get(`${prefix}/workflows/${form}`, inA)).body.data.id).toBe(id);
         expect((await api.get(`${prefix}/workflows/${form}/runs`, inA)).body.data.runs[0].id).toBe(run);
       }
-      for (const form of [run, run.toUpperCase(), `run_${run.replaceAll('-', '')}`]) {
+      const prefixed = `run_${run.replaceAll('-', '')}`;
+      for (const form of [run, run.toUpperCase(), prefixed, prefixed.toUpperCase()]) {
         expect((await api.get(`${prefix}/runs/${form}`, inA)).body.data.id).toBe(run);
       }
     }
@@ -201,9 +210,9 @@ describe('one workflow, two views', () => {
 });
 
 describe('which dialect answers', () => {
-  const spokenBy = (body: { data: Record<string, unknown> }) => {
-    const { id, runId } = body.data;
-    return String(id ?? runId).includes('_') ? 'B' : 'A';
+  const spokenBy = ({ data, error }: { data?: Record<string, unknown>; error?: { code: string } }) => {
+    if (error) return error.code === error.code.toUpperCase() ? 'B' : 'A';
+    return String(data!.id ?? data!.runId).includes('_') ? 'B' : 'A';
   };
 
   test('the header wins over a prefixed id, that over the key, and A is the default', async () => {
@@ -213,6 +222,7 @@ describe('which dialect answers', () => {
       spokenBy((await client.get(`/v1/workflows/${form}`, headers)).body);
     expect(await speaks(api, id)).toBe('A');
     expect(await speaks(api, wf)).toBe('B');
+    expect(await speaks(api, wf.toUpperCase())).toBe('B');
     expect(await speaks(api, wf, inA)).toBe('A');
     expect(await speaks(api, id, inB)).toBe('B');
     expect(await speaks(apiOfB, ofB.id)).toBe('B');
@@ -226,8 +236,9 @@ describe('which dialect answers', () => {
     [{ input: 'x' }, 'A', 'A'],
     [{ variables: {} }, 'A', 'A'],
     [{ inputs: {} }, 'B', 'B'],
-    [{ async: false }, 'B', 'B'],
-    [{ input: 'x', async: false }, 'B', 'B'],
+    [{ async: false }, 'A', 'B'],
+    [{ input: 'x', async: false }, 'A', 'A'],
+    [{ inputs: {}, input: 'x', async: true }, 'B', 'B'],
     [{ other: 1 }, 'A', 'B'],
   ])('on execute the body %j speaks: %s beside a key of A, %s beside a key of B', async (body, withA, withB) => {
     for (const [client, expected] of [
@@ -242,6 +253,13 @@ describe('which dialect answers', () => {
       expect(await speaks(id, inA)).toBe('A');
       expect(await speaks(id, inB)).toBe('B');
     }
+  });
+
+  test.each([undefined, {}, { async: false }, { other: 1 }])('in B the body %j lacks its inputs', async (body) => {
+    const { wf } = await makeWorkflow(api);
+    const answer = await api.post(`/v1/workflows/${wf}/execute`, body);
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(answer.body.error.details.errors).toEqual([{ path: 'inputs', message: 'Required.' }]);
   });
 
   test.each(['C', 'a', 'A,B', 'AB'])('the header X-API-Variant: %s is refused', async (variant) => {

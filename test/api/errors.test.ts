@@ -34,7 +34,6 @@ describe('an unknown path', () => {
     '/API/V1/workflows',
     '/api/v2/workflows',
     '/api/v1/runs',
-    '/',
     '/api',
     '/favicon.ico',
     '/index.php',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../api-client.ts';
-import { type DocumentedOperation, exampleBody, readDocument } from '../openapi/document.ts';
+import { atEveryPrefix, type DocumentedOperation, exampleBody, readDocument } from '../openapi/document.ts';
 import { startProduct } from '../product.ts';
 import { rawRequest } from './raw-request.ts';
 
@@ -10,9 +10,8 @@ let operations: DocumentedOperation[];
 let unknown: Record<string, ReturnType<typeof told>>;
 beforeAll(async () => {
   product = await startProduct();
-  operations = readDocument((await product.api.get('/openapi.json')).body).operations.filter(
-    ({ path, needsKey }) => path.includes('{') && needsKey,
-  );
+  const read = readDocument((await product.api.get('/openapi.json')).body);
+  operations = atEveryPrefix(read.operations.filter(({ path, needsKey }) => path.includes('{') && needsKey));
   const answers = operations.map(async (of) => [of.endpoint, told(await ask(of, uuid))]);
   unknown = Object.fromEntries(await Promise.all(answers));
 });

@@ -197,9 +197,9 @@ test('what is refused leaves the connection and the process in order', async () 
   expect(problems).toEqual([]);
 });
 
-test('a body with a thousand mistakes is answered with the first hundred', async () => {
-  const variables = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`v${n}`, n]));
-  const answer = await send(JSON.stringify({ variables }), {}, executePath);
+test('a body with two hundred mistakes is answered with the first hundred', async () => {
+  const steps = Array.from({ length: 100 }, () => ({ id: 1, type: 2 }));
+  const answer = await send(JSON.stringify({ name: 'x', steps }));
   expectFailure(answer, 400, 'validation_error');
   expect(answer.body.error.details.errors).toHaveLength(100);
 });

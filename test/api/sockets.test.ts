@@ -118,6 +118,8 @@ describe('HTTP/1.0', () => {
 describe('a head that breaks a rule of HTTP is refused with a JSON body', () => {
   test.each([
     ['HTTP/1.1 without Host', 'GET /api/health HTTP/1.1\r\n\r\n', 400],
+    ['two Hosts', 'GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400],
+    ['the same Host twice', 'GET /api/health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
     ['HTTP/1.1 with an empty Host', 'GET /api/health HTTP/1.1\r\nHost:\r\n\r\n', 400],
     ['an unknown expectation', 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n', 417],
   ])('%s', async (_, bytes, status) => {

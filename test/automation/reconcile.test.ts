@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { reconcileRuns } from '../../src/automation/reconcile.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
 import { startProduct } from '../product.ts';
@@ -31,9 +32,26 @@ const handleOf = (runId: string): WorkflowHandle => temporal.workflow.getHandle(
 /** Starts a run whose model takes its time, and waits until it is called. @returns `run_…` */
 async function startSlowRun(): Promise<string> {
   const { wf } = await makeWorkflow(product.api, 'sandbox:slow=600');
-  const { body } = await product.api.post(`/api/v1/workflows/${wf}/execute`, { async: true }, inB);
+  const { body } = await product.api.post(`/api/v1/workflows/${wf}/execute`, { inputs: {}, async: true }, inB);
   await until('the model is called', async () => (await read(body.data.runId)).status === 'running');
   return body.data.runId;
+}
+
+/** A run that is under way in the database and that Temporal knows nothing of. @returns its uuid */
+async function startLostRun(): Promise<string> {
+  const like = runIds.parse(await startSlowRun())!;
+  const lost = newId();
+  const { pool } = product.database;
+  await pool.query(
+    `insert into run select (jsonb_populate_record(run, jsonb_build_object('id', $2::text, 'number', 2))).* from run where id = $1`,
+    [like, lost],
+  );
+  await pool.query(
+    `insert into run_step select (jsonb_populate_record(s, jsonb_build_object('run_id', $2::text))).* from run_step s
+      where run_id = $1`,
+    [like, lost],
+  );
+  return lost;
 }
 
 /** As if they had begun long ago: the outbox has told Temporal of them, and it is time to ask what became of them. */
@@ -55,28 +73,40 @@ async function replaceWorkflow(runId: string, type: string, taskQueue: string, l
   await isClosed(handleOf(runId));
 }
 
-test('a run whose workflow is over ends too, once, and one that goes on goes on', async () => {
+test('a run that an operator terminates fails within seconds; one that is reset goes on', async () => {
+  const reset = await startSlowRun();
   const { wf } = await makeWorkflow(product.api, 'sandbox:slow=600');
-  const waiting = product.api.post(`/api/v1/workflows/${wf}/execute`, { async: false }, inB);
+  const waiting = product.api.post(`/api/v1/workflows/${wf}/execute`, { inputs: {}, async: false }, inB);
   const terminated: string = await until('it runs', async () => {
     const { runs } = (await product.api.get(`/api/v1/workflows/${wf}/runs`, inB)).body.data;
     return runs[0]?.status === 'running' && runs[0].runId;
   });
-  const [late, closed, missing, open] = await Promise.all(Array.from({ length: 4 }, startSlowRun));
+  // Temporal terminates what is reset, and starts it again under its id.
+  const { workflowId } = handleOf(reset);
+  await connection.workflowService.resetWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId },
+    workflowTaskFinishEventId: 4 as never,
+    requestId: newId(),
+  });
   await handleOf(terminated).terminate('An operator had enough of it.');
+  const began = performance.now();
+  expect(await waiting).toMatchObject({
+    status: 500,
+    body: { error: { code: 'INTERNAL_ERROR', message: 'The run was terminated.', details: { runId: terminated } } },
+  });
+  expect(performance.now() - began).toBeLessThan(15_000);
+  const error = { stepId: 'say', code: 'internal_error', message: 'The run was terminated.' };
+  const step = { stepId: 'say', status: 'failed', error };
+  expect(await read(terminated)).toMatchObject({ status: 'failed', error, stepResults: [step] });
+  expect(await read(reset)).toMatchObject({ status: 'running' });
+});
+
+test('a run whose workflow is over ends too, once, and one that goes on goes on', async () => {
+  const missing = runIds.format(await startLostRun());
+  const [late, closed, open] = await Promise.all(Array.from({ length: 3 }, startSlowRun));
   await replaceWorkflow(late!, 'executeRun', 'nobody-is-here', '2 seconds');
   await replaceWorkflow(closed!, 'redriveDeadLetters', `${product.taskQueuePrefix}runs`);
-  await handleOf(missing!).terminate();
-  const workflowExecution = { workflowId: handleOf(missing!).workflowId };
-  await connection.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution });
-  const isForgotten = () =>
-    handleOf(missing!)
-      .describe()
-      .then(
-        () => false,
-        () => true,
-      );
-  await until('Temporal forgot it', isForgotten, 120_000);
   await age();
 
   // Each sweeps as soon as it is up.
@@ -86,31 +116,29 @@ test('a run whose workflow is over ends too, once, and one that goes on goes on'
     return { status: 'failed', error, stepResults: [{ stepId: 'say', status: 'failed', error }] };
   };
   const expected = new Map<string, object>([
-    [terminated, failed('internal_error', 'The run was terminated.')],
     [late!, failed('timeout', 'The run took too long.')],
     [closed!, failed('internal_error', 'The run ended without a record of its result.')],
-    [missing!, failed('internal_error', 'The run was lost.')],
+    [missing, failed('internal_error', 'The run was lost.')],
   ]);
   for (const [runId, what] of expected) {
     await until('the run has ended', async () => (await read(runId)).status !== 'running', 60_000);
     expect({ runId, ...(await read(runId)) }).toMatchObject({ runId, ...what });
   }
   expect(await read(open!)).toMatchObject({ status: 'running' });
-  expect(await waiting).toMatchObject({
-    status: 500,
-    body: { error: { code: 'INTERNAL_ERROR', message: 'The run was terminated.', details: { runId: terminated } } },
-  });
+  const own = [...expected.keys()].map((runId) => runIds.parse(runId));
   const logged = product.processes
     .flatMap(({ log }) => log)
-    .filter(({ msg }) => msg === 'ended a run whose Temporal workflow is closed')
+    .filter(
+      ({ msg, runId }) => msg === 'ended a run whose Temporal workflow is closed' && own.includes(runId as string),
+    )
     .map(({ runId }) => runId);
-  expect(logged.sort()).toEqual([...expected.keys()].map((runId) => runIds.parse(runId)).sort());
+  expect(logged.sort()).toEqual(own.sort());
 });
 
 test('runs that rightly take long keep none from being looked at', async () => {
   const runs: string[] = [];
-  for (let n = 0; n < 4; n++) runs.push(await startSlowRun());
-  await handleOf(runs.at(-1)!).terminate();
+  for (let n = 0; n < 3; n++) runs.push(runIds.parse(await startSlowRun())!);
+  const lost = await startLostRun();
   const settings = { connection, namespace: 'default', taskQueuePrefix: product.taskQueuePrefix, eagerStart: false };
   const client = new TemporalClient(settings);
   await age();
@@ -119,9 +147,8 @@ test('runs that rightly take long keep none from being looked at', async () => {
   for (let seen = 0; seen < rows.length; seen += 2) {
     ended.push(...(await reconcileRuns(product.database, client, { everyMs: 600_000, batch: 2 })));
   }
-  const own = new Set(runs.map((runId) => runIds.parse(runId)));
-  expect(ended.filter(({ runId }) => own.has(runId))).toEqual([
-    { runId: runIds.parse(runs.at(-1)!), state: 'terminated', status: 'failed' },
+  expect(ended.filter(({ runId }) => runId === lost || runs.includes(runId))).toEqual([
+    { runId: lost, state: 'missing', status: 'failed' },
   ]);
   // All of them were looked at a moment ago.
   expect(await reconcileRuns(product.database, client, { everyMs: 600_000, batch: 100 })).toEqual([]);

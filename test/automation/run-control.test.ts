@@ -37,6 +37,49 @@ const called = (runId: string, stepId: string) =>
 const owed = async (runId: string) =>
   (await product.database.pool.query('select 1 from outbox where subject_id = $1', [runId])).rowCount;
 
+describe('steps that call out', () => {
+  const slow = (id: string, seconds: number) => prompt(id, `sandbox:slow=${seconds}`);
+  const calls = (runId: string) => temporal.activitiesOf(runId);
+
+  test('go on in one activity, with what lies between them, and its heartbeat says which is under way', async () => {
+    const runId = await start([
+      slow('first', 0.05),
+      prompt('between', 'x'),
+      slow('second', 0.05),
+      { id: 'sum', type: 'transform', expression: 'size(steps.second.output)' },
+      slow('third', 600),
+    ]);
+    await until('the last one is under way', async () => called(runId, 'third').length === 1);
+    await until('the heartbeat names it', async () => {
+      const details = (await temporal.heartbeatOf(runId)) as { stepId?: string } | undefined;
+      return details?.stepId === 'third';
+    });
+    expect(await calls(runId)).toEqual(['callStep']);
+    await cancel(runId);
+    await until('Temporal has stopped it', async () => (await temporal.statusOf(runId)) === 'CANCELLED');
+    expect((await detail(runId)).stepResults.map(({ status }: { status: string }) => status)).toEqual([
+      ...Array.from({ length: 4 }, () => 'completed'),
+      'cancelled',
+    ]);
+  });
+
+  test('and fail are tried again from the step that failed, and a retried activity ends with its step', async () => {
+    const overloaded = (id: string) => prompt(id, 'sandbox:overloaded');
+    const runId = await start([slow('first', 0.05), overloaded('second'), overloaded('third'), slow('fourth', 0.05)]);
+    const { stepResults } = await reaches(runId, 'completed');
+    const attempts = stepResults.map(({ stepId, attempts }: { stepId: string; attempts: number }) => [
+      stepId,
+      attempts,
+    ]);
+    expect(Object.fromEntries(attempts)).toEqual({ first: 1, second: 3, third: 3, fourth: 1 });
+    expect(called(runId, 'first')).toHaveLength(1);
+    expect(await calls(runId)).toEqual(['callStep', 'callStep', 'callStep']);
+    // The second attempt of each comes a second after the first, whatever happened before in its activity.
+    const times = called(runId, 'third').map(({ time }) => new Date(String(time)).getTime());
+    expect(times[1]! - times[0]!).toBeLessThan(3_500);
+  });
+});
+
 describe('cancelling', () => {
   test('ends the run at once, stops what it does, and no step comes after', async () => {
     const runId = await start([prompt('a', 'x'), prompt('slow', 'sandbox:slow=600'), prompt('after', 'y')]);
@@ -44,7 +87,11 @@ describe('cancelling', () => {
     const answer = await cancel(runId);
     expect(answer).toMatchObject({ status: 200, body: { data: { id: runId, status: 'CANCELLED', output: null } } });
     const run = await detail(runId);
-    expect(run.stepResults.map(({ status }: { status: string }) => status)).toEqual(['completed', 'cancelled']);
+    expect(run.stepResults.map(({ status }: { status: string }) => status)).toEqual([
+      'completed',
+      'cancelled',
+      'skipped',
+    ]);
     expect(run.cancelledAt).toEqual(expect.any(String));
     await until('Temporal has stopped it', async () => (await temporal.statusOf(runId)) === 'CANCELLED');
     await until('the news is delivered', async () => (await owed(runId)) === 0);
@@ -112,6 +159,22 @@ describe('cancelling', () => {
   });
 });
 
+test('a failed run tells the operator in Temporal which step failed and why', async () => {
+  const { id, wf } = await makeWorkflow(api, {
+    steps: [prompt('slow', 'sandbox:slow=0.1'), prompt('bad', 'sandbox:fail')],
+  });
+  const { body } = await api.post(`/v1/workflows/${id}/execute`, { async: true }, inA);
+  const { runId } = body.data;
+  await until('the workflow has failed', async () => (await temporal.statusOf(runId)) === 'FAILED');
+  const { failure, summary, stepsNamed } = await temporal.failureOf(runId);
+  expect(failure).toMatchObject({
+    message: 'Step bad failed: service_unavailable',
+    details: [{ runId, stepId: 'bad', code: 'service_unavailable' }],
+  });
+  expect(summary).toBe(`run_${runId.replaceAll('-', '')} of ${wf}`);
+  expect(stepsNamed).toContain('slow');
+});
+
 describe('retrying', () => {
   const steps = [
     prompt('first', 'one {{input}}'),
@@ -149,11 +212,48 @@ describe('retrying', () => {
     );
   });
 
-  test('of a run that completed, without a step, does all of it again', async () => {
+  test('of a run that completed needs a step, and does the work from there again', async () => {
     const runId = await start([prompt('a', 'x')]);
     await reaches(runId, 'completed');
-    const again = await reaches((await api.post(`/v1/runs/${runId}/retry`)).body.data.runId, 'completed');
-    expect(again.stepResults[0]).toMatchObject({ attempts: 1 });
+    for (const body of [undefined, {}, { definition: 'current' }]) {
+      expect(await api.post(`/v1/runs/${runId}/retry`, body)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'validation_error', details: { errors: [{ path: 'fromStep' }] } } },
+      });
+    }
+    const answer = await api.post(`/v1/runs/${runId}/retry`, { fromStep: 'a' });
+    expect((await reaches(answer.body.data.runId, 'completed')).stepResults[0]).toMatchObject({ attempts: 1 });
+  });
+
+  test('on the current definition takes over what has the same id, wherever it stands now', async () => {
+    const { id } = await makeWorkflow(api, { steps });
+    const body = { input: 'x', variables: { word: 'sandbox:fail' }, async: true };
+    const failed = (await api.post(`/v1/workflows/${id}/execute`, body, inA)).body.data.runId;
+    const before = await reaches(failed, 'failed');
+    const retry = (more: object) => api.post(`/v1/runs/${failed}/retry`, { definition: 'current', ...more });
+    await api.patch(`/v1/workflows/${id}`, {
+      steps: [steps[0], prompt('repaired', 'fine'), prompt('third', '<{{steps.first.output}}>')],
+      inputs: [{ name: 'tone', type: 'string', required: false, default: 'kind' }],
+    });
+    expect(await retry({ fromStep: 'second' })).toMatchObject({ status: 400 });
+    const { runId } = (await retry({})).body.data;
+    const run = await reaches(runId, 'completed');
+    expect(run.stepResults).toMatchObject([
+      { stepId: 'first', attempts: 0, output: before.stepResults[0].output },
+      { stepId: 'repaired', attempts: 1 },
+      { stepId: 'third', attempts: 1 },
+    ]);
+    const asA = (await api.get(`/v1/runs/${runId}`)).body.data;
+    expect(asA.input.variables).toEqual({ word: 'sandbox:fail', tone: 'kind' });
+
+    const inputs = [{ name: 'needed', type: 'string', required: true }];
+    await api.patch(`/v1/workflows/${id}`, { inputs });
+    expect(await retry({})).toMatchObject({
+      status: 400,
+      body: { error: { details: { errors: [{ path: 'inputs.needed' }] } } },
+    });
+    // The pinned definition does not know of it.
+    expect(await api.post(`/v1/runs/${failed}/retry`)).toMatchObject({ status: 200 });
   });
 
   test('is refused while the run goes on, for steps that are not there, and for steps behind an open one', async () => {

@@ -83,7 +83,17 @@ describe('the events of a run', () => {
     const live = await all((await follow(runId)).events);
     expect(await all((await follow(runId)).events)).toEqual(live);
     expect(await all((await follow(runId, 5)).events)).toEqual(live.slice(5));
-    expect(await all((await follow(runId, 8)).events)).toEqual([]);
+  });
+
+  test('are over for who has seen the last one: an EventSource stops at 204', async () => {
+    const runId = await start([prompt('a', 'x')]);
+    const seen = await all((await follow(runId)).events);
+    expect(named(seen).at(-1)).toBe('4 run.completed');
+    for (const after of ['4', '999999']) {
+      const answer = await api.get(`/v1/runs/${runId}/events`, { 'last-event-id': after });
+      expect(answer).toMatchObject({ status: 204, body: '' });
+    }
+    expect(await all((await follow(runId, 3)).events)).toEqual(seen.slice(3));
   });
 
   test('tell of failure and of cancellation', async () => {
@@ -104,6 +114,9 @@ describe('the events of a run', () => {
     expect(body).toContain(`"runId":"run_${runId.replaceAll('-', '')}"`);
     expect(body).toContain('"status":"failed"');
     expect(body).toContain('"code":"service_unavailable"');
+    const good = await start([prompt('a', 'x')]);
+    expect((await all((await follow(good)).events)).at(-1)!.data).toHaveProperty('tokensUsed');
+    expect((await api.get(`/v1/runs/${good}/events`, inB)).body).not.toContain('tokensUsed');
   });
 
   test('are nobody else’s', async () => {

@@ -1,4 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { countRunBlocks } from '../../src/automation/run-blocks.ts';
+import '../../src/automation/run-list.ts';
+import { storeRunSizes } from '../../src/automation/run-sizes.ts';
+import { statementTexts } from '../../src/platform/sql.ts';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -26,6 +31,11 @@ beforeAll(async () => {
 afterAll(() => product.close());
 
 const list = (query = '', id = workflow.id, headers = {}) => api.get(`/v1/workflows/${id}/runs${query}`, headers);
+/** The tenant of a workflow, as statements are given it. */
+async function tenantOf(workflowId: string): Promise<unknown[]> {
+  const find = 'select organization_id, environment from automation where id = $1';
+  return Object.values((await product.database.pool.query(find, [workflowId])).rows[0]);
+}
 const ids = (of: { id: string }[]) => of.map(({ id }) => id);
 
 test('a first page in A is every run up to 50, newest first', async () => {
@@ -101,6 +111,54 @@ test.each([
   expect(answer.body.error.details.errors).toEqual([{ path, message: expect.any(String) }]);
 });
 
+test('a page of runs with large inputs and outputs is small, and nothing large is read for it', async () => {
+  const { id } = await makeWorkflow(api, {
+    steps: [
+      { id: 'large', type: 'transform', expression: 'input' },
+      { id: 'small', type: 'transform', expression: '1' },
+    ],
+  });
+  const input = randomBytes(375_000).toString('hex');
+  for (let n = 0; n < 6; n++) await api.post(`/v1/workflows/${id}/execute`, { input, variables: { n: String(n) } }, {});
+  await api.post(`/v1/workflows/${id}/execute`, { input: 'y'.repeat(10_000) });
+  const { body } = await list('?limit=100', id);
+  expect(JSON.stringify(body).length).toBeLessThan(40_000);
+  const [within, large] = body.data.runs;
+  expect(within.output).toEqual({ result: 1, steps: { large: 'y'.repeat(10_000), small: 1 } });
+  expect(large.input).toEqual({
+    input: { $ref: `/api/v1/runs/${large.id}/input`, bytes: 750_002 },
+    variables: { n: '5' },
+  });
+  expect(large.output).toEqual({
+    result: 1,
+    steps: { large: { $ref: `/api/v1/runs/${large.id}/outputs/large`, bytes: 750_002 }, small: 1 },
+  });
+  expect((await api.get(large.input.input.$ref)).body.data.input).toBe(input);
+
+  // What PostgreSQL reads to answer, in kilobytes.
+  const { rows } = await product.database.pool.query(
+    `explain (analyze, serialize text, format json) ${statementTexts.get('run.list')}`,
+    [...(await tenantOf(id)), id, 7, 100],
+  );
+  expect(rows[0]['QUERY PLAN'][0].Serialization['Output Volume']).toBeLessThan(40);
+
+  // Runs of earlier versions have no sizes until they are found and stored.
+  const sizes = 'input_bytes, variables_bytes, output_bytes';
+  const stored = () => ask(`select ${sizes} from run where automation_id = $1 order by number`, [id]);
+  const ask = async (text: string, values: unknown[]) => (await product.database.pool.query(text, values)).rows;
+  const before = await stored();
+  await ask(`update run set (${sizes}) = (null, null, null) where automation_id = $1`, [id]);
+  expect((await list('?limit=100', id)).body.data).toEqual(body.data);
+  await until('the sizes are stored', async () => {
+    await storeRunSizes(product.database);
+    return (await stored()).every(({ input_bytes: bytes }) => bytes !== null);
+  });
+  // PostgreSQL writes JSON with spaces, and the whole of an output counts.
+  const differs = (one: object, other: object) =>
+    Object.values(one).some((bytes, at) => Math.abs(bytes - Object.values(other)[at]) > 64);
+  expect((await stored()).filter((row, at) => differs(row, before[at]))).toEqual([]);
+});
+
 test('runs in flight are found by their state', async () => {
   const slow = await makeWorkflow(api, 'sandbox:slow=30');
   const { body } = await api.post(`/v1/workflows/${slow.id}/execute`, { input: 'x', async: true }, {});
@@ -108,7 +166,7 @@ test('runs in flight are found by their state', async () => {
     const { data } = (await list('?status=RUNNING', slow.id)).body;
     return data.pagination.total === 1 && data.runs[0];
   });
-  expect(`run_${shown.id.replaceAll('-', '')}`).toBe(body.data.runId);
+  expect(shown.id).toBe(body.data.runId);
   expect(shown).toMatchObject({ status: 'RUNNING', output: null, error: null, durationMs: null });
   await api.delete(`/v1/workflows/${slow.id}`);
 });
@@ -130,6 +188,63 @@ test('runs started at once are each counted, shown once and numbered without gap
     [id],
   );
   expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
+});
+
+/** Ends of runs that look random and are the same each time. */
+const statusOf = (n: number) => {
+  if ([1_500, 3_100].includes(n)) return 'running';
+  return ['completed', 'completed', 'failed', 'cancelled', 'completed'][(n * 7_919) % 5]!;
+};
+
+test('thousands of runs are counted and paged by status without reading each of them', async () => {
+  const { id } = await makeWorkflow(api, { steps: [] });
+  const tenant = await tenantOf(id);
+  const { pool } = product.database;
+  const count = 5_250;
+  const statuses = Array.from({ length: count }, (_, index) => statusOf(index + 1));
+  await pool.query(
+    `with counted as (update automation set total_runs = $4 where id = $3 returning definition_id)
+     insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
+                      finished_steps, total_steps, correlation_id, created_at, checked_at)
+     select uuidv7(), $1, $2, $3, definition_id, n, status, '1', '{}', 0, 0, 'seeded', now(), now()
+       from counted, unnest($5::text[]) with ordinality as given (status, n)`,
+    [...tenant, id, count, statuses],
+  );
+  await countRunBlocks(product.database);
+  const blocks = async () =>
+    (await pool.query('select block from run_block where automation_id = $1 order by block', [id])).rows.map(
+      ({ block }) => block,
+    );
+  // Those with a run in progress are counted later.
+  expect(await blocks()).toEqual([0, 2, 4]);
+
+  const idOf = new Map(
+    (await pool.query('select number, id from run where automation_id = $1', [id])).rows.map((row) => [
+      row.number,
+      row.id,
+    ]),
+  );
+  const expectPages = async (open: string) => {
+    const now = statuses.map((status) => (status === 'running' ? open : status));
+    for (const status of ['completed', 'failed', 'cancelled', 'running']) {
+      const numbers = now.flatMap((one, index) => (one === status ? [index + 1] : [])).reverse();
+      for (const offset of [0, 3, 199, 200, 499, 1_033, 2_000, numbers.length - 5, numbers.length, 1_000_000]) {
+        if (offset < 0) continue;
+        const { body } = await list(`?status=${status}&limit=50&offset=${offset}`, id);
+        expect(body.data.pagination.total).toBe(numbers.length);
+        expect(ids(body.data.runs)).toEqual(numbers.slice(offset, offset + 50).map((number) => idOf.get(number)));
+      }
+    }
+  };
+  await expectPages('running');
+  await pool.query("update run set status = 'failed' where automation_id = $1 and status = 'running'", [id]);
+  await expectPages('failed');
+  await countRunBlocks(product.database);
+  expect(await blocks()).toEqual([0, 1, 2, 3, 4]);
+  await expectPages('failed');
+
+  await api.delete(`/v1/workflows/${id}`);
+  await until('it is purged', async () => (await blocks()).length === 0);
 });
 
 test('a workflow that never ran has an empty list', async () => {

@@ -97,7 +97,7 @@ describe('a run that goes well', () => {
 describe('a provider that behaves badly', () => {
   const failing = { steps: [prompt('good', 'fine'), prompt('bad', 'sandbox:fail'), prompt('never', 'x')] };
 
-  test('fails the run, which A answers with 500, the run’s id and nothing of the cause', async () => {
+  test('fails the run, which A answers with 500 and why', async () => {
     const { id } = await makeWorkflow(api, failing);
     const { status, body } = await execute(id, { input: 'x' });
     expect(status).toBe(500);
@@ -106,11 +106,24 @@ describe('a provider that behaves badly', () => {
       error: {
         code: 'ai_provider_error',
         message: expect.any(String),
-        details: { runId: expect.any(String) },
+        details: {
+          runId: expect.any(String),
+          stepId: 'bad',
+          code: 'service_unavailable',
+          message: body.error.message,
+        },
         requestId: expect.any(String),
       },
     });
-    const run = await runOf(body.error.details.runId);
+    const { runId, ...error } = body.error.details;
+    const run = await runOf(runId);
+    expect(run.steps).toMatchObject([
+      { stepId: 'good', status: 'completed', error: null, output: expect.any(String) },
+      { stepId: 'bad', status: 'failed', error, output: null, model: 'claude-sonnet-4-20250514' },
+      { stepId: 'never', status: 'skipped', error: null, attempts: 0, durationMs: null },
+    ]);
+    const failed = { runId, stepId: 'bad', code: 'service_unavailable' };
+    expect(product.process.log).toContainEqual(expect.objectContaining({ msg: 'run failed', ...failed }));
     expect(run).toMatchObject({ status: 'FAILED', output: null, error: body.error.message, workflowId: id });
     expect(run.durationMs).toBeGreaterThanOrEqual(0);
   });
@@ -130,8 +143,9 @@ describe('a provider that behaves badly', () => {
     expect(run.stepResults).toMatchObject([
       { stepId: 'good', status: 'completed' },
       { stepId: 'bad', status: 'failed', error },
+      { stepId: 'never', name: 'never', status: 'skipped', attempts: 0, warnings: [] },
     ]);
-    expect(run.stepResults).toHaveLength(2);
+    expect(run.stepResults).toHaveLength(3);
   });
 
   test('an asynchronous run fails without its start having failed', async () => {
@@ -235,6 +249,8 @@ describe('what may run', () => {
     });
     const answer = await live.post(`/v1/workflows/${id}/execute`, { input: 'x' });
     expect(answer).toMatchObject({ status: 503, body: { success: false, error: { code: 'provider_not_configured' } } });
+    // Waiting would not help.
+    expect(answer.headers.has('retry-after')).toBe(false);
     expect(answer.body.error.details).toEqual({ provider: 'OPENAI' });
     expect((await live.get(`/v1/workflows/${id}`)).body.data.totalRuns).toBe(0);
     const { rows } = await product.database.pool.query('select id from run where automation_id = $1', [id]);

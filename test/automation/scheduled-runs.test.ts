@@ -4,6 +4,9 @@ import { Client, Connection } from '@temporalio/client';
 import { createTemporalSchedule } from '../../src/automation/temporal-schedules.ts';
 import { TemporalClient } from '../../src/temporal/client.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization, updateOrganization } from '../../src/tenancy/organizations.ts';
+import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
@@ -131,12 +134,41 @@ test('a workflow that cannot run is passed over, until it can', async () => {
   expect(await outcomes(id, await fire(id, when, 5))).toEqual([{ skipped: 'workflow_inactive' }]);
   const inputs = [{ name: 'city', type: 'string', required: true }];
   await api.patch(`/v1/workflows/${id}`, { isActive: true, inputs });
-  expect(await outcomes(id, await fire(id, when, 4))).toEqual([{ skipped: 'validation_error' }]);
+  const last = await fire(id, when, 4);
+  expect(await outcomes(id, last)).toEqual([{ skipped: 'validation_error' }]);
+  const { lastSkipped } = (await api.get(`/v1/workflows/${id}/schedule`)).body.data;
+  expect(lastSkipped).toEqual({ at: last.replace('Z', '.000Z'), reason: 'validation_error' });
   expect(await runsOf(id)).toEqual([]);
   expect(await lastRunAt(id)).toBeNull();
   await schedule(id, { ...when, variables: { city: 'Rome' } });
   expect(await outcomes(id, await fire(id, when, 3))).toEqual([{ started: expect.any(String) }]);
   expect(await lastRunAt(id)).not.toBeNull();
+});
+
+test('its runs count in the limit of the day, and are passed over when that is used up', async () => {
+  const { database } = product;
+  const { id: organizationId } = await createOrganization(database, { name: 'Daily', plan: 'team', rateDay: 10 });
+  const { key } = await createKey(database, { organizationId, environment: 'test' });
+  const api = apiClient(product.process.api, key);
+  const { id } = await makeWorkflow(api);
+  const when = daily();
+  const path = `/v1/workflows/${id}/schedule`;
+  expect((await api.request('PUT', path, when)).body.data.lastSkipped).toBeNull();
+  expect(await outcomes(id, await fire(id, when, 5))).toEqual([{ started: expect.any(String) }]);
+  // The workflow, its schedule, one run and this request.
+  expect((await api.get('/v1/credits')).headers.get('x-ratelimit-remaining')).toBe('6');
+  // Twice the same time is one run, and counts once.
+  await fire(id, when, 5);
+  await outcomes(id, await fire(id, when, 4));
+  expect((await api.get('/v1/credits')).headers.get('x-ratelimit-remaining')).toBe('4');
+  for (let sent = 0; sent < 4; sent++) await api.get('/v1/health');
+  const time = await fire(id, when, 3);
+  expect(await outcomes(id, time)).toEqual([{ skipped: 'rate_limit_exceeded' }]);
+  await updateOrganization(database, organizationId, { rateDay: 100 });
+  const skipped = { at: time.replace('Z', '.000Z'), reason: 'rate_limit_exceeded' };
+  expect((await api.get(path)).body.data.lastSkipped).toEqual(skipped);
+  expect((await api.request('PUT', path, when)).body.data.lastSkipped).toEqual(skipped);
+  expect((await api.get(`/v1/workflows/${id}/runs`)).body.data.pagination.total).toBe(2);
 });
 
 test('a Temporal Schedule that was left behind starts only what is still due, and is brought in line', async () => {

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import { restoreSchedules } from '../../src/automation/restore-schedules.ts';
+import { TemporalClient } from '../../src/temporal/client.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -100,6 +103,24 @@ describe('reading and writing', () => {
     expect(await put(id, { ...yearly, variables: { city: 'Rome' } })).toMatchObject({ status: 200 });
   });
 
+  test('reads the variables under the word of either dialect', async () => {
+    const { id } = await makeWorkflow(product.api);
+    const inputs = { city: 'Rome', days: 3 };
+    const rows = [
+      { sent: { inputs }, shown: { variables: inputs, input: inputs } },
+      { sent: { inputs, input: 'news' }, shown: { variables: inputs, input: 'news' } },
+      { sent: { variables: inputs }, shown: { variables: inputs, input: null } },
+    ];
+    for (const { sent, shown } of rows) {
+      for (const variant of ['A', 'B']) {
+        const body = { ...yearly, ...sent };
+        const answer = await product.api.request('PUT', pathOf(id), body, { 'x-api-variant': variant });
+        expect(answer).toMatchObject({ status: 200, body: { data: shown } });
+        expect(answer.body.data).not.toHaveProperty('inputs');
+      }
+    }
+  });
+
   test('knows no workflow of another organization or environment, and asks for its scopes', async () => {
     const { tenant, database, process, createTenant } = product;
     const { id } = await makeWorkflow(product.api);
@@ -144,5 +165,48 @@ describe('reading and writing', () => {
       expect((await put(id, { ...yearly, paused })).body.data.paused).toBe(paused);
       expect((await inTemporal(id).describe()).state.paused).toBe(paused);
     }
+  });
+});
+
+describe('what operators do in Temporal', () => {
+  test('a pause and other times are shown, until the schedule is written again', async () => {
+    const { id } = await makeWorkflow(product.api);
+    await put(id, { ...yearly, paused: false });
+    await inTemporal(id).pause('An operator wants quiet.');
+    expect((await product.api.get(pathOf(id))).body.data).toMatchObject({ ...yearly, paused: true });
+    await inTemporal(id).update((now) => ({
+      ...now,
+      spec: { calendars: [{ month: 'JULY', dayOfMonth: 4, hour: 5 }], timezone: 'UTC' },
+    }));
+    const changed = (await product.api.get(pathOf(id))).body.data;
+    expect(changed).toMatchObject({ ...yearly, paused: true });
+    expect(changed.nextRunTimes[0]).toMatch(/-07-04T05:00:00\.000Z$/);
+    const written = (await put(id, yearly)).body.data;
+    expect(written).toMatchObject({ ...yearly, paused: false });
+    expect(written.nextRunTimes[0]).toMatch(/-02-01T03:30:00\.000Z$/);
+    expect((await inTemporal(id).describe()).state.paused).toBe(false);
+  });
+
+  test('a Schedule that was deleted is restored, and one that is there is left alone', async () => {
+    const [deleted, kept] = [await makeWorkflow(product.api), await makeWorkflow(product.api)];
+    await put(deleted.id, { ...yearly, paused: true });
+    await put(kept.id, yearly);
+    await inTemporal(kept.id).pause();
+    await inTemporal(deleted.id).delete();
+    const settings = { connection, namespace: 'default', taskQueuePrefix: product.taskQueuePrefix };
+    const client = new TemporalClient(settings);
+    // The product's own housekeeping may come first.
+    await until('it is restored', async () => {
+      await restoreSchedules(product.database, client);
+      return describeOrNone(deleted.id);
+    });
+    const { revision } = (await describeOrNone(deleted.id))!.action.args![0];
+    const { rows } = await product.database.pool.query(
+      'select revision from automation_schedule where automation_id = $1',
+      [deleted.id],
+    );
+    expect(rows).toEqual([{ revision }]);
+    expect((await describeOrNone(deleted.id))!.state.paused).toBe(true);
+    expect((await describeOrNone(kept.id))!.state.paused).toBe(true);
   });
 });

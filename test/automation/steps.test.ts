@@ -68,7 +68,7 @@ describe('transforms', () => {
     expect(answer).toMatchObject({ status: 500, body: { error: { code: 'internal_error' } } });
     expect(detail).toMatchObject({ status: 'FAILED', output: null });
     expect(seenInB).toMatchObject({ status: 'failed', error: { stepId: 't', code: 'expression_error' } });
-    expect(statuses(seenInB)).toEqual(['failed']);
+    expect(statuses(seenInB)).toEqual(['failed', 'skipped']);
     expect((await run([transform('t', '1')])).answer.body.data.output).toBe('1');
   });
 });
@@ -154,8 +154,27 @@ describe('steps with an outputSchema', () => {
     const { id } = await makeWorkflow(api, { steps });
     expect((await api.get(`/v1/workflows/${id}`)).body.data.steps).toEqual(steps);
     const [first, ...rest] = (await api.get(`/v1/workflows/${id}`, inB)).body.data.steps;
-    expect(first).toEqual({ ...steps[0], type: 'ai_chat' });
-    expect(rest).toEqual(steps.slice(1));
+    expect(first).toEqual({ ...steps[0], name: 'a', type: 'ai_chat' });
+    expect(rest).toEqual([steps[1], { ...steps[2], name: 'c' }]);
+  });
+});
+
+describe('in the sandbox', () => {
+  test('a model that is named to fail leaves the step to its fallback', async () => {
+    const fallback = [{ provider: 'OPENAI', model: 'gpt-4o' }];
+    const named = prompt('p', 'sandbox:fail@claude-sonnet-4-20250514 {{input}}', { fallback });
+    const { answer, inB: seen } = await run([named], { input: 'hey' });
+    expect(answer.body.data).toMatchObject({ status: 'COMPLETED', output: expect.stringMatching(/gpt-4o .* hey$/) });
+    expect(seen.stepResults[0]).toMatchObject({ provider: 'OPENAI', model: 'gpt-4o', attempts: 1 });
+  });
+
+  test.each([
+    ['sandbox:refuse', 'content_refused'],
+    ['sandbox:timeout', 'timeout'],
+  ])('%s fails the step with %s', async (text, code) => {
+    const { answer, inB: seen } = await run([prompt('p', text)]);
+    expect(answer.status).toBe(500);
+    expect(seen).toMatchObject({ status: 'failed', error: { stepId: 'p', code } });
   });
 });
 
@@ -179,8 +198,15 @@ describe('what is large or hostile', () => {
     ];
     const { answer, runId, detail, inB: seen } = await run(steps, { input });
     expect(detail.output.steps.size).toEqual({ a: 2, b: 700_000 });
-    expect(JSON.parse(answer.body.data.output)).toEqual(Array.from({ length: 4 }, () => input));
-    expect(detail.output.result).toEqual(Array.from({ length: 4 }, () => input));
+    // The result too, wherever it is told.
+    expect(detail.output.result).toEqual(detail.output.steps.whole);
+    expect(JSON.parse(answer.body.data.output)).toEqual(detail.output.steps.whole);
+    expect((await api.get(detail.output.result.$ref)).body.data.output).toEqual(Array.from({ length: 4 }, () => input));
+    const stream: string = (await api.get(`/v1/runs/${runId}/events`)).body;
+    expect(stream.length).toBeLessThan(10_000);
+    const variables = {};
+    expect(detail.input).toEqual({ input: { $ref: `/api/v1/runs/${runId}/input`, bytes: 700_002 }, variables });
+    expect((await api.get(detail.input.input.$ref)).body.data).toEqual({ input, variables });
     const { $ref, bytes } = detail.output.steps.a;
     expect(bytes).toBe(Buffer.byteLength(JSON.stringify([input, input])));
     expect($ref).toBe(`/api/v1/runs/${runId}/outputs/a`);
@@ -190,6 +216,13 @@ describe('what is large or hostile', () => {
     const { runs } = (await api.get(`/v1/workflows/${detail.workflowId}/runs`)).body.data;
     expect(runs[0].output.result).toMatchObject({ $ref: `/api/v1/runs/${runId}/outputs/whole` });
     expect(await api.get(`/v1/runs/${runId}/outputs/nothing`)).toMatchObject({ status: 404 });
+  });
+
+  test('an input that a workflow without steps returns is shown by reference too', async () => {
+    const { answer, runId, detail } = await run([], { input: 'x'.repeat(300_000) });
+    const reference = { $ref: `/api/v1/runs/${runId}/input`, bytes: 300_002 };
+    expect(detail).toMatchObject({ input: { input: reference }, output: { result: reference, steps: {} } });
+    expect(JSON.parse(answer.body.data.output)).toEqual(reference);
   });
 
   test('what PostgreSQL cannot keep becomes what it can', async () => {

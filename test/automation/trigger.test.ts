@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { createKey } from '../../src/tenancy/keys.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { untilMinuteHasRoom } from '../tenancy/minute.ts';
@@ -33,11 +36,12 @@ describe('a workflow is started from elsewhere', () => {
     const secret = await rotate(id);
     const body = { name: 'Ann', n: [1, { x: null }] };
     const inA = await anyone.post(`/api/v1/webhooks/${id}`, body, { 'x-webhook-secret': secret });
-    expect(inA).toMatchObject({ status: 200, body: { data: { status: 'RUNNING' } } });
+    expect(inA.status).toBe(200);
+    expect(inA.body.data).toEqual({ runId: expect.any(String), status: 'RUNNING' });
     expect(await outputOf(inA.body.data.runId)).toEqual({ whole: body, name: 'Ann' });
     const answerInB = await anyone.post(`/v1/webhooks/${wf}`, body, { 'x-webhook-secret': secret });
-    expect(answerInB).toMatchObject({ status: 200, body: { data: { status: 'running' } } });
-    expect(answerInB.body.data.runId).toMatch(/^run_/);
+    expect(answerInB.status).toBe(200);
+    expect(answerInB.body.data).toEqual({ runId: expect.stringMatching(/^run_/), status: 'running' });
   });
 
   test('at the address that the workflow tells', async () => {
@@ -59,6 +63,48 @@ describe('a workflow is started from elsewhere', () => {
     expect(await outputOf(body.data.runId)).toEqual({ whole: { name: 'Bob' }, name: 'Bob' });
   });
 
+  test('by an address with its secret, under either prefix', async () => {
+    const { id, wf } = await makeWorkflow(api, { steps: echo });
+    const secret = await rotate(id);
+    expect(secret).toMatch(/^trg_[\w-]{43}$/);
+    const body = { name: 'Ann' };
+    const idempotent = { 'idempotency-key': 'by-address' };
+    const inA = await anyone.post(`/api/v1/webhooks/${id}/${secret}`, body, idempotent);
+    expect(inA.status).toBe(200);
+    expect(inA.body.data).toEqual({ runId: expect.any(String), status: 'RUNNING' });
+    expect(await outputOf(inA.body.data.runId)).toEqual({ whole: body, name: 'Ann' });
+    const again = await anyone.post(`/v1/webhooks/${wf}/${secret}`, body, {
+      ...idempotent,
+      'x-webhook-secret': secret,
+    });
+    expect(again.body.data).toEqual({ runId: runIds.format(inA.body.data.runId), status: 'running' });
+    expect(await api.post(`/v1/webhooks/${id}/${secret}`, body)).toMatchObject({ status: 200 });
+    expect(await startsOf(id)).toBe(2);
+    expect(await anyone.get(`/v1/webhooks/${id}/${secret}`)).toMatchObject({ status: 405 });
+
+    const { pool } = product.database;
+    const tables = await pool.query(
+      `select table_name as name from information_schema.tables where table_schema = 'public'`,
+    );
+    expect(tables.rows.length).toBeGreaterThan(10);
+    for (const { name } of tables.rows) {
+      const found = await pool.query(`select from "${name}" as row where to_jsonb(row)::text like $1`, [`%${secret}%`]);
+      expect({ name, found: found.rowCount }).toEqual({ name, found: 0 });
+    }
+    expect(JSON.stringify(product.process.log)).not.toContain(secret);
+    expect(product.process.log).toContainEqual(expect.objectContaining({ route: '/api/v1/webhooks/{id}/{secret}' }));
+  });
+
+  test('by a secret from before they had a prefix of their own', async () => {
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const old = `whsec_${'x'.repeat(43)}`;
+    const hash = createHash('sha256').update(old).digest();
+    await product.database.pool.query('update automation set trigger_secret_hash = $2 where id = $1', [id, hash]);
+    expect(await anyone.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': old })).toMatchObject({ status: 200 });
+    // Nothing exists there.
+    expect(await anyone.post(`/v1/webhooks/${id}/${old}`, {})).toMatchObject({ status: 404 });
+  });
+
   test('once for each Idempotency-Key', async () => {
     const { id } = await makeWorkflow(api, { steps: echo });
     const headers = { 'x-webhook-secret': await rotate(id), 'idempotency-key': 'event-1' };
@@ -76,14 +122,33 @@ describe('nobody else starts it', () => {
     const old = await rotate(id);
     const secret = await rotate(id);
     expect(secret).not.toBe(old);
-    for (const wrong of [old, `${secret}x`, 'whsec_', id]) {
+    for (const wrong of [old, `${secret}x`, 'trg_', id]) {
       for (const client of [anyone, api]) {
-        const answer = await client.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': wrong });
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+        const refused = { status: 401, body: { error: { code: 'unauthorized' } } };
+        expect(await client.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': wrong })).toMatchObject(refused);
+        if (wrong.startsWith('trg_'))
+          expect(await client.post(`/v1/webhooks/${id}/${wrong}`, {})).toMatchObject(refused);
+        const both = { 'x-webhook-secret': wrong };
+        expect(await client.post(`/v1/webhooks/${id}/${secret}`, {}, both)).toMatchObject(refused);
       }
     }
     expect(await startsOf(id)).toBe(0);
     expect((await api.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret })).status).toBe(200);
+  });
+
+  test('with any secret where there is none, or beside a bad key', async () => {
+    const without = await makeWorkflow(api, { steps: echo });
+    const refused = { status: 401, body: { error: { code: 'unauthorized' } } };
+    for (const client of [anyone, api]) {
+      expect(await client.post(`/v1/webhooks/${without.id}`, {}, { 'x-webhook-secret': 'trg_x' })).toMatchObject(
+        refused,
+      );
+    }
+    const { id } = await makeWorkflow(api, { steps: echo });
+    const secret = { 'x-webhook-secret': await rotate(id) };
+    const badKey = apiClient(product.process.api, 'sk_test_nonsense');
+    expect(await badKey.post(`/v1/webhooks/${id}`, {}, secret)).toMatchObject(refused);
+    expect([await startsOf(id), await startsOf(without.id)]).toEqual([0, 0]);
   });
 
   test('without credentials, which says nothing of what exists', async () => {
@@ -153,16 +218,25 @@ describe('a secret', () => {
     expect(JSON.stringify(product.process.log)).not.toContain(first.body.data.secret);
   });
 
-  test('counts in a window of the workflow’s own', async () => {
-    const { id } = await makeWorkflow(api, { steps: echo });
-    const secret = await rotate(id);
-    const call = () => anyone.post(`/v1/webhooks/${id}`, {}, { 'x-webhook-secret': secret });
-    const left = async (answer: Promise<{ headers: Headers }>) =>
-      Number((await answer).headers.get('x-ratelimit-remaining'));
+  test('counts against the limits of its organization, as many workflows as it starts', async () => {
+    const { id: organizationId } = await createOrganization(product.database, {
+      ...{ name: 'Triggered', plan: 'free', rateMinute: 12 },
+    });
+    const { key } = await createKey(product.database, { organizationId, environment: 'test' });
+    const limited = apiClient(product.process.api, key);
     await untilMinuteHasRoom();
-    const ofKey = await left(api.get('/v1/credits'));
-    const first = await left(call());
-    expect(await left(call())).toBe(first - 1);
-    expect(await left(api.get('/v1/credits'))).toBe(ofKey - 1);
+    const made = await Promise.all([1, 2].map(() => makeWorkflow(limited, { steps: echo })));
+    const secrets = await Promise.all(
+      made.map(async ({ id }) => (await limited.post(`/v1/workflows/${id}/webhook-secret`)).body.data.secret),
+    );
+    const call = (index: number) =>
+      anyone.post(`/v1/webhooks/${made[index]!.id}`, {}, { 'x-webhook-secret': secrets[index] });
+    expect(Number((await call(0)).headers.get('x-ratelimit-remaining'))).toBe(7);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => call(index % 2)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(13);
+    expect(refused[0]!.body.error.details).toMatchObject({ limit: 12, window: 'minute' });
+    expect((await limited.get('/v1/credits')).status).toBe(429);
   });
 });

@@ -154,6 +154,8 @@ describe('creating', () => {
     ['a step without id', { steps: [{ type: 'prompt' }] }, 'steps.0.id'],
     ['a step id that starts with a digit', { steps: [{ ...step, id: '1a' }] }, 'steps.0.id'],
     ['a step id of 65 characters', { steps: [{ ...step, id: 'a'.repeat(65) }] }, 'steps.0.id'],
+    ['the step id `end`', { steps: [{ ...step, id: 'end' }] }, 'steps.0.id'],
+    ['tools, which there are none of', { steps: [step, { ...step, id: 'b', tools: [] }] }, 'steps.1.tools'],
     ['a step id with a dot', { steps: [{ ...step, id: 'a.b' }] }, 'steps.0.id'],
     ['a step without type', { steps: [step, { id: 'b' }] }, 'steps.1.type'],
     ['an unknown step type', { steps: [{ ...step, type: 'shell' }] }, 'steps.0.type'],

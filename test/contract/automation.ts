@@ -38,7 +38,7 @@ export async function recordAutomation(caller: Caller): Promise<void> {
   await recordSchedule(caller, ids);
   const changed = dialect === 'A' ? { isActive: false } : { status: 'archived', description: null };
   await ask({ endpoint: 'PATCH /workflows/{id}', ids, body: changed });
-  await ask({ endpoint: 'POST /workflows/{id}/execute', what: 'of one that is not active', ids, body: {} });
+  await ask({ endpoint: 'POST /workflows/{id}/execute', what: 'of one that is not active', ids, body: { input: 'x' } });
   await ask({ endpoint: 'DELETE /workflows/{id}', ids });
   await ask({ endpoint: 'DELETE /workflows/{id}', what: 'again', ids });
 }
@@ -65,14 +65,21 @@ async function recordRuns(caller: Caller, ids: { id: string }): Promise<void> {
   const run = { id: runOf(waited.body.data) };
   const started = await ask({ endpoint: execute, what: 'and go on', ids, body: { ...given, async: true } });
   await hasEnded(caller, runOf(started.body.data));
+  await ask({ endpoint: execute, what: 'without inputs', ids, body: { async: false } });
   await ask({ endpoint: execute, what: 'with wrong inputs', ids, body: { inputs: { who: 5 }, async: false } });
   await ask({ endpoint: 'GET /runs/{id}', ids: run });
+  await ask({ endpoint: 'GET /runs/{id}/input', ids: run });
   await ask({ endpoint: 'GET /runs/{id}/events', ids: run });
   await ask({ endpoint: 'GET /runs/{id}/events', what: 'from the third', ids: run, headers: { 'last-event-id': '2' } });
   await ask({ endpoint: 'GET /runs/{id}/events', what: 'from nowhere', ids: run, headers: { 'last-event-id': 'x' } });
   await ask({ endpoint: 'GET /runs/{id}/outputs/{stepId}', ids: { ...run, stepId: 'shout' } });
   await ask({ endpoint: 'GET /runs/{id}/outputs/{stepId}', what: 'of no step', ids: { ...run, stepId: 'none' } });
-  const again = await askThrice(caller, { endpoint: 'POST /runs/{id}/retry', ids: run, body: {} }, { fromStep: 'say' });
+  const again = await askThrice(
+    caller,
+    { endpoint: 'POST /runs/{id}/retry', ids: run, body: { fromStep: 'say' } },
+    { fromStep: 'shout' },
+  );
+  await ask({ endpoint: 'POST /runs/{id}/retry', what: 'of a completed one, from nowhere', ids: run, body: {} });
   await hasEnded(caller, runOf(again.body.data));
   await ask({ endpoint: 'POST /runs/{id}/retry', what: 'from no step', ids: run, body: { fromStep: 'none' } });
   await ask({ endpoint: 'POST /runs/{id}/cancel', what: 'once it has ended', ids: run });
@@ -101,14 +108,14 @@ async function recordOtherEndings(caller: Caller): Promise<void> {
   };
   const failing = await made({ type: 'prompt', prompt: 'sandbox:fail' });
   const execute = 'POST /workflows/{id}/execute';
-  const failed = await ask({ endpoint: execute, what: 'that fails', ids: failing, body: { async: false } });
+  const failed = await ask({ endpoint: execute, what: 'that fails', ids: failing, body: { input: 'x', async: false } });
   const ofFailed = { id: failed.body.error.details.runId as string };
   await ask({ endpoint: 'GET /runs/{id}', what: 'that failed', ids: ofFailed });
   await ask({ endpoint: 'GET /runs/{id}/events', what: 'that failed', ids: ofFailed });
   await ask({ endpoint: 'GET /workflows/{id}/runs', what: 'that failed', ids: failing });
 
   const slow = await made({ type: 'prompt', prompt: 'sandbox:slow=600' });
-  const started = await ask({ endpoint: execute, body: { async: true }, ids: slow, unrecorded: true });
+  const started = await ask({ endpoint: execute, body: { input: 'x', async: true }, ids: slow, unrecorded: true });
   const ofSlow = { id: runOf(started.body.data) };
   await until('the step has begun', async () => {
     const { body } = await ask({ endpoint: 'GET /runs/{id}', ids: ofSlow, unrecorded: true });
@@ -144,6 +151,10 @@ async function recordTrigger(caller: Caller, ids: { id: string }): Promise<void>
     ask({ endpoint: trigger, what, ids, body: {}, key: null, headers: { 'x-webhook-secret': secret } });
   const started = await bySender('with its secret', rotated.body.data.secret);
   await hasEnded(caller, runOf(started.body.data));
-  await bySender('with a wrong secret', 'whsec_wrong');
+  await bySender('with a wrong secret', 'trg_wrong');
+  const byAddress = (what: string, secret: string) =>
+    ask({ endpoint: 'POST /webhooks/{id}/{secret}', what, ids: { ...ids, secret }, body: {}, key: null });
+  await hasEnded(caller, runOf((await byAddress('', rotated.body.data.secret)).body.data));
+  await byAddress('with a wrong secret', 'trg_wrong');
   await ask({ endpoint: trigger, what: 'with wrong inputs', ids, body: { who: 5 } });
 }

@@ -15,6 +15,8 @@ const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const nobodys = [
   { prefix: /\/webhooks\/\{id\}\/deliveries/, parameter: 'deliveryId', id: `dlv_${uuid.replaceAll('-', '')}` },
   { prefix: /./, parameter: 'stepId', id: 'say' },
+  { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },
+  { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
   { prefix: /./, parameter: 'id', id: uuid },
 ];
 
@@ -81,7 +83,7 @@ export class Refusals {
   async recordNowhere(templates: string[]): Promise<void> {
     const client = apiClient(this.#api, this.#keys.good);
     for (const template of templates) {
-      const path = template.replaceAll(/\{\w+\}/g, uuid);
+      const path = template.replace('{secret}', 'trg_nobodys').replaceAll(/\{\w+\}/g, uuid);
       this.#recorder.record(`OPTIONS ${template}`, await client.request('OPTIONS', path));
     }
     for (const path of ['/', '/api', '/nothing', '/api/nothing', '/api/v2/workflows', '/docs/nothing']) {

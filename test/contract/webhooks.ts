@@ -34,6 +34,11 @@ export async function recordWebhooks(caller: Caller, database: Database): Promis
   const replay = 'POST /webhooks/{id}/deliveries/{deliveryId}/replay';
   await ask({ endpoint: replay, what: 'of one that is retried', ids: retrying, body: {} });
   await askThrice(caller, { endpoint: replay, ids: lost, body: {} }, { other: 1 });
+  await askThrice(
+    caller,
+    { endpoint: 'POST /webhooks/{id}/deliveries/{deliveryId}/resend', ids: lost, body: {} },
+    { other: 1 },
+  );
   await add('dead_lettered');
   const since = new Date(Date.now() - 60_000).toISOString();
   const recover = 'POST /webhooks/{id}/recover';

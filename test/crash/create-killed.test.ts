@@ -16,7 +16,7 @@ const commitLock = 4711;
 
 /** Sees everything and may lock anything. */
 async function asOwner({ product }: Scene): Promise<pg.Client> {
-  const owner = new pg.Client({ connectionString: product.databaseUrl });
+  const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
   return owner;
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { reserveCredits, settleCredits } from '../../src/credits/reservations.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { openProductDatabase } from '../../src/services.ts';
@@ -9,6 +10,8 @@ export type Said = [key: string, state: 'held' | 'settled'];
 // far as that. It goes on until it is killed.
 const [databaseUrl, organizationId, name, mode] = process.argv.slice(2);
 const database = await openProductDatabase(databaseUrl!, 5);
+// It will be killed, before which nothing would be kept.
+flushCompileCache();
 const scope = new Scope(database, { organizationId: organizationId!, environment: 'live' }, 'spender');
 const say = (...said: Said) => process.send!(said);
 

@@ -12,6 +12,7 @@ import type { Database } from '../../src/platform/database.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { compileCache } from '../servers.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
 import { until } from '../until.ts';
 import type { Said } from './credit-spender.ts';
@@ -23,7 +24,7 @@ let owner: pg.Client;
 beforeAll(async () => {
   files = await createTestDatabase();
   database = await openTestDatabase(files.url);
-  owner = new pg.Client({ connectionString: files.url });
+  owner = new pg.Client({ connectionString: files.ownerUrl });
   await owner.connect();
 });
 afterAll(async () => {
@@ -42,7 +43,9 @@ async function spendAndDie(scope: Scope, name: string, words: number, mode = 'se
   const program = fileURLToPath(new URL('./credit-spender.ts', import.meta.url));
   const url = new URL(files.url);
   url.searchParams.set('application_name', 'spender');
-  const child = fork(program, [url.href, scope.tenant.organizationId, name, mode]);
+  const child = fork(program, [url.href, scope.tenant.organizationId, name, mode], {
+    env: { NODE_COMPILE_CACHE: compileCache },
+  });
   const said: Said[] = [];
   const ended = once(child, 'exit');
   child.on('message', (message: Said) => {

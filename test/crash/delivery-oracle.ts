@@ -2,7 +2,7 @@ import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { Database } from '../../src/platform/database.ts';
 import { searchAttributes } from '../../src/temporal/contracts/search-attributes.ts';
-import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
+import { deliveryWorkflowId, webhookWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { deliveryIds, eventIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
@@ -142,47 +142,60 @@ const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus,
 
 interface Followed {
   id: string;
+  subscriptionId: string;
   status: string;
-  attempts: number;
-  isOff: boolean;
-  isOwed: boolean;
+  isLeft: boolean;
 }
 
-/** What failed once has a workflow, or is about to have one; a dead letter's is parked; what is over has none. */
+/**
+ * Retries that wait have a clock and its workflow, and a webhook without any has neither; a dead letter has a workflow that
+ * is parked, and what is over has none.
+ */
 async function findWrongWorkflows({ product, temporalAddress }: DeliveryEvidence): Promise<string[]> {
-  const { rows } = await product.database.pool.query<Followed>(`
-    select id, status, attempts, coalesce(error_class = 'subscription_off', false) as "isOff",
-           coalesce(next_attempt_at < clock_timestamp() + interval '1 minute', false)
-             or exists (select from outbox o where o.subject_id = d.id and o.kind = 'delivery.follow') as "isOwed"
-      from delivery d where attempts > 0`);
   const connection = await Connection.connect({ address: temporalAddress ?? runningServers().temporalAddress });
   const { workflow } = new Client({ connection });
-  const stateOf = async (id: string): Promise<string> => {
+  const stateOf = async (workflowId: string): Promise<string> => {
     try {
-      const { status, typedSearchAttributes } = await workflow.getHandle(deliveryWorkflowId(id)).describe();
+      const { status, typedSearchAttributes } = await workflow.getHandle(workflowId).describe();
       return status.name === 'RUNNING' ? `open as ${typedSearchAttributes.get(deliveryStatus)}` : status.name;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'none';
       throw error;
     }
   };
-  const fits = ({ status, attempts, isOff, isOwed }: Followed, state: string): boolean => {
-    const isOpen = state.startsWith('open');
-    if (status === 'pending' || status === 'retrying') return isOpen || isOwed;
-    // One whose subscription was turned off learns of it when its next attempt would have been due.
-    if (status === 'dead_lettered') return isOff ? isOpen : state === 'open as dead_lettered';
-    return state === 'COMPLETED' || (state === 'none' && attempts === 1);
-  };
-  try {
-    const found = await Promise.all(
+  const ofDeliveries = async () => {
+    const { rows } = await product.database.pool.query<Followed>(`
+      select id, subscription_id as "subscriptionId", status, coalesce(parked_at = '-infinity', false) as "isLeft"
+        from delivery where attempts > 0`);
+    const wrong = await Promise.all(
       rows.map(async (row) => {
-        // Its own end comes after the record.
-        await until('its workflow fits', async () => fits(row, await stateOf(row.id)), 30_000).catch(() => {});
-        const state = await stateOf(row.id);
-        return fits(row, state) ? [] : [`a delivery and its workflow, ${state}, disagree: ${JSON.stringify(row)}`];
+        const state = await stateOf(deliveryWorkflowId(row.id));
+        const isParked = state === 'open as dead_lettered';
+        const fits = row.status === 'dead_lettered' && !row.isLeft ? isParked : !state.startsWith('open');
+        return fits ? [] : [`a delivery and its workflow, ${state}, disagree: ${JSON.stringify(row)}`];
       }),
     );
-    return found.flat();
+    return wrong.flat();
+  };
+  const ofSubscriptions = async () => {
+    const { rows } = await product.database.pool.query(`
+      select s.id, c.subscription_id is not null as clock, exists (select from delivery d
+               where d.subscription_id = s.id and d.status in ('pending', 'retrying') and d.attempts > 0) as waits
+        from webhook_subscription s left join retry_clock c on c.subscription_id = s.id`);
+    const wrong = await Promise.all(
+      rows.map(async (row) => {
+        const state = await stateOf(webhookWorkflowId(row.id));
+        const fits = row.clock === row.waits && row.waits === state.startsWith('open');
+        return fits ? [] : [`a webhook and its workflow, ${state}, disagree: ${JSON.stringify(row)}`];
+      }),
+    );
+    return wrong.flat();
+  };
+  try {
+    // Their ends come after the records.
+    const all = async () => [...(await ofDeliveries()), ...(await ofSubscriptions())];
+    await until('workflows fit', async () => (await all()).length === 0, 45_000).catch(() => {});
+    return await all();
   } finally {
     await connection.close();
   }

@@ -79,7 +79,8 @@ export async function openDeliveryScene({ env, ...options }: ProductOptions = {}
       until(
         `a delivery is ${status}`,
         async () => {
-          const row = (await rows()).find(({ id }) => id === deliveryId);
+          // A busy machine may refuse a connection: it is asked again.
+          const row = (await rows().catch(() => [])).find(({ id }) => id === deliveryId);
           return row?.status === status && row;
         },
         withinMs,

@@ -3,10 +3,13 @@ import pg from 'pg';
 import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
-import { openProduct, type Product, type ProductOptions } from '../product.ts';
+import { forgetSchedulesBy, openProduct, type Product, type ProductOptions } from '../product.ts';
 import { runningServers } from '../servers.ts';
+import { deleteHousekeeping } from '../temporal-schedules.ts';
 import { until } from '../until.ts';
 import { Caller } from './caller.ts';
+
+forgetSchedulesBy(deleteHousekeeping);
 
 /** A product whose runs are watched from the first one on, and its customer. */
 export interface Scene {
@@ -16,7 +19,7 @@ export interface Scene {
 
 export async function openScene(options?: ProductOptions): Promise<Scene> {
   const product = await openProduct(options);
-  await watchRuns(product.database);
+  await watchRuns(product);
   // A plan whose limits no crash test comes near.
   const tenant = await product.createTenant({ plan: 'enterprise' });
   return { product, caller: new Caller(tenant.testKey) };
@@ -33,9 +36,9 @@ export async function withScene(act: (scene: Scene) => Promise<void>): Promise<v
 }
 
 /** PostgreSQL itself keeps what happens to each run, so that a state that came and went is seen too. */
-async function watchRuns({ settings }: Database): Promise<void> {
+async function watchRuns({ ownerUrl }: Product): Promise<void> {
   // As the owner of the tables: the product's own roles may not change the schema.
-  const owner = new pg.Client({ connectionString: settings.url });
+  const owner = new pg.Client({ connectionString: ownerUrl });
   await owner.connect();
   await owner.query(`
     create table seen_change (run_id uuid, before text, after text);

@@ -7,7 +7,7 @@ import { startTemporal } from '../../local/temporal-server.ts';
 import { migrate } from '../../src/platform/database.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
 import { runningServers } from '../servers.ts';
-import { openTestDatabase, type TestDatabase } from '../test-database.ts';
+import { applicationUrl, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 /** A server that one test file has for itself, so that it may kill it. */
 export interface OwnServer {
@@ -58,9 +58,10 @@ export async function ownPostgres(): Promise<OwnServer & { testDatabase: TestDat
   const folder = mkdtempSync(join(runningServers().folder, 'postgres-'));
   const options = { dataDirectory: join(folder, 'data'), port: await findFreePort(), password: 'test' };
   const { lifecycle, server } = await own(folder, () => startPostgres(options));
-  const url = server.url('atelier');
+  const ownerUrl = server.url('atelier');
+  const url = applicationUrl(ownerUrl);
   const database = await openTestDatabase(url);
-  await migrate(database);
+  await migrate(database, ownerUrl);
   await database.close();
-  return { ...lifecycle, testDatabase: { url, drop: async () => {} } };
+  return { ...lifecycle, testDatabase: { url, ownerUrl, drop: async () => {} } };
 }

@@ -93,8 +93,10 @@ test('an API process that runs on starts its runs on the version that another pr
   expect(others).toEqual([]);
 
   const promoting = await product.start(['runs']);
-  const newVersion = promoting.log.find(({ msg }) => msg === 'workers of this version take new runs')!
-    .buildId as string;
+  const promotion = await until('its promotion is logged', async () =>
+    promoting.log.find(({ msg }) => msg === 'workers of this version take what starts from now on'),
+  );
+  const newVersion = promotion.buildId as string;
   expect(newVersion).not.toBe(oldVersion);
   // Temporal takes a moment to send new runs to the version that became the current one.
   await until('runs begin on the new version', beginOn(newVersion), 60_000);

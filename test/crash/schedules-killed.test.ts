@@ -1,27 +1,36 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
-import { findViolations, type Scene, withScene } from './oracle.ts';
+import { findViolations, openScene, type Scene } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
-async function withTemporal(act: (temporal: Client, scene: Scene) => Promise<void>): Promise<void> {
-  const connection = await Connection.connect({ address: runningServers().temporalAddress });
-  try {
-    await withScene((scene) => act(new Client({ connection }), scene));
-  } finally {
-    await connection.close();
-  }
-}
+// One after the other: the process that goes on with what the one before left is the next to die.
+let scene: Scene;
+let connection: Connection;
+let temporal: Client;
+let process: ProductProcess;
+beforeAll(async () => {
+  [scene, connection] = await Promise.all([
+    openScene(),
+    Connection.connect({ address: runningServers().temporalAddress }),
+  ]);
+  temporal = new Client({ connection });
+});
+afterAll(async () => {
+  await connection.close();
+  await scene.product.close();
+});
 
 const yearly = { cron: '30 3 1 2 *', timezone: 'UTC' };
 
 /** A workflow, and what its customer sees of its schedule through a process. */
-async function makeScheduled({ caller }: Scene, { api }: ProductProcess) {
+async function makeScheduled({ api }: ProductProcess) {
+  const { caller } = scene;
   const { id } = await makeWorkflow(caller.at(api));
   const path = `/v1/workflows/${id}/schedule`;
   return {
@@ -33,7 +42,7 @@ async function makeScheduled({ caller }: Scene, { api }: ProductProcess) {
   };
 }
 
-const stateOf = (temporal: Client, id: string) =>
+const stateOf = (id: string) =>
   temporal.schedule
     .getHandle(`schedule-${id}`)
     .describe()
@@ -42,52 +51,52 @@ const stateOf = (temporal: Client, id: string) =>
       () => 'none',
     );
 
-test.concurrent('killed before Temporal heard of it: the drain tells it the last state', () =>
-  withTemporal(async (temporal, scene) => {
-    const { product } = scene;
-    const first = await product.start(['api']);
-    const schedule = await makeScheduled(scene, first);
+test('killed before Temporal heard of it: the drain tells it the last state', async () => {
+  const { product } = scene;
+  let front = await product.start(['api']);
+  const schedule = await makeScheduled(front);
 
-    /** Dies with this request, after its commit. */
-    const dieDuring = async (request: (at: string) => Promise<unknown>) => {
-      const doomed = await product.start(['api'], { FAIL_POINT: 'schedule.committed' });
-      await expect(request(doomed.api)).rejects.toThrow();
-      await doomed.ended;
-    };
-    await dieDuring((at) => schedule.put(at, yearly));
-    await dieDuring((at) => schedule.put(at, { ...yearly, paused: true }));
-    expect(await stateOf(temporal, schedule.id)).toBe('none');
-    // It is there, and so are its times, whatever Temporal knows.
-    const { data } = (await schedule.get(first.api)).body;
-    expect(data).toMatchObject({ ...yearly, paused: true });
-    expect(data.nextRunTimes).toHaveLength(5);
+  /** Dies with this request, after its commit. */
+  const dieDuring = async (request: (at: string) => Promise<unknown>) => {
+    await front.arm('schedule.committed');
+    await expect(request(front.api)).rejects.toThrow();
+    await front.ended;
+  };
+  await dieDuring((at) => schedule.put(at, yearly));
+  front = await product.start(['api']);
+  await dieDuring((at) => schedule.put(at, { ...yearly, paused: true }));
+  front = await product.start(['api']);
+  expect(await stateOf(schedule.id)).toBe('none');
+  // It is there, and so are its times, whatever Temporal knows.
+  const { data } = (await schedule.get(front.api)).body;
+  expect(data).toMatchObject({ ...yearly, paused: true });
+  expect(data.nextRunTimes).toHaveLength(5);
 
-    const worker = await product.start(['runs']);
-    await until('the drain made it', async () => (await stateOf(temporal, schedule.id)) === 'paused');
-    expect((await schedule.get(first.api)).body.data).toEqual(data);
+  const worker = await product.start(['runs']);
+  await until('the drain made it', async () => (await stateOf(schedule.id)) === 'paused');
+  expect((await schedule.get(front.api)).body.data).toEqual(data);
 
-    await worker.stop();
-    await dieDuring(schedule.remove);
-    expect(await stateOf(temporal, schedule.id)).toBe('paused');
-    await product.start(['runs']);
-    await until('the drain removed it', async () => (await stateOf(temporal, schedule.id)) === 'none');
-  }));
+  await worker.stop();
+  await dieDuring(schedule.remove);
+  expect(await stateOf(schedule.id)).toBe('paused');
+  process = await product.start(['api', 'runs']);
+  await until('the drain removed it', async () => (await stateOf(schedule.id)) === 'none');
+});
 
-test.concurrent('killed while it starts the run that is due: another process goes on, and there is one run', () =>
-  withTemporal(async (temporal, scene) => {
-    const { product, caller } = scene;
-    const { api } = await product.start(['api']);
-    const doomed = await product.start(['runs'], { FAIL_POINT: 'run.committed' });
-    const schedule = await makeScheduled(scene, { api } as ProductProcess);
-    await schedule.put(api, { ...yearly, input: 'x' });
-    await temporal.schedule.getHandle(`schedule-${schedule.id}`).trigger();
-    await doomed.ended;
-    expect(await schedule.runs(api)).toHaveLength(1);
+test('killed while it starts the run that is due: another process goes on, and there is one run', async () => {
+  const { product, caller } = scene;
+  const schedule = await makeScheduled(process);
+  await schedule.put(process.api, { ...yearly, input: 'x' });
+  await until('Temporal has it', async () => (await stateOf(schedule.id)) === 'active');
+  await process.arm('run.committed');
+  await temporal.schedule.getHandle(`schedule-${schedule.id}`).trigger();
+  await process.ended;
 
-    await product.start(['runs']);
-    await until('the firing has ended', async () => (await schedule.get(api)).body.data.lastRunAt !== null, 60_000);
-    expect(await findViolations({ product, caller, api })).toEqual([]);
-    const [run, ...more] = await schedule.runs(api);
-    expect(more).toEqual([]);
-    expect(run.status).toBe('COMPLETED');
-  }));
+  const { api } = await product.start(['api', 'runs']);
+  expect(await schedule.runs(api)).toHaveLength(1);
+  await until('the firing has ended', async () => (await schedule.get(api)).body.data.lastRunAt !== null, 60_000);
+  expect(await findViolations({ product, caller, api })).toEqual([]);
+  const [run, ...more] = await schedule.runs(api);
+  expect(more).toEqual([]);
+  expect(run.status).toBe('COMPLETED');
+});

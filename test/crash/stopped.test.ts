@@ -1,65 +1,104 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
+import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { findViolations, modelCalls, withScene } from './oracle.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
-test.concurrent('the API stopped while 50 runs are queued: all of them end, none twice', () =>
-  withScene(async ({ product, caller }) => {
-    const first = await product.start(['api']);
-    const workflowId = await caller.createWorkflow(first.api, ['One', 'sandbox:slow=0.3 Two', 'Three {{input}}']);
-    // Ten at a time, which a busy machine takes too.
-    for (let sent = 0; sent < 50; sent += 10) {
-      const executing = Array.from({ length: 10 }, (_, index) =>
-        caller.execute(first.api, workflowId, { input: sent + index }),
-      );
-      for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
-    }
-    expect(await first.stop()).toBe(0);
-    expect(modelCalls(product)).toEqual([]);
+// One after the other: the process that goes on with what the one before left is the next to be stopped.
+let scene: Scene;
+let process: ProductProcess;
+beforeAll(async () => {
+  scene = await openScene();
+});
+afterAll(() => scene.product.close());
 
-    const { api } = await product.start(['api', 'runs']);
-    expect(caller.acknowledged.size).toBe(50);
-    expect(await findViolations({ product, caller, api })).toEqual([]);
-    expect(modelCalls(product)).toHaveLength(150);
-  }));
+/** Nothing was lost or done twice, as the next process sees it. */
+async function expectNoViolations(): Promise<void> {
+  process = await scene.product.start(['api', 'runs']);
+  expect(await findViolations({ ...scene, api: process.api })).toEqual([]);
+}
 
-test.concurrent('stopped while callers wait: each is told of its run, none is cut off', () =>
-  withScene(async ({ product, caller }) => {
-    const first = await product.start(['api', 'runs']);
-    const workflowId = await caller.createWorkflow(first.api, ['sandbox:slow=3 One', 'Two {{input}}']);
-    const waiting = Array.from({ length: 10 }, (_, index) =>
-      caller.execute(first.api, workflowId, { input: index, wait: true }),
+/** The calls of models since there were so many. */
+const callsSince = (before: number) => modelCalls(scene.product).slice(before);
+
+test('the API stopped while 50 runs are queued: all of them end, none twice', async () => {
+  const { product, caller } = scene;
+  const first = await product.start(['api']);
+  const workflowId = await caller.createWorkflow(first.api, ['One', 'sandbox:slow=0.3 Two', 'Three {{input}}']);
+  // Ten at a time, which a busy machine takes too.
+  for (let sent = 0; sent < 50; sent += 10) {
+    const executing = Array.from({ length: 10 }, (_, index) =>
+      caller.execute(first.api, workflowId, { input: sent + index }),
     );
-    await until('the runs are under way', async () => modelCalls(product).length === 10);
-    const stopped = first.stop();
-    for (const { status, body } of await Promise.all(waiting)) {
-      expect({ status, body }).toMatchObject({ status: 202, body: { data: { status: 'running' } } });
-    }
-    // The worker lets the steps that are under way end.
-    expect(await stopped).toBe(0);
-    await expect(caller.execute(first.api, workflowId)).rejects.toThrow();
+    for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
+  }
+  expect(await first.stop()).toBe(0);
+  expect(modelCalls(product)).toEqual([]);
 
-    const { api } = await product.start(['api', 'runs']);
-    expect(caller.acknowledged.size).toBe(10);
-    expect(await findViolations({ product, caller, api })).toEqual([]);
-    expect(modelCalls(product)).toHaveLength(20);
-  }));
+  expect(caller.acknowledged.size).toBe(50);
+  await expectNoViolations();
+  expect(modelCalls(product)).toHaveLength(150);
+});
 
-test.concurrent('a step that takes longer than a worker has for draining is made anew by the next one', () =>
-  withScene(async ({ product, caller }) => {
-    const first = await product.start(['api', 'runs']);
-    const workflowId = await caller.createWorkflow(first.api, ['sandbox:slow=13 One']);
-    await caller.execute(first.api, workflowId);
-    await until('the step is under way', async () => modelCalls(product).length === 1);
-    expect(await first.stop()).toBe(0);
+test('stopped while callers wait: each is told of its run, none is cut off', async () => {
+  const { caller } = scene;
+  const first = process;
+  const before = { calls: modelCalls(scene.product).length, runs: caller.acknowledged.size };
+  const workflowId = await caller.createWorkflow(first.api, ['sandbox:slow=3 One', 'Two {{input}}']);
+  const waiting = Array.from({ length: 10 }, (_, index) =>
+    caller.execute(first.api, workflowId, { input: index, wait: true }),
+  );
+  await until('the runs are under way', async () => callsSince(before.calls).length === 10);
+  const stopped = first.stop();
+  for (const { status, body } of await Promise.all(waiting)) {
+    expect({ status, body }).toMatchObject({ status: 202, body: { data: { status: 'running' } } });
+  }
+  // The worker lets the steps that are under way end.
+  expect(await stopped).toBe(0);
+  await expect(caller.execute(first.api, workflowId)).rejects.toThrow();
 
-    const { api } = await product.start(['api', 'runs']);
-    expect(await findViolations({ product, caller, api })).toEqual([]);
-    const [runId] = caller.acknowledged;
-    expect((await caller.read(api, runId!)).body.data).toMatchObject({
-      status: 'completed',
-      stepResults: [{ stepId: 'step1', attempts: 2 }],
-    });
-  }));
+  expect(caller.acknowledged.size).toBe(before.runs + 10);
+  await expectNoViolations();
+  expect(callsSince(before.calls)).toHaveLength(20);
+});
+
+test('a step that takes longer than a worker has for draining is made anew by the next one', async () => {
+  const { caller } = scene;
+  const before = modelCalls(scene.product).length;
+  const workflowId = await caller.createWorkflow(process.api, ['sandbox:slow=13 One']);
+  const { body } = await caller.execute(process.api, workflowId);
+  await until('the step is under way', async () => callsSince(before).length === 1);
+  expect(await process.stop()).toBe(0);
+
+  await expectNoViolations();
+  expect((await caller.read(process.api, runIds.parse(body.data.runId)!)).body.data).toMatchObject({
+    status: 'completed',
+    stepResults: [{ stepId: 'step1', attempts: 2 }],
+  });
+});
+
+test('a worker that stops hands a run back between two steps: none is interrupted', async () => {
+  const { caller } = scene;
+  const before = modelCalls(scene.product).length;
+  const workflowId = await caller.createWorkflow(process.api, [
+    'sandbox:slow=3 One',
+    'sandbox:slow=3 Two',
+    'sandbox:slow=3 Three',
+    'sandbox:slow=3 Four',
+  ]);
+  await caller.execute(process.api, workflowId);
+  await until('the first step is under way', async () => callsSince(before).length === 1);
+  expect(await process.stop()).toBe(0);
+  expect(callsSince(before).map(({ stepId }) => stepId)).toEqual(['step1']);
+
+  await expectNoViolations();
+  expect(callsSince(before).map(({ stepId, attempt }) => [stepId, attempt])).toEqual([
+    ['step1', 1],
+    ['step2', 1],
+    ['step3', 1],
+    ['step4', 1],
+  ]);
+});

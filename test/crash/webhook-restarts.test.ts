@@ -20,12 +20,11 @@ async function deliver(scene: DeliveryScene, api: string, ...replies: (number | 
   return { id: await scene.sendTest(api, id), arrived: () => scene.receiver.to(path) };
 }
 
-test.concurrent('Temporal killed between retries: the schedule is kept, and first attempts arrive meanwhile', async () => {
+test.concurrent('Temporal killed between retries: the schedule is kept, and what is due soon arrives meanwhile', async () => {
   const temporal = await ownTemporal();
   await withDeliveries(
     async (scene) => {
-      const { api, log } = await scene.product.start(['api', 'runs', 'webhooks']);
-      const logged = (text: string) => log.some(({ msg }) => msg === text);
+      const { api } = await scene.product.start(['api', 'runs', 'webhooks']);
       const waiting = await deliver(scene, api, 500, busyFor(8), 500);
       const parked = await scene.subscribe(api, answers(500), { ...events, maxAttempts: 1 });
       const letter = await scene.sendTest(api, parked.id);
@@ -40,13 +39,12 @@ test.concurrent('Temporal killed between retries: the schedule is kept, and firs
 
       const quick = await deliver(scene, api);
       await scene.reaches(quick.id, 'delivered');
+      // Further attempts that are due soon are made without it too.
       const failing = await deliver(scene, api, 500);
-      await scene.reaches(failing.id, 'retrying');
+      await scene.reaches(failing.id, 'delivered');
       const asked = performance.now();
       expect(await scene.replay(api, parked.id, letter)).toBeLessThan(300);
       expect(performance.now() - asked).toBeLessThan(answerLimitMs);
-      await until('it has no workflow', async () => logged('a delivery will get its workflow later'), 60_000);
-      expect(failing.arrived()).toHaveLength(1);
       await temporal.start();
 
       expect(await findDeliveryViolations({ ...scene, temporalAddress: temporal.address })).toEqual([]);

@@ -1,37 +1,61 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
+import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import type { Caller } from './caller.ts';
-import { findViolations, modelCalls, withScene } from './oracle.ts';
+import { Caller } from './caller.ts';
+import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
-// All at the same time, because most of it is waiting: Temporal misses a dead worker only after 10 s.
+// One after the other: the worker that goes on with what the one before left is the next to die.
+let scene: Scene;
+let api: string;
+let worker: ProductProcess;
+beforeAll(async () => {
+  scene = await openScene();
+  [{ api }, worker] = await Promise.all([scene.product.start(['api']), scene.product.start(['runs'])]);
+});
+afterAll(() => scene.product.close());
+
+async function replaceWorker(): Promise<void> {
+  await worker.ended;
+  worker = await scene.product.start(['runs']);
+}
+
+const idOf = (answer: { body: { data: { runId: string } } }) => runIds.parse(answer.body.data.runId)!;
 
 /** The run's steps with their attempts, as the API tells them. */
-async function attemptsOf(caller: Caller, api: string): Promise<{ status: string; attempts: Record<string, number> }> {
-  const [runId] = caller.acknowledged;
-  const { status, stepResults } = (await caller.read(api, runId!)).body.data;
+async function attemptsOf(runId: string): Promise<{ status: string; attempts: Record<string, number> }> {
+  const { status, stepResults } = (await scene.caller.read(api, runId)).body.data;
   const attempts = stepResults.map((step: { stepId: string; attempts: number }) => [step.stepId, step.attempts]);
   return { status, attempts: Object.fromEntries(attempts) };
 }
 
-test.concurrent('killed in step 2 of 3: step 1 is not called again, and who waits is answered', () =>
-  withScene(async ({ product, caller }) => {
-    const { api } = await product.start(['api']);
-    const doomed = await product.start(['runs']);
-    const workflowId = await caller.createWorkflow(api, ['Say {{input}}', 'sandbox:slow=2 Think of it', 'Say it']);
-    const answered = caller.execute(api, workflowId, { wait: true });
-    const inStep2 = () => modelCalls(product).some(({ stepId }) => stepId === 'step2');
-    await until('step 2 is under way', async () => inStep2());
-    await doomed.kill();
-    await product.start(['runs']);
+/** The steps for which a model was called, in order. */
+const callsOf = (runId: string) =>
+  modelCalls(scene.product).flatMap((call) => (call.runId === runId ? [call.stepId] : []));
 
-    expect(await answered).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
-    expect(await findViolations({ product, caller, api })).toEqual([]);
-    expect(await attemptsOf(caller, api)).toEqual({ status: 'completed', attempts: { step1: 1, step2: 2, step3: 1 } });
-    expect(modelCalls(product).map(({ stepId }) => stepId)).toEqual(['step1', 'step2', 'step2', 'step3']);
-  }));
+test('killed in step 2 of 3, which the activity of step 1 went on with: step 1 is not called again, and who waits is answered', async () => {
+  const { product, caller } = scene;
+  const workflowId = await caller.createWorkflow(api, [
+    'sandbox:slow=0.1 Say {{input}}',
+    'sandbox:slow=2 Think of it',
+    'Say it',
+  ]);
+  const answered = caller.execute(api, workflowId, { wait: true });
+  const inStep2 = () => modelCalls(product).some(({ stepId }) => stepId === 'step2');
+  await until('step 2 is under way', async () => inStep2());
+  await worker.kill();
+  await replaceWorker();
+
+  const answer = await answered;
+  expect(answer).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
+  expect(await findViolations({ product, caller, api })).toEqual([]);
+  const runId = idOf(answer);
+  expect(await attemptsOf(runId)).toEqual({ status: 'completed', attempts: { step1: 1, step2: 2, step3: 1 } });
+  expect(callsOf(runId)).toEqual(['step1', 'step2', 'step2', 'step3']);
+});
 
 const slow = 'sandbox:slow=0.2 Think';
 const fast = 'Say {{input}}';
@@ -42,21 +66,43 @@ const deaths: { at: string; prompts: string[]; calls: string[]; attempts: Record
   { at: 'step.called', prompts: [slow, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
   { at: 'step.recorded', prompts: [fast, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [slow, fast], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
+  { at: 'step.recorded', prompts: [slow, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [fast], calls: ['step1'], attempts: { step1: 1 } },
 ];
 
-test.concurrent.each(deaths)(
-  'killed at $at of $prompts.0, with $prompts.length steps',
-  ({ at, prompts, ...expected }) =>
-    withScene(async ({ product, caller }) => {
-      const { api } = await product.start(['api']);
-      const doomed = await product.start(['runs'], { FAIL_POINT: at });
-      await caller.execute(api, await caller.createWorkflow(api, prompts));
-      await doomed.ended;
-      await product.start(['runs']);
+test.each(deaths)('killed at $at of $prompts.0, with $prompts.length steps', async ({ at, prompts, ...expected }) => {
+  const { product, caller } = scene;
+  await worker.arm(at);
+  const runId = idOf(await caller.execute(api, await caller.createWorkflow(api, prompts)));
+  await replaceWorker();
 
-      expect(await findViolations({ product, caller, api })).toEqual([]);
-      expect(await attemptsOf(caller, api)).toEqual({ status: 'completed', attempts: expected.attempts });
-      expect(modelCalls(product).map(({ stepId }) => stepId)).toEqual(expected.calls);
-    }),
-);
+  expect(await findViolations({ product, caller, api })).toEqual([]);
+  expect(await attemptsOf(runId)).toEqual({ status: 'completed', attempts: expected.attempts });
+  expect(callsOf(runId)).toEqual(expected.calls);
+});
+
+test('killed while some runs call and others wait for their turn: all of them end, in order', async () => {
+  const { product } = scene;
+  const tenant = await product.createTenant({ plan: 'free' });
+  const caller = new Caller(tenant.testKey);
+  const workflowId = await caller.createWorkflow(api, ['sandbox:slow=4 {{input}}']);
+  // At once, so that the last of them come long before the first ones end.
+  await Promise.all(Array.from({ length: 12 }, () => caller.execute(api, workflowId)));
+  let waiting: string[] = [];
+  await until('the others wait', async () => {
+    const { rows } = await product.database.pool.query<{ id: string }>(
+      'select run_id as id from calling_run where leased_until is null order by run_id',
+    );
+    waiting = rows.map(({ id }) => id);
+    return waiting.length === 7;
+  });
+  await worker.kill();
+  await replaceWorker();
+
+  expect(await findViolations({ product, caller, api })).toEqual([]);
+  const order = waiting.map((id) => modelCalls(product).findIndex(({ runId }) => runId === id));
+  // Five at a time: within a handful the order is up to the worker.
+  for (const [index, place] of order.entries()) {
+    expect(order.slice(index + 5).filter((later) => later < place)).toEqual([]);
+  }
+});

@@ -20,7 +20,7 @@ beforeAll(async () => {
   files = await createTestDatabase();
   // As many connections as a race has runners.
   database = await openTestDatabase(files.url, 20);
-  owner = new pg.Client({ connectionString: files.url });
+  owner = new pg.Client({ connectionString: files.ownerUrl });
   await owner.connect();
 });
 afterAll(async () => {

@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
-import { type ApiClient, apiClient } from '../api-client.ts';
-import { pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
+import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
+import { type DocumentedOperation, type Json, pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
-import { mutated, valid } from './schema-arbitrary.ts';
+import { type Known, mutated, type Rule, valid } from './schema-arbitrary.ts';
+import { seed } from './seed.ts';
 
 // Every operation is asked many times, and others may use the machine too.
 jest.setTimeout(300_000);
@@ -14,7 +16,11 @@ let product: Awaited<ReturnType<typeof sharedProduct>>;
 let client: ApiClient;
 let read: ReadDocument;
 let workflowId: string;
+let changedWorkflowId: string;
 let webhookId: string;
+let changedWebhookId: string;
+let triggerSecret: string;
+let runId: string;
 
 beforeAll(async () => {
   product = await sharedProduct();
@@ -28,43 +34,195 @@ beforeAll(async () => {
     (await createKey(product.database, { organizationId: id, environment: 'test' })).key,
   );
   read = readDocument((await client.get('/openapi.json')).body);
-  workflowId = (await client.post('/api/v1/workflows', { name: 'Target' })).body.data.id;
-  const webhook = { name: 'Target', url: 'https://hooks.example.com', events: ['*'] };
-  webhookId = (await client.post('/api/v1/webhooks', webhook)).body.data.id;
+  const workflow = async (name: string, steps: object[] = []) =>
+    (await client.post('/api/v1/workflows', { name, steps })).body.data.id;
+  const webhook = async (name: string) => {
+    const body = { name, url: `https://${name}.example.com`, events: ['*'] };
+    return (await client.post('/api/v1/webhooks', body)).body.data.id;
+  };
+  [workflowId, changedWorkflowId] = [await workflow('target'), await workflow('changed')];
+  triggerSecret = (await client.post(`/api/v1/workflows/${workflowId}/webhook-secret`)).body.data.secret;
+  [webhookId, changedWebhookId] = [await webhook('target'), await webhook('changed')];
+  const failing = await workflow('failing', [{ id: 'summarize', type: 'prompt', prompt: 'sandbox:fail' }]);
+  runId = (await client.post(`/api/v1/workflows/${failing}/execute`, {})).body.error.details.runId;
 });
 afterAll(() => product.close());
 
-// The seed is in the report of a failure, with the path to the smallest counterexample: fast-check prints both.
-const seed = Date.now() % 2 ** 31;
 const runs = { numRuns: 40, seed, endOnFailure: false } as const;
-/** A POST to the id alone starts a workflow. */
+/** Fewer where each request renders a file. */
+const runsOf = (path: string) => (path.startsWith('/api/studio/') ? { ...runs, numRuns: 6 } : runs);
+/** A POST to the id alone starts a workflow. What is changed is not what others use. */
 const things = () => [
-  { prefix: /^POST \S*\/v1\/webhooks\/\{id\}$/, parameter: 'id', id: workflowId },
+  { prefix: /^PATCH \S*\/workflows\/\{id\}$/, parameter: 'id', id: changedWorkflowId },
+  { prefix: /^PATCH \S*\/webhooks\/\{id\}$/, parameter: 'id', id: changedWebhookId },
+  { prefix: /\/webhook-secret$/, parameter: 'id', id: changedWorkflowId },
+  { prefix: /^POST \S*\/v1\/webhooks\/\{id\}(\/\{secret\})?$/, parameter: 'id', id: workflowId },
+  { prefix: /./, parameter: 'secret', id: triggerSecret },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'id', id: webhookId },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'deliveryId', id: webhookId },
+  { prefix: /\/runs\/\{id\}/, parameter: 'id', id: runId },
+  { prefix: /\/runs\/\{id\}/, parameter: 'stepId', id: 'summarize' },
+  { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
   { prefix: /./, parameter: 'id', id: workflowId },
 ];
 
-/** Every operation below `/api/v1` that takes a body, with the schema of its body. */
+const oneOf = (...values: unknown[]) => fc.constantFrom(...values);
+const firstOfEach = (member: string) => (values: fc.Arbitrary<unknown>) =>
+  values.map((list) => [...new Map((list as Json[]).map((one) => [one[member], one])).values()]);
+
+const urls = fc.nat().map((nat) => `https://hooks-${nat}.example.com/runs?of=${nat}`);
+const headers = fc.dictionary(fc.stringMatching(/^X-Of-[a-z]{1,9}$/), fc.constantFrom('', 'a b', 'é'), { maxKeys: 4 });
+const isWide = (image: unknown) => (image as Json).model === 'ideogram-v2' && (image as Json).aspectRatio === '21:9';
+const isOf = { string: 'x', number: 1.5, boolean: false, object: {}, array: [] };
+
+/** The rules that no schema can say: the words of the document, where they stand, and requests that follow them. */
+const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
+  {
+    at: ['NewSchedule.cron'],
+    words: /in the range of its field, and the expression matches a day that exists/,
+    follow: () => oneOf('0 9 * * 1-5', '*/5 0-3,7 1 JAN-mar/2 sun', '@hourly', '59 23 31 12 7', '5  4\t* * *'),
+  },
+  {
+    at: ['NewSchedule.timezone'],
+    words: /A name of the tz database/,
+    follow: () => oneOf('UTC', 'Europe/Berlin', 'America/Port-au-Prince', 'Etc/GMT+12'),
+  },
+  {
+    at: ['NewWebhook.url', 'WebhookChange.url'],
+    words: /a public address and without a user name/,
+    follow: () => urls,
+  },
+  {
+    at: ['NewWebhook.headers', 'WebhookChange.headers'],
+    words: /Names differ in more than case; those of .* are refused/,
+    follow: () => headers,
+  },
+  {
+    at: ['Recovery.since'],
+    words: /in the past, at most \d+ days ago/,
+    follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
+  },
+  { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
+  {
+    at: ['WorkflowStepInput'],
+    words: /Required for conditions and transforms: a valid CEL expression/,
+    follow: (steps) => steps.map((step) => ({ expression: 'true', ...(step as object) })),
+  },
+  {
+    at: ['WorkflowStepInput.expression'],
+    words: /a valid CEL expression over input, variables and steps/,
+    follow: () => oneOf('input == "x"', 'size(variables) > 1', 'has(steps.before.output)'),
+  },
+  {
+    at: ['WorkflowStepInput.then', 'WorkflowStepInput.else'],
+    words: /the id of a later step or end/,
+    follow: () => oneOf('end'),
+  },
+  {
+    at: ['WorkflowStepInput.outputSchema'],
+    words: /A valid JSON Schema/,
+    follow: () => oneOf({}, { type: 'object', properties: { a: { type: 'string' } } }, { enum: [1, 'x'] }),
+  },
+  {
+    at: ['NewWorkflow.steps', 'WorkflowChange.steps'],
+    words: /Each has an id of its own/,
+    follow: firstOfEach('id'),
+  },
+  {
+    at: ['NewWorkflow.inputs', 'WorkflowChange.inputs'],
+    words: /Each has a name of its own/,
+    follow: firstOfEach('name'),
+  },
+  {
+    at: ['InputDefinition'],
+    words: /A value of the declared type/,
+    follow: (inputs) =>
+      inputs.map((input) => {
+        const one = input as { type: keyof typeof isOf; default?: unknown };
+        return 'default' in one ? { ...one, default: isOf[one.type] } : one;
+      }),
+  },
+  {
+    at: ['GenerateImage'],
+    words: /The model ideogram-v2 has no 21:9/,
+    follow: (images) =>
+      images.map((image) => ({ ...(image as object), ...(isWide(image) && { aspectRatio: '16:9' }) })),
+  },
+  {
+    at: ['GenerateMusic'],
+    words: /makes at most 30 seconds/,
+    follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
+  },
+];
+const rules = Object.fromEntries(inWords.flatMap(({ at, follow }) => at.map((place) => [place, follow])));
+const known = (): Known => ({ resolve: read.resolve, rules });
+
+test('each rule that no schema can say stands in the document', () => {
+  const { schemas } = read.document.components;
+  for (const { at, words } of inWords) {
+    for (const [component, member] of at.map((place) => place.split('.') as [string, string?])) {
+      const schema = member ? schemas[component].properties[member] : schemas[component];
+      expect({ component, member, text: JSON.stringify(schema) }).toMatchObject({ text: expect.stringMatching(words) });
+    }
+  }
+});
+
+/** What is the operator's needs another secret. */
+const isForCallers = ({ path }: DocumentedOperation) => !/^\/api\/(admin|cron)\//.test(path);
+const bodyOf = ({ operation }: DocumentedOperation): Json => operation.requestBody?.content['application/json'];
+
+/** Every operation that takes a body, with the schema of its body. */
 const operations = () =>
   read.operations
-    .filter(({ path, operation }) => path.startsWith('/api/v1/') && operation.requestBody?.content['application/json'])
-    .map((of) => ({
-      method: of.method,
-      path: pathOf(of, things()),
-      schema: of.operation.requestBody.content['application/json'].schema,
-    }));
+    .filter((of) => isForCallers(of) && bodyOf(of))
+    .map((of) => ({ method: of.method, path: pathOf(of, things()), schema: bodyOf(of).schema }));
+
+/** Whether a request was refused for what it says, and not for the state that it met. */
+const isRefused = ({ status, body }: Answer) =>
+  [413, 415, 422].includes(status) || (status === 400 && body.error.code !== 'workflow_inactive');
 
 // Every answer is also held against the document by the client itself.
-test('bodies that the document allows break nothing', async () => {
+test('bodies that the document allows are accepted', async () => {
   for (const { method, path, schema } of operations()) {
     await fc.assert(
-      fc.asyncProperty(valid(schema, read.resolve), async (body) => {
-        const { status } = await client.request(method, path, body);
-        expect({ method, path, status }).not.toMatchObject({ status: 500 });
-        expect(status).toBeLessThan(504);
+      fc.asyncProperty(valid(schema, known()), async (body) => {
+        const answer = await client.request(method, path, body);
+        expect({ method, path, isRefused: isRefused(answer) && answer.body }).toMatchObject({ isRefused: false });
+        expect({ method, path, status: answer.status }).not.toMatchObject({ status: 500 });
+        expect(answer.status).toBeLessThan(504);
       }),
-      runs,
+      runsOf(path),
+    );
+  }
+});
+
+/** Chooses the dialect, names the request, or is a credential: not about what is asked. */
+const aboutTheCaller = ['X-API-Variant', 'x-correlation-id', 'X-Webhook-Secret'];
+
+/** Each is used for one request: with another body it is refused, and short ones are drawn twice. */
+const idempotencyKey = 'Idempotency-Key';
+
+test('parameters that the document allows are accepted', async () => {
+  for (const of of read.operations.filter(isForCallers)) {
+    const parameters = of.parameters.filter((one) => one.in !== 'path' && !aboutTheCaller.includes(one.name));
+    if (parameters.length === 0) continue;
+    const bodies = bodyOf(of) ? valid(bodyOf(of).schema, known()) : fc.constant(undefined);
+    const shape = Object.fromEntries(parameters.map(({ name, schema }) => [name, valid(schema, known())]));
+    await fc.assert(
+      fc.asyncProperty(fc.record(shape, { requiredKeys: [] }), bodies, async (given: Record<string, unknown>, body) => {
+        const sentIn = (place: string) =>
+          parameters
+            .filter((one) => one.in === place && one.name in given)
+            .map(({ name }) => [name, String(given[name])]);
+        const query = new URLSearchParams(Object.fromEntries(sentIn('query')));
+        const sent = Object.fromEntries(sentIn('header'));
+        const key = sent[idempotencyKey];
+        if (key !== undefined) sent[idempotencyKey] = `${key.slice(0, 200)}${randomUUID()}`;
+        const answer = await client.request(of.method, `${pathOf(of, things())}?${query}`, body, sent);
+        expect({ of: of.endpoint, isRefused: isRefused(answer) && answer.body }).toMatchObject({ isRefused: false });
+        expect(answer.status).not.toBe(500);
+      }),
+      { ...runs, numRuns: Math.min(15, runsOf(of.path).numRuns) },
     );
   }
 });
@@ -72,12 +230,12 @@ test('bodies that the document allows break nothing', async () => {
 test('bodies with one thing wrong are taken or refused in words, and break nothing', async () => {
   for (const { method, path, schema } of operations()) {
     await fc.assert(
-      fc.asyncProperty(valid(schema, read.resolve).chain(mutated), async (body) => {
+      fc.asyncProperty(valid(schema, known()).chain(mutated), async (body) => {
         const { status, body: answer } = await client.request(method, path, body);
         if (status === 400) expect(answer.error).toMatchObject({ message: expect.any(String) });
         expect({ method, path, status }).not.toMatchObject({ status: 500 });
       }),
-      runs,
+      runsOf(path),
     );
   }
 });

@@ -23,33 +23,69 @@ const text = (maximum: number) =>
     )
     .map((value) => [...value.replaceAll('\0', '')].slice(0, maximum).join(''));
 
-function stringOf(schema: Schema): fc.Arbitrary<unknown> {
-  const bounded = text(schema.maxLength ?? 200);
-  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern)).map((value) => value.slice(0, 64));
-  if (schema.minLength) return bounded.map((value) => (value.trim() === '' ? 'x' : value));
-  return bounded;
+/** Whether a text is one that JSON in UTF-8 can hold, without NUL. */
+const isSendable = (value: string) => value.isWellFormed() && !value.includes('\0');
+
+function stringOf({ pattern, format, minLength = 0, maxLength = 200 }: Schema): fc.Arbitrary<unknown> {
+  if (format === 'date-time')
+    return fc
+      .date({ min: new Date(0), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true })
+      .map((date) => date.toISOString());
+  const ofLength = (value: string) => [...value].length >= minLength && [...value].length <= maxLength;
+  const expression = new RegExp(pattern ?? '');
+  if (pattern?.startsWith('^')) return fc.stringMatching(expression).filter((one) => isSendable(one) && ofLength(one));
+  return text(maxLength).map((value) => (ofLength(value) && expression.test(value) ? value : 'x'.repeat(minLength)));
 }
 
-function objectOf(schema: Schema, resolve: (ref: string) => Schema): fc.Arbitrary<unknown> {
-  const properties = Object.entries<Schema>(schema.properties ?? {});
+function objectOf(schema: Schema, known: Known, component: string): fc.Arbitrary<unknown> {
+  // `not: {}` excludes every value.
+  const properties = Object.entries<Schema>(schema.properties ?? {}).filter(([, one]) => !one.not);
   const required: string[] = schema.required ?? [];
-  if (properties.length === 0) return fc.dictionary(fc.string({ maxLength: 10 }), anyJson, { maxKeys: 4 });
-  const shape = Object.fromEntries(properties.map(([name, one]) => [name, valid(one, resolve)]));
+  if (properties.length === 0) {
+    const inner = schema.additionalProperties ?? {};
+    const name = schema.propertyNames
+      ? stringOf({ maxLength: 40, ...schema.propertyNames })
+      : fc.string({ maxLength: 10 });
+    return fc.dictionary(name as fc.Arbitrary<string>, valid(inner, known), { maxKeys: 4 });
+  }
+  const shape = Object.fromEntries(
+    properties.map(([name, one]) => [name, obeying(known, `${component}.${name}`, valid(one, known))]),
+  );
   return fc.record(shape, { requiredKeys: required });
 }
 
+function arrayOf(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+  const lengths = { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 3, 3) };
+  const item = valid(schema.items ?? {}, known);
+  return schema.uniqueItems ? fc.uniqueArray(item, lengths) : fc.array(item, lengths);
+}
+
+/** What a value of a schema must obey besides it: makes the values obedient. */
+export type Rule = (values: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>;
+
+export interface Known {
+  resolve(reference: string): Schema;
+  /** By component or `Component.member`. */
+  rules?: Record<string, Rule>;
+}
+
+const obeying = ({ rules = {} }: Known, place: string, values: fc.Arbitrary<unknown>) =>
+  Object.hasOwn(rules, place) ? rules[place]!(values) : values;
+
 /** Values that the document says are valid. */
-export function valid(schema: Schema, resolve: (ref: string) => Schema): fc.Arbitrary<unknown> {
-  if (schema.$ref) return valid(resolve(schema.$ref), resolve);
+export function valid(schema: Schema, known: Known, component = ''): fc.Arbitrary<unknown> {
+  if (schema.$ref) {
+    const name = schema.$ref.split('/').at(-1);
+    return obeying(known, name, valid(known.resolve(schema.$ref), known, name));
+  }
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if ('const' in schema) return fc.constant(schema.const);
   const branches = schema.anyOf ?? schema.oneOf;
-  if (branches) return fc.oneof(...branches.map((one: Schema) => valid(one, resolve)));
-  if (schema.allOf)
-    return valid(
-      Object.assign({}, ...schema.allOf.map((one: Schema) => (one.$ref ? resolve(one.$ref) : one))),
-      resolve,
-    );
+  if (branches) return fc.oneof(...branches.map((one: Schema) => valid(one, known)));
+  if (schema.allOf) {
+    const parts = schema.allOf.map((one: Schema) => (one.$ref ? known.resolve(one.$ref) : one));
+    return valid(Object.assign({}, ...parts), known, component);
+  }
   const types = [schema.type].flat();
   const of: Record<string, () => fc.Arbitrary<unknown>> = {
     string: () => stringOf(schema),
@@ -57,11 +93,11 @@ export function valid(schema: Schema, resolve: (ref: string) => Schema): fc.Arbi
     number: () => fc.double({ min: schema.minimum ?? 0, max: schema.maximum ?? 1000, noNaN: true }).map((n) => n + 0),
     boolean: () => fc.boolean(),
     null: () => fc.constant(null),
-    array: () => fc.array(valid(schema.items ?? {}, resolve), { maxLength: Math.min(schema.maxItems ?? 3, 3) }),
-    object: () => objectOf(schema, resolve),
+    array: () => arrayOf(schema, known),
+    object: () => objectOf(schema, known, component),
   };
-  const known = types.filter((type) => type in of);
-  return known.length === 0 ? anyJson : fc.oneof(...known.map((type) => of[type]!()));
+  const named = types.filter((type) => type in of);
+  return named.length === 0 ? anyJson : fc.oneof(...named.map((type) => of[type]!()));
 }
 
 /** The same value with one member replaced by something of another kind, at any depth. */

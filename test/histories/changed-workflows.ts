@@ -14,8 +14,11 @@ async function changedDelivery(): Promise<void> {
 export {
   changed as executeRun,
   changed as housekeeping,
+  changed as makeGeneration,
   changed as purgeAutomation,
   changed as redriveDeadLetters,
+  changed as retryWebhook,
   changed as startScheduledRun,
   changedDelivery as deliverWebhook,
+  changedDelivery as parkDeadLetter,
 };

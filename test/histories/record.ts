@@ -14,12 +14,16 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import pg from 'pg';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { generationIds } from '../../src/studio/core/ids.ts';
 import { purgeWorkflowId, runWorkflowId, scheduleId } from '../../src/temporal/contracts/automation.ts';
 import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
 import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
-import type { ApiClient } from '../api-client.ts';
+import { generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
+import { plans } from '../../src/tenancy/core/plans.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
+import { secrets } from '../operator.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
@@ -40,7 +44,8 @@ function anonymize(value: unknown): unknown {
 const fileOf = (name: string) => fileURLToPath(new URL(`${name}.json`, import.meta.url));
 
 async function record(): Promise<void> {
-  const { api, process: product, ...rest } = await startProduct();
+  const { api, process: product, ...rest } = await startProduct({ URL_SIGNING_KEY: secrets.URL_SIGNING_KEY });
+  await rest.start(['generation']);
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { workflow, schedule } = new Client({ connection });
 
@@ -76,8 +81,24 @@ async function record(): Promise<void> {
     'executeRun/slow-step',
     runWorkflowId(await execute(await create('One', 'sandbox:slow=0.2 Two', 'Three'))),
   );
+  const calls = ['sandbox:slow=0.2 One', 'sandbox:slow=0.2 Two'];
+  await keep('executeRun/two-calls-in-one-activity', runWorkflowId(await execute(await create(...calls))));
   await keep('executeRun/retried-step', runWorkflowId(await execute(await create('sandbox:overloaded'))));
   await keep('executeRun/failed-step', runWorkflowId(await execute(await create('One', 'sandbox:fail', 'Three'))));
+
+  // A place for each of the others, and none for the last one until one of them is cancelled.
+  const crowded = apiClient(product.api, (await rest.createTenant({ plan: 'free' })).testKey);
+  const endless = await createOn(crowded, ['sandbox:slow=600 One']);
+  const others: string[] = [];
+  while (others.length < plans.free.callingRuns) others.push(await execute(endless, crowded));
+  for (const runId of others) await called(runId);
+  const last = await execute(await createOn(crowded, ['sandbox:slow=0.2 One']), crowded);
+  await until('the last one waits', async () => {
+    const { rows } = await rest.database.pool.query('select from calling_run where leased_until is null');
+    return rows.length === 1;
+  });
+  for (const runId of others) await crowded.post(`/api/v1/runs/${runId}/cancel`);
+  await keep('executeRun/waits-for-its-turn', runWorkflowId(last));
 
   // The trace that a start carries goes on to the activities.
   const traced = await startProduct({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
@@ -100,7 +121,7 @@ async function record(): Promise<void> {
   // The database fails all tries of an instant step, and comes back before the call that takes time gives up.
   const afterFailure = await execute(await create('sandbox:slow=1 One', 'Two'));
   await called(afterFailure);
-  const owner = new pg.Client({ connectionString: rest.databaseUrl });
+  const owner = new pg.Client({ connectionString: rest.ownerUrl });
   await owner.connect();
   await owner.query('alter table definition rename to definition_away');
   await until('the tries are given up', async () =>
@@ -123,6 +144,15 @@ async function record(): Promise<void> {
   const unused = await create('One');
   await api.delete(`/api/v1/workflows/${unused}`);
   await keep('purgeAutomation/without-runs', purgeWorkflowId(unused));
+
+  const generation = async (prompt: string) => {
+    const { body } = await api.post('/api/studio/generate', { prompt });
+    const id = body.success ? body.data.id : body.error.details.generationId;
+    return generationWorkflowId(generationIds.parse(id)!);
+  };
+  await keep('makeGeneration/an-image', await generation('A lighthouse'));
+  await keep('makeGeneration/waits-and-retries', await generation('sandbox:slow=0.5 sandbox:overloaded'));
+  await keep('makeGeneration/failed', await generation('sandbox:fail'));
 
   const scheduled = await create('One');
   await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });

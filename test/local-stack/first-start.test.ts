@@ -1,12 +1,13 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isRoot, UNPRIVILEGED } from '../../local/postgres-binaries.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { httpServer } from '../loopback-server.ts';
 import { until } from '../until.ts';
 import { allGone, root, StackFolder, type StackProcesses, type Start, shellEnvironment } from './stack-folder.ts';
 
@@ -16,7 +17,7 @@ let folder: StackFolder;
 /** The first start of all, as a person types it. */
 let first: Start;
 let processes: StackProcesses;
-let shown: { api: string; temporalUi: string; testKey: string; liveKey: string; curl: string };
+let shown: Record<'api' | 'reference' | 'temporalUi' | 'organization' | 'testKey' | 'liveKey', string>;
 let api: ApiClient;
 
 beforeAll(async () => {
@@ -27,10 +28,11 @@ beforeAll(async () => {
   const find = (pattern: RegExp) => pattern.exec(first.stdout)?.[1] ?? '';
   shown = {
     api: find(/^ +API +(http\S+)$/m),
+    reference: find(/^ +Reference +(http\S+)$/m),
     temporalUi: find(/^ +Temporal UI +(http\S+)$/m),
+    organization: find(/^ +Organization +(\S+)$/m),
     testKey: find(/^ +Test key +(\S+)$/m),
     liveKey: find(/^ +Live key +(\S+)$/m),
-    curl: find(/^(curl .*)$/m),
   };
   api = apiClient(shown.api, shown.testKey);
 }, 120_000);
@@ -68,24 +70,49 @@ async function cli(...args: string[]): Promise<{ code: number; stdout: string; s
 }
 
 describe('the first npm start', () => {
-  test('shows the addresses, both keys and one line of curl', () => {
+  test('shows the addresses, the organization and both keys', async () => {
     expect(shown).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      reference: `${shown.api}/docs`,
       temporalUi: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      organization: expect.stringMatching(/^org_[0-9a-f]{32}$/),
       testKey: expect.stringMatching(/^sk_test_\w{42}$/),
       liveKey: expect.stringMatching(/^sk_live_\w{42}$/),
-      curl: expect.stringContaining(shown.testKey),
     });
-    expect(first.stdout.match(/curl -/g)).toHaveLength(2);
-    expect(first.stdout.match(/^curl /gm)).toHaveLength(1);
+    expect((await fetch(shown.reference)).status).toBe(200);
   });
 
-  test('answers the pasted line with a COMPLETED run that Temporal UI shows', async () => {
-    const { stdout, stderr } = await run('sh', ['-c', shown.curl], { env: shellEnvironment() });
-    expect(stderr).toBe('');
-    expect(stdout).toContain('"status":"COMPLETED"');
-    const { runId } = JSON.parse(stdout).data;
+  test('shows three commands to paste, the last of which answers with a COMPLETED run that Temporal UI shows', async () => {
+    const commands = /^export KEY=.*\n\n(?:curl .*\n.*\n\n){2}/m.exec(first.stdout)![0].trim().split('\n\n');
+    expect(commands).toHaveLength(3);
+    const [key, create, execute] = commands as [string, string, string];
+    const paste = async (command: string) => {
+      const { stdout } = await run('sh', ['-ec', `${key}\n${command}`], { env: shellEnvironment() });
+      return JSON.parse(stdout).data;
+    };
+    const { id } = await paste(create);
+    const { runId, ...result } = await paste(execute.replace('WORKFLOW_ID', id));
+    expect(result).toMatchObject({ status: 'COMPLETED', output: expect.stringContaining('Greet Ada.') });
     expect(await seenInTemporalUi(shown.temporalUi, runId)).toBe('WORKFLOW_EXECUTION_STATUS_COMPLETED');
+  });
+
+  test('delivers to a receiver on its own machine, and tells processes started by hand how', async () => {
+    let received = 0;
+    const receiver = await httpServer((_, response) => {
+      received++;
+      response.end();
+    });
+    const hook = { name: 'Mine', url: `http://localhost:${receiver.port}/`, events: ['test.webhook'] };
+    const { id } = (await api.post('/api/v1/webhooks', hook)).body.data;
+    await api.post(`/api/v1/webhooks/${id}/test`);
+    await until('the event has arrived', async () => received === 1);
+    await receiver.close();
+    const { environment } = JSON.parse(readFileSync(folder.file('connection.json'), 'utf8'));
+    expect(environment).toMatchObject({ EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128' });
+    expect(Object.keys(environment)).not.toContain('EGRESS_DENY_CIDRS');
+    // The product's login owns nothing; migrations have another one.
+    const userOf = (name: string) => new URL(environment[name]).username;
+    expect([userOf('DATABASE_URL'), userOf('MIGRATION_DATABASE_URL')]).toEqual(['atelier_app', 'atelier']);
   });
 
   test('keeps what is secret for the owner alone', () => {
@@ -113,6 +140,9 @@ describe('the first npm start', () => {
     const health = await apiClient(shown.api, JSON.parse(made.stdout).key).get('/api/v1/health');
     expect(health.status).toBe(200);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
+    const migrated = await cli('migrate');
+    expect(migrated).toMatchObject({ code: 0 });
+    expect(JSON.parse(migrated.stdout).migrated).toEqual([]);
     expect(JSON.parse(refused.stderr)).toEqual({ error: { code: expect.any(String), message: expect.any(String) } });
   });
 
@@ -140,6 +170,7 @@ describe('the first npm start', () => {
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
     const other = new StackFolder();
+    other.takeBuiltBundle();
     const start = other.start({ env: { PORT: String(port), POSTGRES_PORT: String(port) } });
     expect(await start.ended).toBe(1);
     expect(start.stdout).toBe('');

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Holding, PARTS, type Part } from '../../local/holding.ts';
 import { isRunning, type ProcessRecord, recordProcess } from '../../local/processes.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
-import { runningServers } from '../servers.ts';
+import { compileCache, runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -112,9 +112,11 @@ export class StackFolder {
     this.data = join(this.#parent, 'data');
   }
 
-  /** Spares a first start the seconds in which it would build the bundle. */
+  /** Spares a first start the seconds in which it would build the bundle, and compile everything. */
   takeBuiltBundle(): void {
+    mkdirSync(this.data, { mode: 0o700 });
     cpSync(runningServers().bundles, join(this.data, 'bundles'), { recursive: true });
+    symlinkSync(compileCache, join(this.data, 'compile-cache'));
   }
 
   /** Ports are any free ones unless `env` says otherwise. */

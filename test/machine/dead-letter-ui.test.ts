@@ -5,8 +5,15 @@ import { findFreePort } from '../../local/ports.ts';
 import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
-import { deliveryMessages, webhookWorkflows } from '../../src/temporal/contracts/webhooks.ts';
+import {
+  deliveryMessages,
+  webhookMessages,
+  webhookWorkflowId,
+  webhookWorkflows,
+} from '../../src/temporal/contracts/webhooks.ts';
+import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
@@ -86,13 +93,41 @@ describe('a dead letter on its page in the web UI', () => {
   });
 });
 
+describe('a webhook that fails, on the page of its workflow', () => {
+  test('says what waits, is paused and resumed by signals, and ends when everything has arrived', async () => {
+    let status = 503;
+    const { id } = await scene.subscribe({ events: ['workflow.run.failed'] }, () => ({ status }));
+    await scene.api.post(`/v1/webhooks/${id}/test`);
+    await scene.reaches(id, 'retrying');
+    const workflowId = webhookWorkflowId(webhookIds.parse(id)!);
+    const details = (what: string, pattern: RegExp) =>
+      until(what, async () => {
+        await ui.openWorkflow(workflowId);
+        return pattern.test(await (await ui.openDetails()).innerText());
+      });
+    const signal = async (name: string) => {
+      await ui.openWorkflow(workflowId);
+      const offered = await (await ui.openMessages('Signal')).innerText();
+      expect(offered).toMatch(/retryNow\s+Make every retry.*pause\s+Send nothing.*resume\s+Send to/s);
+      await ui.choose(name);
+      await ui.confirm('Submit');
+    };
+    await details('it says what waits', /1 delivery waits.*last answer 503/s);
+    await signal(webhookMessages.pause);
+    await details('it says that it is paused', /Paused since .*resume/s);
+    status = 200;
+    await signal(webhookMessages.resume);
+    await scene.reaches(id, 'delivered');
+  });
+});
+
 describe('all of them', () => {
   test('of one webhook are replayed by a workflow that is started with a form', async () => {
     const [letter, other] = [await deadLetter(scene), await deadLetter(scene)];
     for (const { mend } of [letter, other]) mend();
     await ui.openStart({
       workflowId: 'redrive-of-one',
-      taskQueue: `${scene.product.taskQueuePrefix}runs`,
+      taskQueue: `${scene.product.taskQueuePrefix}webhooks`,
       workflowType: webhookWorkflows.redriveDeadLetters,
       input: JSON.stringify({ subscriptionId: letter.id }),
     });

@@ -19,6 +19,8 @@ const missing = programs.filter(({ path }) => {
     return true;
   }
 });
+// Builds the S3 server of tools/s3.
+if (spawnSync('go', ['version']).status !== 0) missing.push({ path: 'go', debianPackage: 'golang' });
 if (missing.length > 0) {
   console.error('These programs are missing on this machine:');
   for (const { path, debianPackage } of missing) console.error(`  ${path} (Debian package ${debianPackage})`);

@@ -6,6 +6,8 @@ import { findFreePort } from '../../local/ports.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
+import { followEvents } from '../event-stream.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { untilMinuteHasRoom } from '../tenancy/minute.ts';
@@ -58,6 +60,28 @@ describe('limits over several processes', () => {
     const statuses = await spend(60, 200);
     expect(allowed(statuses)).toBe(60);
     expect(statuses.filter((status) => status === 429)).toHaveLength(140);
+  });
+
+  test('hold for what is open, too, and a place that is given free can be taken elsewhere', async () => {
+    const limits = { rateMinute: 10_000, rateDay: 10_000 };
+    const { id } = await createOrganization(product.database, { name: 'Open', plan: 'free', ...limits });
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+    const [one, other] = processes.map(({ api }) => api) as [string, string];
+    const workflow = await makeWorkflow(apiClient(one, key));
+    // No process performs it: its streams stay open.
+    const execute = `/api/v1/workflows/${workflow.id}/execute`;
+    const { runId } = (await apiClient(one, key).post(execute, { async: true })).body.data;
+    const follow = (base: string) => followEvents(`${base}/api/v1/runs/${runId}/events`, key);
+    const streams = await Promise.all(Array.from({ length: 16 }, (_, index) => follow(index % 2 ? one : other)));
+    const open = streams.filter(({ status }) => status === 200);
+    expect(open).toHaveLength(10);
+    expect(streams.filter(({ status }) => status === 429)).toHaveLength(6);
+    for (const stream of open) stream.close();
+    await until('the places are free', async () => {
+      const again = await Promise.all(Array.from({ length: 10 }, () => follow(one)));
+      for (const stream of again) stream.close();
+      return again.every(({ status }) => status === 200);
+    });
   });
 
   test('go on per process while Redis is away, and no request fails for it', async () => {

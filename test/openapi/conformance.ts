@@ -39,10 +39,18 @@ function closed(schema: Json): Json {
   return lists ? { ...inner, additionalProperties: false } : inner;
 }
 
-const templatePattern = (template: string) =>
-  new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`);
+/** What may stand in the place of each parameter: what its own pattern says, where it has one. */
+function templatePattern(template: string, operations: Json): RegExp {
+  const parameters: Json[] = Object.values<Json>(operations).flatMap((operation) => operation.parameters ?? []);
+  const patternOf = (name: string) => {
+    const { pattern = '^[^/]+$' } = parameters.find((one) => one.in === 'path' && one.name === name)?.schema ?? {};
+    return pattern.slice(1, -1);
+  };
+  const fixed = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${fixed.replace(/\{([^}]+)\}/g, (_, name: string) => patternOf(name))}$`);
+}
 
-/** Compares answers with the document that the same process publishes. */
+/** Compares answers with the document that the API publishes. */
 export class Conformance {
   readonly #document: Json;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -56,12 +64,21 @@ export class Conformance {
     for (const ajv of [this.#ajv, this.#ajvOfTexts]) formats.default(ajv);
     const { paths, webhooks, components } = document;
     this.#ajv.addSchema(closed({ paths, webhooks, components }), documentId);
-    this.#templates = Object.keys(paths).map((template) => ({ template, pattern: templatePattern(template) }));
+    this.#templates = Object.entries<Json>(paths).map(([template, operations]) => ({
+      template,
+      pattern: templatePattern(template, operations),
+    }));
+  }
+
+  /** The document lists each operation once: what is served below `/v1` stands below `/api/v1`. */
+  #templateOf(path: string): string | undefined {
+    const listed = path.replace(/^\/v1\//, '/api/v1/');
+    return this.#templates.find(({ pattern }) => pattern.test(listed))?.template;
   }
 
   /** @throws Error that says where the answer and the document part; silent where the document knows no such path */
   check({ method, path, status, headers, body }: SeenAnswer): void {
-    const template = this.#templates.find(({ pattern }) => pattern.test(path))?.template;
+    const template = this.#templateOf(path);
     if (!template) return;
     const what = `${method} ${template} answered ${status}`;
     const name = method === 'HEAD' ? 'get' : method.toLowerCase();
@@ -140,17 +157,21 @@ export class Conformance {
   }
 }
 
-const loaded = new Map<string, Promise<Conformance>>();
+let loaded: Promise<Conformance> | undefined;
 
 async function load(base: string): Promise<Conformance> {
   const response = await fetch(new URL('/openapi.json', base));
   return new Conformance(await response.json());
 }
 
-/** The document of the API at `base`, read once. */
-export function conformanceOf(base: string): Promise<Conformance> {
-  const known = loaded.get(base) ?? load(base);
-  loaded.set(base, known);
-  known.catch(() => loaded.delete(base));
-  return known;
+/**
+ * The document of the API, which a test file reads once, from the first process that it asks. All its processes publish
+ * the same, and to make, read and compile it costs as much as hundreds of requests.
+ */
+export async function conformanceOf(base: string): Promise<Conformance> {
+  const known = loaded && (await loaded.catch(() => undefined));
+  if (known) return known;
+  // Nobody asked yet, or the process that was asked has died.
+  loaded = load(base);
+  return loaded;
 }

@@ -15,10 +15,11 @@ export interface DocumentedOperation {
   parameters: Json[];
   /** By status. */
   responses: Record<string, { place: string[]; response: Json; headers: Record<string, Json> }>;
-  /** Whether a key is needed, and the scope that it needs: undefined where any key will do. */
+  /** Whether a key is needed, and the scopes that it needs: none where any key will do. */
   needsKey: boolean;
   scope: string | undefined;
-  /** Below `/api/v1` or `/v1`, where both dialects are spoken. */
+  scopes: string[];
+  /** Below `/api/v1` and `/v1`, where both dialects are spoken. */
   isVersioned: boolean;
 }
 
@@ -39,6 +40,15 @@ export function exampleBody({ operation }: DocumentedOperation): unknown {
 /** Whether the operation reads an Idempotency-Key. */
 export const takesIdempotencyKey = ({ parameters }: DocumentedOperation): boolean =>
   parameters.some(({ name }) => name === 'Idempotency-Key');
+
+/** The document lists `/api/v1` alone; the API serves the same below `/v1`. */
+export const atV1 = (path: string): string => path.replace(/^\/api\/v1\//, '/v1/');
+
+/** Each operation below every prefix where it is served. */
+export const atEveryPrefix = (operations: DocumentedOperation[]): DocumentedOperation[] =>
+  operations.flatMap((of) =>
+    of.isVersioned ? [of, { ...of, path: atV1(of.path), endpoint: `${of.method} ${atV1(of.path)}` }] : [of],
+  );
 
 /** Reads a document for tests that look at each of its operations. */
 export function readDocument(document: Json): ReadDocument {
@@ -62,7 +72,8 @@ export function readDocument(document: Json): ReadDocument {
       responses: Object.fromEntries(responses),
       needsKey: byKey !== undefined,
       scope: byKey?.[0],
-      isVersioned: /^(\/api)?\/v1\//.test(path),
+      scopes: byKey ?? [],
+      isVersioned: path.startsWith('/api/v1/'),
     };
   }
   const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { asOperator, secrets } from '../operator.ts';
-import { openProduct, type Product } from '../product.ts';
+import { asOperator } from '../operator.ts';
+import { type Product, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
-import { type DocumentedOperation, type Json, type ReadDocument, readDocument } from './document.ts';
+import { atV1, type DocumentedOperation, type Json, type ReadDocument, readDocument } from './document.ts';
 
 let product: Product;
 let read: ReadDocument;
 let base: string;
 beforeAll(async () => {
-  product = await openProduct({ env: secrets });
-  base = (await product.start(['api', 'runs'])).api;
+  const shared = await sharedProduct();
+  product = shared;
+  base = shared.process.api;
   read = readDocument((await apiClient(base).get('/openapi.json')).body);
 });
 afterAll(() => product.close());
@@ -34,7 +35,7 @@ function bodiesOf(
 
 /** What only what was given up allows: to whoever has just sent it, it is a conflict. */
 const isConflict = ({ operation }: DocumentedOperation, status: number) =>
-  status === 409 && operation.operationId.startsWith('replayDelivery');
+  status === 409 && operation.operationId === 'replayDelivery';
 
 /** What a link gives on: `$response.body#/data/id` of an answer, `$request.path.id` of its request, or a constant. */
 function readFrom(expression: string, body: Json, parameters: Record<string, string>): string {
@@ -59,7 +60,9 @@ class Reader {
   }
 
   async call(of: DocumentedOperation, parameters: Record<string, string> = {}): Promise<void> {
-    const path = of.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!);
+    // Each dialect below the prefix that its guides name.
+    const template = this.#dialect === 'A' ? of.path : atV1(of.path);
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!);
     this.done.add(of.operation.operationId);
     for (const { type, body } of bodiesOf(of, this.#dialect)) {
       const headers = {
@@ -101,6 +104,8 @@ test.each(['A', 'B'] as const)(
     const { testKey } = await product.createTenant({ plan: 'enterprise' });
     const reader = new Reader(apiClient(base, testKey), dialect);
     for (const of of read.operations.filter(({ path }) => !path.includes('{'))) await reader.call(of);
+    // The address of a file stands whole in an answer, with its signature: no link could make it.
+    reader.done.add('getFile');
     const missed = read.operations.filter(({ operation }) => !reader.done.has(operation.operationId));
     expect(
       missed.map(({ endpoint }) => `${endpoint}: no answer has a link that leads to it (answer(…, { links }))`),

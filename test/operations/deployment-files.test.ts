@@ -58,6 +58,7 @@ describe('docker-compose.yml', () => {
       'migrate',
       'api',
       'worker',
+      'generation',
       'webhooks',
       'housekeeping',
     ];
@@ -66,7 +67,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('starts programs and roles that exist', () => {
-    expect(own).toHaveLength(5);
+    expect(own).toHaveLength(6);
     for (const [, { command }] of own) {
       const [program, script, ...rest] = command!;
       expect(program).toBe('node');
@@ -79,7 +80,8 @@ describe('docker-compose.yml', () => {
 
   test('sets only variables that the product reads, and every one that production requires', () => {
     for (const [, { environment }] of own) {
-      const known = variableNames(catalog.settings);
+      // The password that .env also has, for PostgreSQL and migrations, is kept from the application.
+      const known = [...variableNames(catalog.settings), 'MIGRATION_DATABASE_URL', 'POSTGRES_PASSWORD'];
       expect(Object.keys(environment!).filter((name) => !known.includes(name))).toEqual([]);
       for (const name of [
         'DATABASE_URL',
@@ -98,10 +100,30 @@ describe('docker-compose.yml', () => {
     for (const [, { env_file, environment, build }] of own) {
       expect(env_file).toEqual([{ path: '.env', required: false }]);
       // The values of .env.example, copied, must not keep a container from working.
-      for (const name of ['NODE_ENV', 'HOST', 'PORT', 'METRICS_HOST', 'WORKFLOW_BUNDLE_DIR', 'MAIL_FOLDER']) {
+      for (const name of [
+        'NODE_ENV',
+        'HOST',
+        'PORT',
+        'METRICS_HOST',
+        'WORKFLOW_BUNDLE_DIR',
+        'MAIL_FOLDER',
+        'STORAGE_DIR',
+      ]) {
         expect(environment).toHaveProperty(name);
       }
       expect(build!.args).toHaveProperty('COMMIT_SHA');
+    }
+  });
+
+  test('lets only migrations connect as the owner of the tables', () => {
+    for (const [name, { environment }] of own) {
+      const { DATABASE_URL, MIGRATION_DATABASE_URL, POSTGRES_PASSWORD } = environment!;
+      expect({ name, user: new URL(DATABASE_URL!.replace(/\$\{[^}]*\}/, 'x')).username }).toEqual({
+        name,
+        user: 'atelier_app',
+      });
+      expect({ name, isOwner: MIGRATION_DATABASE_URL !== '' }).toEqual({ name, isOwner: name === 'migrate' });
+      expect(POSTGRES_PASSWORD).toBe('');
     }
   });
 
@@ -160,10 +182,11 @@ describe('docker-compose.yml', () => {
       });
       expect(targets).toContain(environment!.MAIL_FOLDER);
     }
-    const { volumes, environment } = compose.services.worker!;
-    expect(volumes!.map((volume) => volume.split(':')[1])).toContain(environment!.WORKFLOW_BUNDLE_DIR);
-    // Where the image has its own bundle no volume hides it.
-    expect(environment!.WORKFLOW_BUNDLE_DIR).not.toMatch(/^\/app/);
+    for (const { volumes, environment } of [compose.services.worker!, compose.services.webhooks!]) {
+      expect(volumes!.map((volume) => volume.split(':')[1])).toContain(environment!.WORKFLOW_BUNDLE_DIR);
+      // Where the image has its own bundle no volume hides it.
+      expect(environment!.WORKFLOW_BUNDLE_DIR).not.toMatch(/^\/app/);
+    }
   });
 
   test('waits for what is there and can become so', () => {

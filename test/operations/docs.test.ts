@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
 import { notYetBuilt } from '../openapi/published-endpoints.ts';
-import { asOperator, secrets } from '../operator.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { asOperator } from '../operator.ts';
+import { type Product, sharedProduct, type Tenant } from '../product.ts';
 
 let product: Product;
 let tenant: Tenant;
 let base: string;
 beforeAll(async () => {
-  product = await openProduct({ env: secrets });
-  tenant = await product.createTenant();
-  base = (await product.start(['api'])).api;
+  const shared = await sharedProduct();
+  product = shared;
+  tenant = shared.tenant;
+  base = shared.process.api;
 });
 afterAll(() => product.close());
 
@@ -28,6 +29,7 @@ describe('the reference page', () => {
       [...html.matchAll(/<script(?![^>]*src=)([^>]*)>/g)].every(([, rest]) => rest!.includes('application/json')),
     ).toBe(true);
     expect(html).toContain('&quot;url&quot;:&quot;/openapi.json&quot;');
+    expect(html).toContain('&quot;preferredSecurityScheme&quot;:&quot;bearer&quot;');
   });
 
   test('is kept from asking anybody else by its policy', async () => {
@@ -57,6 +59,24 @@ describe('the reference page', () => {
     expect((await fetch(`${base}/docs`, { method: 'POST' })).status).toBe(405);
     expect((await fetch(`${base}/docs/../../package.json`)).status).toBe(404);
     expect((await fetch(`${base}/docs/other.js`)).status).toBe(404);
+  });
+});
+
+describe('the address alone', () => {
+  test('tells browsers and programs what is there', async () => {
+    const browser = await fetch(`${base}/`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+    expect(browser.status).toBe(200);
+    expect(browser.headers.get('vary')).toMatch(/accept/i);
+    const html = await browser.text();
+    const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, url]) => url!);
+    expect(html).not.toMatch(/<script|<style|https?:/);
+    const program = await fetch(base);
+    const { name, version, ...rest } = (await program.json()) as Record<string, string>;
+    expect([name, version]).toEqual(['Atelier', expect.stringMatching(/^\d/)]);
+    expect(rest).toEqual({ docs: '/docs', openapi: '/openapi.json', health: '/api/health' });
+    expect(Object.values(rest)).toEqual(links);
+    for (const path of links)
+      expect({ path, status: (await fetch(base + path)).status }).toEqual({ path, status: 200 });
   });
 });
 

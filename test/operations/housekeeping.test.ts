@@ -83,7 +83,7 @@ test('a tick runs what is due, and an operator who triggers the Schedule runs ev
 });
 
 test('a sweep that fails is named with its reason, and the others run', async () => {
-  const owner = new pg.Client({ connectionString: product.databaseUrl });
+  const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
   await owner.query('alter table credit_hold rename to credit_hold_away');
   const { workflowId, results } = await trigger();

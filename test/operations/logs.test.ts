@@ -86,7 +86,7 @@ test('nothing that is secret or anybody’s is in any line, whatever happens', a
   await api.get(`/${key}`, { cookie: 'session=canary-cookie', 'x-correlation-id': 'canary with spaces' });
 
   // An error of the database carries the statement and what it was given.
-  const owner = new pg.Client({ connectionString: product.databaseUrl });
+  const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
   await owner.query('alter table automation rename column name to renamed');
   const broken = await api.post('/api/v1/workflows', { name: 'canary-statement', description: 'x@canary.example' });

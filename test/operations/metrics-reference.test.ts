@@ -86,6 +86,8 @@ describe('docs/metrics.md', () => {
   test('has metrics of the SDK as the SDK serves them', async () => {
     const served = readServed(await textOf(scene.process));
     for (const [name, { type, labels }] of ofTemporal!) {
+      // Failures are served once there was one.
+      if (name.endsWith('_failure_total') && !served.has(name)) continue;
       expect({ name, type: served.get(name)?.type }).toEqual({ name, type });
       const undocumented = [...served.get(name)!.labels].filter((label) => !labels.includes(label));
       expect({ name, undocumented }).toEqual({ name, undocumented: [] });

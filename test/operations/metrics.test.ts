@@ -95,6 +95,9 @@ describe('metrics', () => {
     await api.post(`/api/v1/workflows/${bad.id}/execute`, { input: 'x' });
     expect(await ended('completed')).toBe(before.completed + 2);
     expect(await ended('failed')).toBe(before.failed + 1);
+    const route = '/api/v1/workflows/{id}/execute';
+    expect(await requests({ route, status: '500', run_failed: 'true' })).toBe(1);
+    expect(await requests({ route, status: '200', run_failed: 'false' })).toBe(2);
 
     const slow = await makeWorkflow(api, 'sandbox:slow=600');
     const { runId } = (await api.post(`/api/v1/workflows/${slow.id}/execute`, { inputs: {}, async: true })).body.data;
@@ -105,6 +108,11 @@ describe('metrics', () => {
       ({ labels }) => labels.status === 'running',
     );
     expect(oldest!.value).toBeGreaterThan(0);
+    const calling = () => samples('atelier_runs_calling');
+    await until('it is shown to call out', async () =>
+      (await calling()).some(({ labels, value }) => labels.state === 'calling' && value === 1),
+    );
+    expect((await calling()).find(({ labels }) => labels.state === 'waiting')!.value).toBe(0);
 
     for (let times = 0; times < 2; times++) await api.post(`/api/v1/runs/${runId}/cancel`);
     expect(await ended('cancelled')).toBe(1);
@@ -128,7 +136,7 @@ describe('metrics', () => {
   });
 
   test('are told in good time while the database does not answer, without what it would say', async () => {
-    const locker = new pg.Client({ connectionString: product.databaseUrl });
+    const locker = new pg.Client({ connectionString: product.ownerUrl });
     await locker.connect();
     locker.on('error', () => {});
     await locker.query('begin; lock table outbox');
@@ -151,16 +159,6 @@ describe('metrics', () => {
   });
 });
 
-test('a process whose port is taken serves them on another one', async () => {
-  const { port } = new URL(product.process.log.find(({ metrics }) => metrics)!.metrics as string);
-  const second = await product.start(['runs'], { METRICS_PORT: port });
-  const text = await metricsOf(second);
-  expect(text).toContain('temporal_');
-  const { metrics } = second.log.find((line) => line.metrics)!;
-  expect(new URL(metrics as string).port).not.toBe(port);
-  await second.stop();
-});
-
 test('off is off', async () => {
   const without = await product.start(['api'], { METRICS_PORT: 'off' });
   expect(without.log.some(({ metrics }) => metrics)).toBe(false);
@@ -168,12 +166,14 @@ test('off is off', async () => {
   expect(await without.stop()).toBe(0);
 });
 
-describe('the ledger', () => {
+describe('a worker that starts beside another process', () => {
+  let fresh: ProductProcess;
+  const metricsUrl = ({ log }: ProductProcess) => log.find(({ metrics }) => metrics)!.metrics as string;
   const faults = async (process: ProductProcess) => (await samples('atelier_credit_ledger_faults', process))[0]?.value;
 
-  test('is proved again and again, and what does not add up shows', async () => {
+  test('proves the ledger again, and what does not add up shows', async () => {
     await until('it was proved', async () => (await faults(product.process)) === 0);
-    const owner = new pg.Client({ connectionString: product.databaseUrl });
+    const owner = new pg.Client({ connectionString: product.ownerUrl });
     await owner.connect();
     await api.get('/api/v1/credits');
     const { rowCount } = await owner.query(
@@ -183,10 +183,15 @@ describe('the ledger', () => {
     await owner.query("update ledger_check set due_at = clock_timestamp() - interval '1 second'");
     await owner.end();
     // A worker that starts has everything swept.
-    const fresh = await product.start(['runs']);
+    fresh = await product.start(['runs'], { METRICS_PORT: new URL(metricsUrl(product.process)).port });
     await until('the fault shows', async () => (await faults(fresh)) === rowCount);
     // Either process may have checked it.
     const lines = product.processes.flatMap(({ log }) => log);
     expect(lines.some(({ msg }) => msg === 'the credit ledger does not add up')).toBe(true);
+  });
+
+  test('and finds the port for its metrics taken serves them on another one', async () => {
+    expect(await metricsOf(fresh)).toContain('temporal_');
+    expect(new URL(metricsUrl(fresh)).port).not.toBe(new URL(metricsUrl(product.process)).port);
   });
 });

@@ -121,6 +121,7 @@ describe('a key that expires soon', () => {
     );
     await expiringKey(id, expires);
     await notice(earlier(1_000));
+    expect(recipients()).not.toContain('y@example.com');
     expect(smtp.mails.every(({ content }) => !/^Bcc:/im.test(content.split('\r\n\r\n')[0]!))).toBe(true);
   });
 });
@@ -161,7 +162,7 @@ describe('a route that will go', () => {
     const app = newRoutes();
     app.onError((error, c) => renderError(c, error));
     const surface = { paths: ['/'], envelope: e1, hasDialects: false, ids: [] } satisfies Surface;
-    app.use(beginRequest(log, new AddressRanges([]), () => surface));
+    app.use(beginRequest(services, new AddressRanges([]), () => surface));
     const old = createRoute({
       method: 'get',
       path: '/api/v1/old/{id}',

@@ -5,6 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { asOperator, secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 
 const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' };
@@ -39,11 +40,35 @@ describe('version', () => {
       body: { version: packageJson.version, commit },
     });
   });
+});
 
-  test('names the commit that the environment names', async () => {
-    const other = await product.start(['api'], { COMMIT_SHA: 'abcdef0123456789' });
-    expect((await apiClient(other.api).get('/api/version')).body.commit).toBe('abcdef0123456789');
-    await other.stop();
+describe('a process whose environment names a commit, and no secrets,', () => {
+  let bare: ApiClient;
+  beforeAll(async () => {
+    const env = { COMMIT_SHA: 'abcdef0123456789', SEALING_KEYS: '', CRON_SECRET: '' };
+    bare = apiClient((await product.start(['api'], env)).api);
+  });
+
+  test('is of the commit that the environment names', async () => {
+    expect((await bare.get('/api/version')).body.commit).toBe('abcdef0123456789');
+  });
+
+  test('fails strict checks and is alive, and nobody learns which secret is missing', async () => {
+    const checks = { ...allOk, environment: 'failed' };
+    await asks(bare, '/api/health', 200, { status: 'degraded', checks });
+    await asks(bare, '/api/ready', 503, { ready: false, checks });
+    await asks(bare, '/api/health?strict=1', 503, { status: 'unhealthy', checks });
+    const strict = await bare.get('/api/health?strict=1');
+    expect(strict.headers.get('retry-after')).toBe('1');
+    expect((await bare.get('/api/ready')).headers.has('retry-after')).toBe(false);
+    expect(JSON.stringify(strict.body)).not.toMatch(/SEALING|SIGNING|CRON|secret/i);
+  });
+
+  test('has no operator', async () => {
+    for (const secret of ['', 'undefined', 'null']) {
+      const answer = await bare.get('/api/admin/health', { authorization: `Bearer ${secret}` });
+      expect(answer.status).toBe(401);
+    }
   });
 });
 
@@ -69,18 +94,6 @@ describe('health and readiness', () => {
     });
   });
 
-  test('a missing secret: strict fails, liveness does not, and nobody learns which', async () => {
-    const bare = await product.start(['api'], { SEALING_KEYS: '' });
-    const client = apiClient(bare.api);
-    const checks = { ...allOk, environment: 'failed' };
-    await asks(client, '/api/health', 200, { status: 'degraded', checks });
-    await asks(client, '/api/ready', 503, { ready: false, checks });
-    await asks(client, '/api/health?strict=1', 503, { status: 'unhealthy', checks });
-    const strict = await client.get('/api/health?strict=1');
-    expect(JSON.stringify(strict.body)).not.toMatch(/SEALING|SIGNING|CRON|secret/i);
-    await bare.stop();
-  });
-
   test('a shared cache that is away: not ready, alive, and not unhealthy', async () => {
     const away = await product.start(['api'], { REDIS_URL: 'redis://127.0.0.1:1' });
     const client = apiClient(away.api);
@@ -89,12 +102,27 @@ describe('health and readiness', () => {
     await asks(client, '/api/health?strict=1', 200, { status: 'degraded', checks });
     await away.stop();
   });
+});
 
-  test('a process that is told to stop says no first, and still answers until that could be noticed', async () => {
-    const leaving = await product.start(['api'], { DRAIN_NOTICE_SECONDS: '3' });
-    const client = apiClient(leaving.api, tenant.testKey);
+describe('a process of its own', () => {
+  let own: ProductProcess;
+  beforeAll(async () => {
+    own = await product.start(['api'], { DRAIN_NOTICE_SECONDS: '3' });
+  });
+
+  test("limits guesses of the operator's secret, and lets the secret in all the same", async () => {
+    const client = apiClient(own.api);
+    const guesses = await Promise.all(
+      Array.from({ length: 105 }, () => client.get('/api/admin/health', { authorization: 'Bearer guess' })),
+    );
+    expect(guesses.filter(({ status }) => status === 429).length).toBe(5);
+    expect((await client.get('/api/admin/health', asOperator)).status).toBe(200);
+  });
+
+  test('that is told to stop says no first, and still answers until that could be noticed', async () => {
+    const client = apiClient(own.api, tenant.testKey);
     expect((await client.get('/api/ready')).status).toBe(200);
-    const ended = leaving.stop();
+    const ended = own.stop();
     const refused = await until('it says no', async () => {
       const answer = await client.get('/api/ready');
       return answer.status === 503 && answer;
@@ -129,26 +157,6 @@ describe('the operator', () => {
       }
     },
   );
-
-  test('without a secret in the environment nobody has it', async () => {
-    const bare = await product.start(['api'], { CRON_SECRET: '' });
-    for (const secret of ['', 'undefined', 'null']) {
-      const answer = await apiClient(bare.api).get('/api/admin/health', { authorization: `Bearer ${secret}` });
-      expect(answer.status).toBe(401);
-    }
-    await bare.stop();
-  });
-
-  test('guesses are limited, and the secret is let in all the same', async () => {
-    const guessed = await product.start(['api']);
-    const client = apiClient(guessed.api);
-    const guesses = await Promise.all(
-      Array.from({ length: 105 }, () => client.get('/api/admin/health', { authorization: 'Bearer guess' })),
-    );
-    expect(guesses.filter(({ status }) => status === 429).length).toBe(5);
-    expect((await client.get('/api/admin/health', asOperator)).status).toBe(200);
-    await guessed.stop();
-  });
 
   test.each(['GET', 'POST'])('%s /api/admin/health tells everything', async (method) => {
     const { status, body } = await open.request(method, '/api/admin/health', undefined, asOperator);

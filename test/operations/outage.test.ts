@@ -128,7 +128,7 @@ describe.each([
 
 test('requests that use up the pool do not make it unready', async () => {
   await until('it is ready at first', isReady);
-  const [locker, watcher] = [0, 1].map(() => new pg.Client({ connectionString: postgres.testDatabase.url }));
+  const [locker, watcher] = [0, 1].map(() => new pg.Client({ connectionString: postgres.testDatabase.ownerUrl }));
   await Promise.all([locker!.connect(), watcher!.connect()]);
   await locker!.query('begin; lock table automation');
   const waiting = Array.from({ length: 30 }, () => client.get('/api/v1/workflows'));

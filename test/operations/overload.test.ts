@@ -28,7 +28,7 @@ describe('more work than connections', () => {
   });
 
   test('is told to come back when it does not, and is served as soon as there is room', async () => {
-    const blocker = new pg.Client({ connectionString: product.databaseUrl });
+    const blocker = new pg.Client({ connectionString: product.ownerUrl });
     await blocker.connect();
     await blocker.query('begin; lock table automation in access exclusive mode');
     const began = performance.now();

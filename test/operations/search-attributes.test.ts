@@ -30,6 +30,7 @@ afterAll(async () => {
 const migrate = async () => {
   const { exitCode, stdout } = await runCli(['migrate', '--json'], {
     DATABASE_URL: product.databaseUrl,
+    MIGRATION_DATABASE_URL: product.ownerUrl,
     TEMPORAL_ADDRESS: runningServers().temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
   });
@@ -71,6 +72,7 @@ test('a namespace without the search attributes is reported, and migrate registe
 test('migrate says why it could not prepare Temporal, and has migrated the database', async () => {
   const { exitCode, stdout } = await runCli(['migrate', '--json'], {
     DATABASE_URL: product.databaseUrl,
+    MIGRATION_DATABASE_URL: product.ownerUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
   });
   expect(exitCode).toBe(0);

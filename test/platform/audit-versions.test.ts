@@ -13,7 +13,7 @@ let admin: pg.Client;
 beforeAll(async () => {
   files = await createTestDatabase();
   database = await openTestDatabase(files.url);
-  admin = new pg.Client({ connectionString: files.url });
+  admin = new pg.Client({ connectionString: files.ownerUrl });
   await admin.connect();
 });
 afterAll(async () => {

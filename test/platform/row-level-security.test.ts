@@ -36,7 +36,11 @@ beforeAll(async () => {
     aiProvider: 'ANTHROPIC',
     aiModel: 'm',
   } as const;
-  await createAutomation({ boundedWork }, ada, { ...workflow, steps: [], inputs: [] });
+  await createAutomation({ boundedWork, providers: { isListed: () => true } }, ada, {
+    ...workflow,
+    steps: [],
+    inputs: [],
+  });
 });
 afterAll(async () => {
   boundedWork.close();
@@ -103,8 +107,71 @@ describe('the second wall', () => {
   });
 });
 
+describe('the login of the application', () => {
+  const leave = [
+    'reset role',
+    'set role none',
+    'reset session authorization',
+    'set session authorization default',
+    'reset all; set role none',
+  ];
+  const gains = [
+    'select * from automation',
+    'select * from api_key',
+    "update organization set plan = 'enterprise'",
+    'alter table automation disable row level security',
+    'drop policy tenant on automation',
+    'create table loot (id int)',
+    'create role accomplice superuser',
+    'grant atelier_system to atelier_tenant',
+    'set role atelier',
+    'set session authorization atelier',
+    "copy (select 1) to program 'true'",
+  ];
+
+  test.each(leave)('gains nothing by %s', async (sql) => {
+    for (const role of [databaseRoles.tenant, databaseRoles.system]) {
+      const client = new pg.Client({ connectionString: files.url, options: `-c role=${role}` });
+      await client.connect();
+      await client.query(sql);
+      await client.query('set role none');
+      for (const gain of gains) {
+        const tried = client.query(gain).then(
+          () => 'done',
+          ({ code }: { code: string }) => code,
+        );
+        // Insufficient privilege, in each case.
+        expect({ gain, code: await tried }).toEqual({ gain, code: '42501' });
+      }
+      await client.end();
+    }
+  });
+
+  test('is no superuser, inherits nothing and owns nothing', async () => {
+    const owner = new pg.Client({ connectionString: files.ownerUrl });
+    await owner.connect();
+    const login = new URL(files.url).username;
+    const { rows } = await owner.query(
+      `select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, rolinherit,
+              (select count(*)::int from pg_shdepend where refobjid = r.oid and deptype = 'o') as owned,
+              (select array_agg(roleid::regrole::text order by roleid::regrole::text) from pg_auth_members where member = r.oid) as roles,
+              (select bool_or(inherit_option or admin_option) from pg_auth_members where member = r.oid) as more
+         from pg_roles r where rolname = $1`,
+      [login],
+    );
+    await owner.end();
+    const no = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false };
+    expect(rows).toEqual([
+      {
+        ...{ ...no, rolreplication: false, rolinherit: false, owned: 0 },
+        ...{ roles: Object.values(databaseRoles).toSorted(), more: false },
+      },
+    ]);
+  });
+});
+
 test('the roles own nothing and cannot bypass, and no table is left open', async () => {
-  const admin = new pg.Client({ connectionString: files.url });
+  const admin = new pg.Client({ connectionString: files.ownerUrl });
   await admin.connect();
   const roles = await admin.query(
     'select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcanlogin from pg_roles where rolname = any($1) order by 1',

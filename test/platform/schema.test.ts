@@ -2,11 +2,16 @@ import { expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { ormConfig } from '../../src/platform/database.ts';
 import { entities } from '../../src/services.ts';
-import { createTestDatabase } from '../test-database.ts';
+import { allEntities, createTestDatabase } from '../test-database.ts';
+
+test('test files open the entities of the product', async () => {
+  const names = (of: readonly { meta: { className: string } }[]) => of.map(({ meta }) => meta.className).toSorted();
+  expect(names(await allEntities())).toEqual(names(entities));
+});
 
 test('the migrations make what the entities say', async () => {
-  const { url, drop } = await createTestDatabase();
-  const orm = await MikroORM.init(ormConfig({ url, poolSize: 2, entities }));
+  const { ownerUrl, drop } = await createTestDatabase();
+  const orm = await MikroORM.init(ormConfig({ url: ownerUrl, poolSize: 2, entities }));
   const difference = await orm.schema.getUpdateSchemaSQL();
   await orm.close();
   await drop();

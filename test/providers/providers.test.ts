@@ -111,6 +111,9 @@ describe('a step with fallbacks', () => {
     const { answer, run: done } = await runStep({ fallback: [openai, google] });
     expect(answer.status).toBe(200);
     expect(done.stepResults).toMatchObject([{ ...google, attempts: 1, status: 'completed' }]);
+    const error = { code: 'service_unavailable', message: expect.stringMatching(/HTTP 5/) };
+    const claude = { provider: 'ANTHROPIC', model: 'claude-haiku-5-5' };
+    expect(done.stepResults[0].models).toEqual([{ ...claude, error }, { ...openai, error }, google]);
     expect(['ANTHROPIC', 'OPENAI', 'GOOGLE'].map((name) => fakeOf(name).journal.length)).toEqual([1, 1, 1]);
   });
 
@@ -131,6 +134,7 @@ describe('a step with fallbacks', () => {
     const { run: failed } = await runStep({ fallback: [openai], retry: { maxAttempts: 2 } });
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'service_unavailable' } });
     expect(failed.stepResults[0].attempts).toBe(2);
+    expect(failed.stepResults[0].models).toMatchObject([{ error: {} }, { error: {} }]);
     expect([fakeOf('ANTHROPIC'), fakeOf('OPENAI')].map(({ journal }) => journal.length)).toEqual([2, 2]);
   });
 });

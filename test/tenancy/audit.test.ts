@@ -158,7 +158,7 @@ describe('killed between the write and the commit', () => {
 });
 
 async function withClient<T>(options: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: product.databaseUrl, ...options });
+  const client = new pg.Client({ connectionString: product.ownerUrl, ...options });
   await client.connect();
   try {
     return await work(client);

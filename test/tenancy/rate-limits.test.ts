@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { generateKey } from '../../src/tenancy/key-format.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 import { untilMinuteHasRoom } from './minute.ts';
 
@@ -29,6 +30,33 @@ const rateOf = (headers: Headers) =>
 const spend = (client: ApiClient, times: number) =>
   Promise.all(Array.from({ length: times }, () => client.get('/api/v1/health')));
 
+describe('a refusal', () => {
+  /** An answer without what differs from request to request, or from second to second. */
+  const lasting = ({ status, headers, body }: Answer) => {
+    const { requestId: _, retryAfter: __, ...error } = body.error;
+    const changing = ['date', 'x-request-id', 'x-correlation-id', 'retry-after'];
+    const kept = [...headers].filter(([name]) => !changing.includes(name));
+    return { status, names: [...headers.keys()], headers: kept, body: { ...body, error } };
+  };
+
+  test.each(['A', 'B', 'C'])('is the same before the routes and in them, in variant %s', async (variant) => {
+    const { test: limited } = await clients({ rateDay: 1 });
+    await limited.get('/api/v1/health');
+    const unknown = apiClient(api, generateKey('test'));
+    await unknown.get('/api/v1/workflows');
+    for (const client of [limited, unknown, apiClient(api), apiClient(api, 'sk_test_nonsense')]) {
+      const headers = { 'x-api-variant': variant, 'x-correlation-id': 'mine' };
+      const early = await client.get('/api/v1/workflows?limit=1', headers);
+      // A path with an escape is left to the routes.
+      const late = await client.get('/api/v1/%77orkflows?limit=1', headers);
+      expect(lasting(early)).toEqual(lasting(late));
+      expect([401, 429]).toContain(early.status);
+      for (const { headers: answered } of [early, late]) expect(answered.get('x-correlation-id')).toBe('mine');
+      expect(early.body.error.requestId ?? variant).toBe(variant === 'B' ? 'B' : early.headers.get('x-request-id'));
+    }
+  });
+});
+
 describe('a plan’s limits', () => {
   test('let exactly as many requests through as they say, however they arrive', async () => {
     await untilMinuteHasRoom();
@@ -53,8 +81,12 @@ describe('a plan’s limits', () => {
     const refused = await client.get('/api/v1/workflows');
     expect(refused).toMatchObject({
       status: 429,
-      body: { success: false, error: { code: 'rate_limit_exceeded', details: { limit: 2, resetAt: reset } } },
+      body: {
+        success: false,
+        error: { code: 'rate_limit_exceeded', details: { limit: 2, resetAt: reset, window: 'minute' } },
+      },
     });
+    expect(refused.body.error.message).toBe('Too many requests: the limit is 2 requests per minute.');
     const retryAfter = Number(refused.headers.get('retry-after'));
     expect(retryAfter >= 1 && retryAfter <= reset! - now + 1).toBe(true);
   });
@@ -100,7 +132,10 @@ test('an address whose keys are refused too often must wait, and its good key st
   const wrong = apiClient(one.api, 'sk_test_wrong');
   const answers = await spend(wrong, 105);
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(100);
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+  const limited = answers.filter(({ status }) => status === 429);
+  expect(limited).toHaveLength(5);
+  // No organization's windows are meant.
+  expect(limited.filter(({ headers }) => headers.has('x-ratelimit-limit') || !headers.has('retry-after'))).toEqual([]);
   expect((await apiClient(one.api, testKey).get('/api/v1/health')).status).toBe(200);
   const elsewhere = await wrong.get('/api/v1/health', { 'x-forwarded-for': '203.0.113.77' });
   expect(elsewhere.status).toBe(401);
@@ -129,11 +164,17 @@ test('the paths of load balancers and the operator are never limited unless he s
   expect(await statuses('/api/health')).toEqual(Array(5).fill(200));
   expect(new Set(await statuses('/api/ready'))).not.toContain(429);
   expect(await statuses('/api/admin/health')).toEqual(Array(5).fill(401));
-  // The client has asked for the document already.
+  expect((await client.get('/openapi.json')).status).toBe(200);
   expect((await statuses('/api/version')).toSorted()).toEqual([200, 200, 429, 429, 429]);
   const refused = await client.get('/api/version');
   expect(refused.body.error.code).toBe('rate_limit_exceeded');
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(refused.headers.has('x-ratelimit-limit')).toBe(false);
+  // Refused before anything is read of it, and in its dialect all the same.
+  const inB = { body: { error: { code: 'RATE_LIMITED', retryAfter: expect.any(Number) } } };
+  expect(await client.get('/v1/workflows', { 'x-api-variant': 'B' })).toMatchObject(inB);
+  expect(await client.get('/v1/runs/run_x')).toMatchObject(inB);
+  expect((await client.get('/v1/runs/run_x', { 'x-api-variant': 'A' })).body.error.code).toBe('rate_limit_exceeded');
   // A proxy on this machine is trusted, so each address that it names has a window of its own.
   const fromElsewhere = await statuses('/api/version', { 'x-forwarded-for': '203.0.113.1' });
   expect(fromElsewhere.toSorted()).toEqual([200, 200, 200, 429, 429]);

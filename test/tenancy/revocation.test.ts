@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
@@ -69,12 +70,14 @@ describe('a revoked key', () => {
   test('is refused by a process whose connection for announcements was cut', async () => {
     const { id, key } = await issueKey();
     expect(await statuses(key)).toEqual([200, 200]);
-    await product.database.pool
-      .query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
+    const owner = new pg.Client({ connectionString: product.ownerUrl });
+    await owner.connect();
+    const { rowCount } = await owner.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'atelier notifications'`,
-      )
-      .catch(() => {});
+    );
+    await owner.end();
+    expect(rowCount).toBe(processes.length);
     await revokeKey(product.database, id);
     expect(await statuses(key)).toEqual([401, 401]);
   });

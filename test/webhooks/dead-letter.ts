@@ -1,5 +1,5 @@
 import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
-import { deliveryIds } from '../../src/webhooks/core/ids.ts';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import type { SharedWebhookScene, Subscribed } from './scene.ts';
 
 /** A delivery that was given up, and the server that did not take it. */
@@ -26,4 +26,10 @@ export async function deadLetter(scene: SharedWebhookScene, fields: object = {})
     status = 200;
   };
   return { ...subscribed, deliveryId, uuid, workflowId: deliveryWorkflowId(uuid), mend };
+}
+
+/** Opens the breaker of its webhook, for an hour. */
+export async function openBreaker({ product }: SharedWebhookScene, { id }: DeadLetter): Promise<void> {
+  const open = `update webhook_subscription set next_probe_at = now() + interval '1 hour' where id = $1`;
+  await product.database.pool.query(open, [webhookIds.parse(id)]);
 }

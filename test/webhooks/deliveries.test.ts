@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { Conformance } from '../openapi/conformance.ts';
@@ -40,19 +41,28 @@ async function problemsOf(request: Received): Promise<string[]> {
   const { type } = JSON.parse(request.body);
   const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
   const problem = new Conformance(document).problemOf(JSON.parse(request.body), ...place);
-  const headers: { name: string }[] = document.webhooks[type].post.parameters;
-  const missing = headers.filter(({ name }) => !(name.toLowerCase() in request.headers)).map(({ name }) => name);
+  const headers: { name: string; required: boolean }[] = document.webhooks[type].post.parameters;
+  const missing = headers
+    .filter(({ name, required }) => required && !(name.toLowerCase() in request.headers))
+    .map(({ name }) => name);
   return problem ? [problem, ...missing] : missing;
 }
 
 describe('events of runs', () => {
   test('arrive as published, and all three families of signatures hold', async () => {
-    const { secret, path } = await scene.subscribe(everything);
+    const { id, secret, path } = await scene.subscribe(everything);
     const { id: workflowId } = await makeWorkflow(scene.api, {
       name: 'Told',
       steps: [{ id: 'a', type: 'prompt', prompt: 'x' }],
     });
-    const { body } = await scene.api.post(`/v1/workflows/${workflowId}/execute`, { inputs: {} }, inA);
+    const { body } = await scene.api.post(
+      `/v1/workflows/${workflowId}/execute`,
+      { inputs: {} },
+      {
+        ...inA,
+        'x-correlation-id': 'order-4711',
+      },
+    );
     const { runId } = body.data;
     const requests = await scene.receiver.has(path, 2);
     for (const request of requests) expect(await problemsOf(request)).toEqual([]);
@@ -89,7 +99,16 @@ describe('events of runs', () => {
         'x-service-delivery': expect.stringMatching(/^dlv_[0-9a-f]{32}$/),
         'x-webhook-id': payload.id,
         'webhook-id': payload.id,
+        'x-correlation-id': 'order-4711',
       });
+    }
+    await until('both are recorded', async () => (await scene.deliveries(id, '&status=delivered')).length === 2);
+    for (const delivery of await scene.deliveries(id)) {
+      expect(delivery.correlationId).toBe('order-4711');
+      const facts = { webhookId: webhookIds.parse(id), correlationId: 'order-4711', attempt: 1, statusCode: 200 };
+      await until('the attempt is in the log', async () =>
+        scene.process.log.find((line) => line.deliveryId === deliveryIds.parse(delivery.id)),
+      ).then((line) => expect(line).toMatchObject({ msg: 'delivery attempted', status: 'delivered', ...facts }));
     }
   });
 
@@ -167,26 +186,98 @@ describe('a test', () => {
   });
 });
 
+describe('a delivery', () => {
+  test('shows the body that was sent, and is resent as a new one, any number of times', async () => {
+    const { id, path } = await scene.subscribe();
+    await scene.run();
+    const { id: first, eventId } = await scene.reaches(id, 'delivered');
+    const of = (deliveryId: string) => `/v1/webhooks/${id}/deliveries/${deliveryId}`;
+    const resend = (deliveryId: string, key: string) =>
+      scene.api.post(`${of(deliveryId)}/resend`, undefined, { 'idempotency-key': `${id} ${key}` });
+    const answer = await resend(first, 'once');
+    expect(answer).toMatchObject({ status: 202, body: { data: { status: 'pending' } } });
+    const second = answer.body.data.deliveryId;
+    expect((await resend(first, 'once')).body.data.deliveryId).toBe(second);
+    await scene.receiver.has(path, 2);
+    const third = (await resend(second, 'again')).body.data.deliveryId;
+    const requests = await scene.receiver.has(path, 3);
+    for (const { body } of requests) expect(body).toBe(requests[0]!.body);
+    expect(new Set(requests.map((request) => header(request, 'webhook-id')))).toEqual(new Set([eventId]));
+    const sent = requests.map((request) => header(request, 'x-service-delivery'));
+    expect(sent).toEqual([first, second, third]);
+    await until('all are delivered', async () => (await scene.deliveries(id, '&status=delivered')).length === 3);
+    for (const delivery of sent) {
+      const { data } = (await scene.api.get(of(delivery))).body;
+      expect(data).toMatchObject({ eventId, attempts: 1, requestBody: requests[0]!.body });
+    }
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    expect((await scene.api.post(`/v1/webhooks/${id}/recover`, { since })).body.data.queued).toBe(0);
+
+    // A resent delivery is retried and dead-lettered like any other.
+    scene.receiver.script(path, (nth) => ({ status: nth < 6 ? 503 : 200 }));
+    await scene.api.patch(`/v1/webhooks/${id}`, { maxAttempts: 2 });
+    const fourth = (await resend(third, 'once more')).body.data.deliveryId;
+    expect(await scene.reaches(id, 'dead_lettered')).toMatchObject({ id: fourth, eventId, attempts: 2 });
+    expect((await scene.api.post(`${of(fourth)}/replay`)).status).toBe(202);
+    await until('it is delivered', async () => (await scene.api.get(of(fourth))).body.data.status === 'delivered');
+
+    await scene.api.patch(`/v1/webhooks/${id}`, { isActive: false });
+    expect(await resend(first, 'while it is off')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict' } },
+    });
+  });
+});
+
 describe('secrets and headers', () => {
-  test('after a rotation both secrets verify, for a while', async () => {
-    const { id, path, secret } = await scene.subscribe();
-    const rotated = (await scene.api.post(`/v1/webhooks/${id}/rotate-secret`)).body.data;
-    expect(rotated.secret).not.toBe(secret);
-    await scene.api.post(`/v1/webhooks/${id}/test`);
-    const [request] = await scene.receiver.has(path, 1);
-    expect(verifyA(request!, rotated.secret)).toBe(true);
-    expect(verifyA(request!, secret, 'x-service-signature-previous')).toBe(true);
-    expect(header(request!, 'x-webhook-signature-previous')).toBe(hmac(secret, request!.body));
-    verifyStandard(request!, rotated.secret);
-    verifyStandard(request!, secret);
+  test('after rotations the three newest secrets verify, each until its own day is over', async () => {
+    const { id, path, secret: first } = await scene.subscribe();
+    const rotate = async () => (await scene.api.post(`/v1/webhooks/${id}/rotate-secret`)).body.data.secret as string;
+    const verifiesStandard = (request: Received, secret: string) => {
+      try {
+        return Boolean(verifyStandard(request, secret));
+      } catch {
+        return false;
+      }
+    };
+    const requestNow = async (nth: number) => {
+      await scene.api.post(`/v1/webhooks/${id}/test`);
+      return (await scene.receiver.has(path, nth)).at(-1)!;
+    };
+    const secrets = [await rotate(), first];
+    for (const nth of [1, 2, 3]) {
+      const request = await requestNow(nth);
+      const [current, previous] = secrets;
+      expect(verifyA(request, current!)).toBe(true);
+      expect(verifyA(request, previous!, 'x-service-signature-previous')).toBe(true);
+      expect(header(request, 'x-webhook-signature-previous')).toBe(hmac(previous!, request.body));
+      expect(secrets.map((secret) => verifiesStandard(request, secret))).toEqual(
+        [true, true, true, false].slice(0, nth + 1),
+      );
+      expect(await problemsOf(request)).toEqual([]);
+      if (nth < 3) secrets.unshift(await rotate());
+    }
+    const { pool } = scene.product.database;
+    const expire = (column: string) =>
+      pool.query(`update webhook_subscription set ${column} = clock_timestamp() where id = $1`, [webhookIds.parse(id)]);
+    await expire('older_secret_expires_at');
+    const later = await requestNow(4);
+    expect(secrets.map((secret) => verifiesStandard(later, secret))).toEqual([true, true, false, false]);
+    await expire('previous_secret_expires_at');
+    const last = await requestNow(5);
+    expect(secrets.map((secret) => verifiesStandard(last, secret))).toEqual([true, false, false, false]);
+    expect(Object.keys(last.headers).filter((name) => name.endsWith('-previous'))).toEqual([]);
   });
 
   test('headers of its owner go with each request, in the case they were given', async () => {
-    const { id, path } = await scene.subscribe({ headers: { Authorization: 'Bearer theirs', 'X-Team-Tag': 'blue' } });
+    const { id, path } = await scene.subscribe({
+      headers: { Authorization: 'Bearer theirs', 'X-Team-Tag': 'blue', 'X-Correlation-ID': 'theirs' },
+    });
     await scene.api.post(`/v1/webhooks/${id}/test`);
     const [request] = await scene.receiver.has(path, 1);
     expect(request!.rawHeaders).toEqual(expect.arrayContaining(['Authorization', 'X-Team-Tag']));
     expect(header(request!, 'authorization')).toBe('Bearer theirs');
+    expect(header(request!, 'x-correlation-id')).toBe('theirs');
   });
 });
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Egress } from '../../src/platform/egress.ts';
+import { egressRules } from '../../src/platform/egress-destination.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
@@ -19,7 +21,9 @@ afterAll(() => product.close());
 
 const given = { name: 'Orders', url: 'https://hooks.example.com', events: ['workflow.run.failed'] };
 const pathOf = (id: string) => `/api/v1/webhooks/${id}`;
-const make = async (): Promise<string> => (await api.post('/api/v1/webhooks', given)).body.data.id;
+let made = 0;
+const make = async (): Promise<string> =>
+  (await api.post('/api/v1/webhooks', { ...given, url: `${given.url}/${made++}` })).body.data.id;
 const list = async (id: string, query = '') => (await api.get(`${pathOf(id)}/deliveries${query}`)).body.data;
 const statuses = async (id: string) => {
   const { deliveries } = await list(id);
@@ -59,6 +63,8 @@ describe('the log of deliveries', () => {
       eventType: 'workflow.run.completed',
       ...{ status: 'dead_lettered', statusCode: 503, responseBody: 'Busy.', responseBodyTruncated: false },
       ...{ durationMs: 12, attempts: 2, retryCount: 1, nextAttemptAt: null, errorClass: null, replayable: true },
+      heldBack: null,
+      correlationId: 'test',
       createdAt: expect.any(String),
     });
     expect((await statuses(id))[added.pending!]).toMatchObject({ attempts: 0, retryCount: 0, replayable: false });
@@ -88,7 +94,8 @@ describe('the log of deliveries', () => {
     const delivery = await addDelivery(product.database, id, { status: 'dead_lettered', attempts: 3 });
     const { status, body } = await api.get(`/v1/webhooks/${id}/deliveries/${delivery}`);
     expect(status).toBe(200);
-    const { attemptLog, ...entry } = body.data;
+    const { requestBody, attemptLog, ...entry } = body.data;
+    expect(JSON.parse(requestBody)).toMatchObject({ id: entry.eventId, type: entry.eventType });
     expect(entry).toEqual((await list(id)).deliveries[0]);
     expect(attemptLog).toEqual(
       [1, 2, 3].map((number) => ({
@@ -177,7 +184,7 @@ describe('a webhook that is turned off', () => {
         webhookIds.parse(id),
       ]);
     await failed();
-    await api.patch(pathOf(id), { url: given.url, name: 'Same' });
+    await api.patch(pathOf(id), { url: `${given.url}/${made - 1}`, name: 'Same' });
     expect(await column(id, 'consecutive_failures')).toBe(3);
     await api.patch(pathOf(id), { url: 'https://elsewhere.example.com' });
     expect(await column(id, 'consecutive_failures')).toBe(0);
@@ -245,7 +252,10 @@ describe('an Idempotency-Key', () => {
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const recover = (key: string, from = since) => api.post(`${pathOf(id)}/recover`, { since: from }, keyed(key));
     const first = await recover('recovery');
-    expect(first).toMatchObject({ status: 202, body: { data: { recoveryId: expect.any(String), queued: 3 } } });
+    expect(first).toMatchObject({
+      status: 202,
+      body: { data: { recoveryId: expect.stringMatching(/^rcv_/), queued: 3 } },
+    });
     const again = await recover('recovery');
     expect(again.body).toEqual(first.body);
     expect(isReplayed(again)).toBe(true);
@@ -260,25 +270,27 @@ test('of many that wait for few places, each webhook has its share', async () =>
     await api.patch(pathOf(id), { concurrency: 64 });
     await Promise.all(Array.from({ length: 40 }, () => api.post(`${pathOf(id)}/test`)));
   }
-  for (let n = 0; n < 40; n++) await leaseDue(product.database, { total: 1, of: () => 1 }, defaultDeliveryPolicy);
+  const egress = new Egress(egressRules({ NODE_ENV: 'test' }));
+  const services = { database: product.database, egress, deliveryPolicy: defaultDeliveryPolicy };
+  for (let n = 0; n < 40; n++) await leaseDue(services, { free: 1, held: () => 0 });
   for (const id of ids) {
     const leased = 'select from delivery where subscription_id = $1 and leased_until is not null';
     expect((await product.database.pool.query(leased, [webhookIds.parse(id)])).rowCount).toBeGreaterThan(0);
   }
 });
 
-test('a time to recover from is one of the last thirty days, with its offset', async () => {
+test('a time to recover from is one of the last ninety days, with its offset', async () => {
   const id = await make();
   const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
   const day = 86_400_000;
-  const wrong = [undefined, '', 5, 'yesterday', '2026-11-20', ago(0).slice(0, -1), ago(-60_000), ago(31 * day)];
+  const wrong = [undefined, '', 5, 'yesterday', '2026-11-20', ago(0).slice(0, -1), ago(-60_000), ago(91 * day)];
   for (const since of wrong) {
     expect(await api.post(`${pathOf(id)}/recover`, { since })).toMatchObject({
       status: 400,
       body: { error: { details: { errors: [{ path: 'since' }] } } },
     });
   }
-  expect((await api.post(`${pathOf(id)}/recover`, { since: ago(29 * day) })).status).toBe(202);
+  expect((await api.post(`${pathOf(id)}/recover`, { since: ago(89 * day) })).status).toBe(202);
   await api.patch(pathOf(id), { isActive: false });
   expect(await api.post(`${pathOf(id)}/recover`, { since: ago(day) })).toMatchObject({ status: 409 });
 });

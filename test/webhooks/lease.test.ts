@@ -1,40 +1,164 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Egress } from '../../src/platform/egress.ts';
+import { egressRules } from '../../src/platform/egress-destination.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
 import { leaseDue } from '../../src/webhooks/lease.ts';
-import { apiClient } from '../api-client.ts';
+import { beginRetries } from '../../src/webhooks/retry-clock.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 
 let product: Product;
+let api: string;
 beforeAll(async () => {
-  product = await openProduct();
+  product = await openProduct({ env: { EGRESS_ALLOW_CIDRS: '10.0.0.0/8' } });
+  // Nobody makes attempts here.
+  ({ api } = await product.start(['api']));
 });
 afterAll(() => product.close());
 
-test('where there is little room, no organization has more than its share of it', async () => {
-  // Nobody makes attempts here.
-  const { api } = await product.start(['api']);
-  const [greedy, modest] = [await product.createTenant(), await product.createTenant()];
-  for (const { testKey } of [greedy, modest]) {
-    const client = apiClient(api, testKey);
-    for (let webhooks = 0; webhooks < 3; webhooks++) {
-      const given = { name: 'Ours', url: 'https://hooks.example.com', events: ['*'] };
-      const { id } = (await client.post('/v1/webhooks', given)).body.data;
-      for (let tests = 0; tests < 4; tests++) await client.post(`/v1/webhooks/${id}/test`);
+const services = (hostRate = 100_000) => ({
+  database: product.database,
+  egress: new Egress(egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['10.0.0.0/8'] })),
+  deliveryPolicy: { ...defaultDeliveryPolicy, hostRate },
+});
+
+interface Organization {
+  id: string;
+  client: ApiClient;
+}
+
+async function newOrganization(): Promise<Organization> {
+  const { organizationId, testKey } = await product.createTenant({ plan: 'enterprise' });
+  return { id: organizationIds.parse(organizationId)!, client: apiClient(api, testKey) };
+}
+
+/** A webhook with deliveries that wait for their first attempt. @returns its id, a uuid */
+async function waiting({ client }: Organization, count: number, url: string): Promise<string> {
+  const given = { name: 'Ours', url, events: ['*'], concurrency: 64 };
+  const { id } = (await client.post('/v1/webhooks', given)).body.data;
+  await product.database.pool.query(
+    `insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts,
+                           schedule_attempts, next_attempt_at, response_body_truncated, created_at)
+     select uuidv7(), organization_id, environment, id, uuidv7(), 'pending', 0, 0, now(), false, now()
+       from webhook_subscription, generate_series(1, $2::int) where id = $1`,
+    [webhookIds.parse(id), count],
+  );
+  return webhookIds.parse(id)!;
+}
+
+/** The attempts under way of a process with 256 places, all of which take long. */
+class Places {
+  readonly #held = new Map<string, number>();
+
+  held = (id: string) => this.#held.get(id) ?? 0;
+
+  get free(): number {
+    return 256 - [...this.#held.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Leases until nothing is leased any more. */
+  async fill(): Promise<void> {
+    for (;;) {
+      const room = { free: this.free, held: this.held };
+      const { leased } = await leaseDue(services(), room);
+      if (leased.length === 0) return;
+      for (const { organizationId } of leased) this.#held.set(organizationId, this.held(organizationId) + 1);
     }
   }
-  const greedyId = greedy.organizationId.replace('org_', '');
-  const lease = (total: number, ofGreedy: number) =>
-    leaseDue(
-      product.database,
-      { total, of: (id) => (id.replaceAll('-', '') === greedyId ? ofGreedy : total) },
-      defaultDeliveryPolicy,
-    );
-  const count = (leased: { organizationId: string }[], id: string) =>
-    leased.filter(({ organizationId }) => organizationId.replaceAll('-', '') === id.replace('org_', '')).length;
-  const { leased } = await lease(100, 5);
-  expect(count(leased, greedy.organizationId)).toBe(5);
-  expect(count(leased, modest.organizationId)).toBe(12);
-  const nothing = await lease(100, 0);
-  expect(nothing.leased).toEqual([]);
-  expect((await lease(3, 100)).leased).toHaveLength(3);
+
+  end(id: string, count: number): void {
+    this.#held.set(id, this.held(id) - count);
+  }
+}
+
+test('organizations whose receivers hang share the places equally, and leave some for whoever comes next', async () => {
+  const [first, second, third] = [await newOrganization(), await newOrganization(), await newOrganization()];
+  const places = new Places();
+  for (const path of ['a', 'b', 'c', 'd']) await waiting(first, 100, `http://10.0.0.1/${path}`);
+  await places.fill();
+  expect(places.held(first.id)).toBe(128);
+
+  for (const path of ['a', 'b', 'c', 'd']) await waiting(second, 100, `http://10.0.0.1/${path}`);
+  await places.fill();
+  expect([places.held(first.id), places.held(second.id)]).toEqual([128, 64]);
+  // What the first one's attempts leave when they end goes to the second until both have as many.
+  for (let ended = 0; ended < 50; ended++) {
+    places.end(first.id, 1);
+    await places.fill();
+  }
+  expect(Math.abs(places.held(first.id) - places.held(second.id))).toBeLessThanOrEqual(1);
+  expect(places.free).toBeGreaterThanOrEqual(84);
+
+  await waiting(third, 10, 'http://10.0.0.1/');
+  await places.fill();
+  expect(places.held(third.id)).toBe(10);
+});
+
+test('a host gets no more attempts than its rate, of all processes together, and organizations share them', async () => {
+  const [many, one, elsewhere] = [await newOrganization(), await newOrganization(), await newOrganization()];
+  const began = Date.now();
+  // One a second, after the hundred of an idle host. Other spellings are the same host.
+  const limited = services(1);
+  const places = { free: 1_000, held: () => 0 };
+  const urls = ['https://busy.example.com/a', 'https://BUSY.example.com:8443/b', 'http://busy.example.com./c'];
+  for (const url of urls) await waiting(many, 64, url);
+  await waiting(one, 64, 'https://busy.example.com/d');
+  await waiting(elsewhere, 64, 'http://10.0.0.1/');
+  await waiting(elsewhere, 64, 'https://idle.example.com/');
+
+  const batches = await Promise.all([1, 2, 3].map(() => leaseDue(limited, places)));
+  batches.push(await leaseDue(limited, places));
+  const leased = batches.flatMap((batch) => batch.leased);
+  const count = ({ id }: Organization) => leased.filter(({ organizationId }) => organizationId === id).length;
+  expect(count(elsewhere)).toBe(128);
+  const most = 100 + (Date.now() - began) / 1_000;
+  expect(count(many) + count(one)).toBeGreaterThanOrEqual(100);
+  expect(count(many) + count(one)).toBeLessThanOrEqual(most);
+  expect(batches.at(-1)!.waitMs).toBeGreaterThan(0);
+
+  // Whoever has few is not behind whoever has many. A host that had nothing for a while starts anew.
+  await product.database.pool.query('update delivery set leased_until = null where leased_until is not null');
+  await product.database.pool.query('delete from webhook_host');
+  const again = await leaseDue(limited, places);
+  const shares = Map.groupBy(again.leased, ({ organizationId }) => organizationId);
+  expect([many, one].map(({ id }) => shares.get(id)?.length)).toEqual([50, 50]);
+});
+
+test('retries are leased when they are due, their webhook has released them and is not paused', async () => {
+  const organization = await newOrganization();
+  const { pool } = product.database;
+  const subscription = await waiting(organization, 1, 'http://10.0.0.1/retried');
+  await pool.query(
+    `update delivery set attempts = 1, status = 'retrying', next_attempt_at = now() + interval '300 ms'
+      where subscription_id = $1`,
+    [subscription],
+  );
+  const places = { free: 1_000, held: () => 0 };
+  /** Until nothing more is leased: those of other organizations wait too. */
+  const lease = async (before = 0): Promise<{ count: number; waitMs: number | undefined }> => {
+    const { leased, waitMs } = await leaseDue(services(), places);
+    const count = before + leased.filter(({ organizationId }) => organizationId === organization.id).length;
+    return leased.length > 0 ? lease(count) : { count, waitMs };
+  };
+  const { count, waitMs } = await lease();
+  expect(count).toBe(0);
+  expect(waitMs).toBeLessThanOrEqual(300);
+  await pool.query(
+    'select pg_sleep(extract(epoch from next_attempt_at - clock_timestamp())) from delivery where subscription_id = $1',
+    [subscription],
+  );
+  expect((await lease()).count).toBe(0);
+  const scope = new Scope(product.database, { organizationId: organization.id, environment: 'test' }, 'retried');
+  await scope.transaction((tx) => beginRetries(tx, [subscription]));
+  const clock = (set: string) => pool.query(`update retry_clock set ${set} where subscription_id = $1`, [subscription]);
+  await clock('paused_at = now()');
+  expect((await lease()).count).toBe(0);
+  await clock("paused_at = null, released_until = now() - interval '1 hour'");
+  expect((await lease()).count).toBe(0);
+  await clock("released_until = now() + interval '1 hour'");
+  expect((await lease()).count).toBe(1);
+  expect((await lease()).count).toBe(0);
 });

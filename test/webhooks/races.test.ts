@@ -43,6 +43,7 @@ describe('replays', () => {
     await until('all are given up', async () => (await scene.deliveries(id, '&status=dead_lettered')).length === 8);
     status = 200;
     const answers = await times(6, () => scene.api.post(`/v1/webhooks/${id}/recover`, { since: ago(3_600_000) }));
+    for (const answer of answers) expect(answer).toMatchObject({ status: 202, body: { data: { complete: true } } });
     expect(answers.reduce((sum, { body }) => sum + body.data.queued, 0)).toBe(8);
     await arrived(id, 8);
     expect(scene.receiver.to(path)).toHaveLength(16);

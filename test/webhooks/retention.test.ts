@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { deliveryIds } from '../../src/webhooks/core/ids.ts';
 import { forgetOldDeliveries } from '../../src/webhooks/retention.ts';
+import { addDelivery } from './rows.ts';
 import { openWebhookScene, type WebhookScene } from './scene.ts';
 
 let scene: WebhookScene;
@@ -33,13 +35,28 @@ test('what is over is forgotten after 90 days, its event when nobody can recover
       [uuid, days],
     );
   };
-  await age(old, 91);
-  await age(ancient, 126);
+  await age(old, 92);
+  await age(ancient, 186);
   const count = async (table: string) => (await pool.query(`select count(*)::int as n from ${table}`)).rows[0].n;
   expect(await forgetOldDeliveries(scene.product.database, 100)).toBe(2);
   expect(await forgetOldDeliveries(scene.product.database, 100)).toBe(0);
   expect([await count('delivery'), await count('delivery_attempt')]).toEqual([1, 1]);
-  // The three it began with, and the copy that is 91 days old.
+  // The three it began with, and the copy that is 92 days old.
   expect(await count('event')).toBe(4);
   expect((await scene.deliveries(id)).map((delivery) => delivery.id)).toEqual([fresh]);
+
+  // What a webhook missed up to 90 days ago, and what was dead-lettered since, can be recovered.
+  const day = 86_400_000;
+  const at = (days: number) => new Date(Date.now() - days * day).toISOString();
+  await pool.query('update webhook_subscription set created_at = $1', [at(180)]);
+  await addDelivery(scene.product.database, id, { status: 'dead_lettered', createdAt: at(88) });
+  const missed = await addDelivery(scene.product.database, id, { status: 'delivered', createdAt: at(89), attempts: 0 });
+  await pool.query('delete from delivery where id = $1', [deliveryIds.parse(missed)]);
+  const recovered = await scene.api.post(`/v1/webhooks/${id}/recover`, { since: at(89.9) });
+  expect(recovered.body.data).toEqual({
+    recoveryId: expect.stringMatching(/^rcv_[0-9a-f]{32}$/),
+    queued: 2,
+    complete: true,
+  });
+  expect(await forgetOldDeliveries(scene.product.database, 100)).toBe(0);
 });

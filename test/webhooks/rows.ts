@@ -21,20 +21,22 @@ export async function addDelivery(
 ): Promise<string> {
   const [delivery, event, subscription] = [newId(), newId(), webhookIds.parse(webhookId)];
   const at = createdAt ?? new Date().toISOString();
+  const run = { runId: event, automationId: event, name: 'Added', status: 'completed', durationMs: 1, tokensUsed: 1 };
+  const facts = { ...run, webhookId: subscription, message: 'This is a test.' };
   const next = ['pending', 'retrying'].includes(status) ? '2100-01-01T00:00:00Z' : null;
   await pool.query(
     `insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select $1, organization_id, environment, $3, $1, '{}', 'test', $4 from webhook_subscription where id = $2`,
-    [event, subscription, eventType, at],
+     select $1, organization_id, environment, $3, $1, $5, 'test', $4 from webhook_subscription where id = $2`,
+    [event, subscription, eventType, at, facts],
   );
   await pool.query(
-    `insert into delivery (id, organization_id, environment, subscription_id, event_id, status, attempts,
+    `insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,
                            schedule_attempts, next_attempt_at, leased_until, status_code, response_body,
                            response_body_truncated, duration_ms, created_at)
-     select $1, organization_id, environment, id, $3, $4, $5, $5, $6::timestamptz, $6::timestamptz, 503, 'Busy.', false,
+     select $1, organization_id, environment, id, $3, $8, $4, $5, $5, $6::timestamptz, $6::timestamptz, 503, 'Busy.', false,
             12, $7
        from webhook_subscription where id = $2`,
-    [delivery, subscription, event, status, attempts, next, at],
+    [delivery, subscription, event, status, attempts, next, at, eventType],
   );
   for (let number = 1; number <= attempts; number++) {
     await pool.query(

@@ -20,7 +20,9 @@ const url = 'https://hooks.example.com/runs';
 const given = { name: 'Orders', url, events: ['workflow.run.failed'] };
 const secretPattern = /^whsec_[A-Za-z0-9+/]{43}=$/;
 const pathOf = (id: string) => `/api/v1/webhooks/${id}`;
-const make = async (body: object = given, client = api) => (await client.post('/api/v1/webhooks', body)).body.data;
+let made = 0;
+const make = async (body: object = { ...given, url: `${url}?${made++}` }, client = api) =>
+  (await client.post('/api/v1/webhooks', body)).body.data;
 /** A tenant who has no webhooks yet. */
 const newcomer = async ({ createTenant, process }: Product & { process: { api: string } }) =>
   apiClient(process.api, (await createTenant({ plan: 'enterprise' })).testKey);
@@ -44,7 +46,9 @@ describe('reading and writing', () => {
       updatedAt: shown.createdAt,
     });
     const own = `${path}/${shown.id}`;
-    expect((await client.get(own, headers)).body.data).toEqual(shown);
+    const health = { state: 'healthy', failingSince: null, nextProbeAt: null, waiting: 0, deadLettered: 0 };
+    const detail = { health: { ...health, successRate24h: null } };
+    expect((await client.get(own, headers)).body.data).toEqual({ ...shown, ...detail });
 
     const second = await client.post(path, { ...given, name: 'Second', headers: { 'X-Team': 'a' } }, headers);
     const list = async (query = '') => (await client.get(`${path}${query}`, headers)).body.data;
@@ -66,7 +70,7 @@ describe('reading and writing', () => {
     });
     expect(changed.body.data.updatedAt > shown.updatedAt).toBe(true);
     expect((await client.patch(own, {}, headers)).body).toEqual(changed.body);
-    expect((await client.get(own, headers)).body).toEqual(changed.body);
+    expect((await client.get(own, headers)).body.data).toEqual({ ...changed.body.data, ...detail });
     const cleared = await client.patch(own, { headers: {}, rateLimit: null }, headers);
     expect(cleared.body.data).toMatchObject({ headers: {}, rateLimit: null, name: 'Renamed', concurrency: 1 });
 
@@ -177,7 +181,9 @@ describe('what is refused', () => {
     const client = await newcomer(product);
     const statuses: number[] = [];
     for (let batch = 0; batch < 21; batch++) {
-      const posts = Array.from({ length: 5 }, () => client.post('/v1/webhooks', given));
+      const posts = Array.from({ length: 5 }, (_, n) =>
+        client.post('/v1/webhooks', { ...given, url: `${url}/${batch}/${n}` }),
+      );
       statuses.push(...(await Promise.all(posts)).map(({ status }) => status));
     }
     expect(statuses.filter((status) => status === 201)).toHaveLength(100);
@@ -185,6 +191,33 @@ describe('what is refused', () => {
     const { webhooks } = (await client.get('/v1/webhooks?limit=100')).body.data;
     await client.delete(pathOf(webhooks[0].id));
     expect((await client.post('/v1/webhooks', given)).status).toBe(201);
+  });
+
+  test('a sixth active webhook that sends the same event to the same URL, also of requests at once', async () => {
+    const client = await newcomer(product);
+    const refused = {
+      status: 400,
+      body: { error: { code: 'validation_error', details: { errors: [{ path: 'url' }] } } },
+    };
+    const spellings = ['', '#there', ':443'].map((rest) =>
+      rest === ':443' ? url.replace('.com', '.COM.:443') : url + rest,
+    );
+    const post = (n: number, fields: object = {}) =>
+      client.post('/v1/webhooks', { ...given, url: spellings[n % spellings.length], ...fields });
+    const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => post(n, n % 2 ? { events: ['*'] } : {})));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    for (const answer of answers.filter(({ status }) => status !== 201)) expect(answer).toMatchObject(refused);
+
+    const off = (await post(0, { isActive: false })).body.data;
+    expect(await client.patch(pathOf(off.id), { isActive: true })).toMatchObject(refused);
+    const elsewhere = (await post(0, { url: `${url}?else` })).body.data;
+    expect(await client.patch(pathOf(elsewhere.id), { url })).toMatchObject(refused);
+    const other = (await post(0, { events: ['api_key.expiring'] })).body.data;
+    expect(await client.patch(pathOf(other.id), { events: given.events })).toMatchObject(refused);
+    const [first] = answers.filter(({ status }) => status === 201);
+    expect((await client.patch(pathOf(first!.body.data.id), { name: 'Renamed', isActive: true })).status).toBe(200);
+    await client.delete(pathOf(first!.body.data.id));
+    expect((await client.patch(pathOf(elsewhere.id), { url })).status).toBe(200);
   });
 
   test('everything, in words, where secrets cannot be kept', async () => {

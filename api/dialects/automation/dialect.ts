@@ -1,7 +1,8 @@
 import type { AutomationDetail, AutomationSummary } from '../../../src/automation/automations.ts';
 import { type RunStatus, runStatuses } from '../../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
-import type { RunDetail, RunSummary } from '../../../src/automation/runs.ts';
+import type { RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
+import type { RunDetail } from '../../../src/automation/runs.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import type {
   AcceptedAnswer,
@@ -9,6 +10,7 @@ import type {
   ExecutedAnswer,
   RunDetailAnswer,
   RunListAnswer,
+  TriggeredAnswer,
 } from '../../schemas/automation/run.ts';
 import type {
   ChangedWorkflowAnswer,
@@ -28,12 +30,12 @@ export interface Execution {
 /** The run when `execute` stops waiting for it. */
 export type ExecutedRun = Pick<
   RunDetail,
-  'id' | 'automationId' | 'status' | 'output' | 'outputsApart' | 'resultApart' | 'tokensUsed' | 'durationMs'
+  'id' | 'automationId' | 'status' | 'output' | 'tokensUsed' | 'durationMs' | keyof ValuesApart
 >;
 
 /** How one dialect reads and writes workflows and runs. Pure functions that know no requests. */
 export interface AutomationDialect {
-  /** Accepts the fields of both dialects. */
+  /** Accepts the fields of both dialects. @throws AppError validation_error without any value, where the dialect needs one */
   readExecution(body: ExecuteBody): Execution;
   workflowSummary(workflow: AutomationSummary): WorkflowSummaryAnswer;
   workflowDetail(workflow: AutomationDetail, webhookUrl: string): WorkflowDetailAnswer;
@@ -47,6 +49,8 @@ export interface AutomationDialect {
   runEvent(event: SeenEvent): object;
   /** The answer when the run goes on after it. */
   accepted(run: { runId: string; automationId: string }): AcceptedAnswer;
+  /** The answer to a trigger: the run's id and status, and nothing else. */
+  triggered(run: { runId: string }): TriggeredAnswer;
 }
 
 /** The status words of runs in both dialects, in lower case. */

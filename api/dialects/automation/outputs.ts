@@ -1,4 +1,4 @@
-import type { OutputsApart, RunOutput } from '../../../src/automation/runs.ts';
+import type { RunOutput, RunSummary, ValuesApart } from '../../../src/automation/run-columns.ts';
 
 /** Replaces an output that is too large to be shown: the path to read it from, and its size as JSON. */
 export const outputReference = (runId: string, stepId: string, bytes: number) => ({
@@ -6,12 +6,26 @@ export const outputReference = (runId: string, stepId: string, bytes: number) =>
   bytes,
 });
 
-/** A run's output, with references in place of large ones. `runId` is in the form of the dialect. */
+/** Replaces an input, or variables, in the same way. */
+const inputReference = (runId: string, bytes: number) => ({ $ref: `/api/v1/runs/${runId}/input`, bytes });
+
+/** What a run was given, with references in place of what is large. `runId` is in the form of the dialect. */
+export const shownInput = (
+  { input, inputApart, variables, variablesApart }: Pick<RunSummary, 'input' | 'variables'> & ValuesApart,
+  runId: string,
+) => ({
+  input: inputApart === null ? input : inputReference(runId, inputApart),
+  variables: variablesApart === null ? variables : inputReference(runId, variablesApart),
+});
+
+/** A run's output, in the same way. */
 export function shownOutput(
-  { output, outputsApart, resultApart }: OutputsApart & { output: RunOutput | null },
+  { output, outputsApart, resultApart, returnsInput, inputApart }: ValuesApart & { output: RunOutput | null },
   runId: string,
 ): RunOutput | null {
-  if (!output || !outputsApart) return output;
+  if (!output) return output;
+  if (returnsInput && inputApart !== null) return { result: inputReference(runId, inputApart), steps: {} };
+  if (!outputsApart) return output;
   const references = Object.fromEntries(
     Object.entries(outputsApart).map(([stepId, bytes]) => [stepId, outputReference(runId, stepId, bytes)]),
   );

@@ -7,6 +7,7 @@ export interface EventWords {
   runId: string;
   status: string;
   durationName: 'duration' | 'durationMs';
+  showsTokens: boolean;
   error(error: RunError): unknown;
 }
 
@@ -15,24 +16,25 @@ const known = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
 /** The data of an event in a run's stream: about its step if it has one, otherwise about the run. */
-export function eventData({ name, at, step, run }: SeenEvent, { runId, status, durationName, error }: EventWords) {
+export function eventData({ name, at, step, run }: SeenEvent, words: EventWords) {
+  const { runId, status, durationName, showsTokens, error } = words;
   const common = { runId, at: at.toISOString() };
   if (!step) {
     if (!isTerminal(run.status) || name === 'run.started') return common;
-    const { tokensUsed, durationMs } = run;
+    const measured = { tokensUsed: showsTokens ? run.tokensUsed : null, [durationName]: run.durationMs };
     const ending = { output: shownOutput(run, runId), error: run.error && error(run.error) };
-    return { ...common, status, ...known({ tokensUsed, [durationName]: durationMs, ...ending }) };
+    return { ...common, status, ...known({ ...measured, ...ending }) };
   }
   const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
   if (name === 'step.started') return ofStep;
-  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings } = step;
+  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings, models } = step;
   return {
     ...ofStep,
     status: step.status,
     attempts,
     warnings,
     ...known({
-      ...{ tokensUsed, [durationName]: durationMs, provider, model },
+      ...{ tokensUsed: showsTokens ? tokensUsed : null, [durationName]: durationMs, provider, model, models },
       output: outputApart === null ? output : outputReference(runId, step.stepId, outputApart),
       error: step.error && error(step.error),
     }),

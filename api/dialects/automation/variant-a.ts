@@ -1,10 +1,11 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { asText } from '../../../src/automation/core/template.ts';
-import type { RunSummary } from '../../../src/automation/runs.ts';
+import type { RunSummary } from '../../../src/automation/run-columns.ts';
+import type { RunDetail } from '../../../src/automation/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
-import { shownOutput } from './outputs.ts';
+import { outputReference, shownInput, shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
 
 const summary = (workflow: AutomationSummary) => ({
@@ -20,12 +21,27 @@ const summary = (workflow: AutomationSummary) => ({
 const runSummary = (run: RunSummary) => ({
   id: run.id,
   status: statusInA(run.status),
-  input: { input: run.input, variables: run.variables },
+  input: shownInput(run, run.id),
   output: shownOutput(run, run.id),
   error: run.error?.message ?? null,
   tokensUsed: run.tokensUsed,
   durationMs: run.durationMs,
   createdAt: run.createdAt.toISOString(),
+});
+
+const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
+  stepId: result.stepId,
+  name: result.name ?? result.stepId,
+  status: result.status,
+  attempts: result.attempts,
+  output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
+  error: result.error,
+  provider: result.provider,
+  model: result.model,
+  tokensUsed: result.tokensUsed,
+  durationMs: result.durationMs,
+  warnings: result.warnings,
+  ...(result.models && { models: result.models }),
 });
 
 /** The formal contract of the v1 workflow API: UUIDs, upper-case statuses and a pagination object. */
@@ -50,20 +66,30 @@ export const variantA: AutomationDialect = {
   }),
   workflowList: (page) => ({ workflows: page.items.map(summary), pagination: paginationOf(page) }),
   runList: (page) => ({ runs: page.items.map(runSummary), pagination: paginationOf(page) }),
-  runDetail: (run) => ({ ...runSummary(run), workflowId: run.automationId, workflowName: run.automationName }),
-
-  executed: (run) => ({
-    runId: run.id,
-    status: statusInA(run.status),
-    output: run.output === null ? null : asText(run.output.result),
-    tokensUsed: run.tokensUsed,
-    durationMs: run.durationMs,
+  runDetail: (run) => ({
+    ...runSummary(run),
+    workflowId: run.automationId,
+    workflowName: run.automationName,
+    steps: run.stepResults.map(step(run.id)),
   }),
+
+  executed: (run) => {
+    const output = shownOutput(run, run.id);
+    return {
+      runId: run.id,
+      status: statusInA(run.status),
+      output: output === null ? null : asText(output.result),
+      tokensUsed: run.tokensUsed,
+      durationMs: run.durationMs,
+    };
+  },
   runEvent: (event) =>
     eventData(event, {
       ...{ runId: event.run.id, status: statusInA(event.run.status) },
       durationName: 'durationMs',
+      showsTokens: true,
       error: ({ message }) => message,
     }),
   accepted: ({ runId }) => ({ runId, status: 'RUNNING' }),
+  triggered: ({ runId }) => ({ runId, status: 'RUNNING' }),
 };

@@ -1,6 +1,8 @@
 import type { AutomationSummary } from '../../../src/automation/automations.ts';
 import { runIds, workflowIds } from '../../../src/automation/core/ids.ts';
-import type { RunDetail, RunSummary } from '../../../src/automation/runs.ts';
+import type { RunSummary } from '../../../src/automation/run-columns.ts';
+import type { RunDetail } from '../../../src/automation/runs.ts';
+import { invalid } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
 import { outputReference, shownOutput } from './outputs.ts';
@@ -55,6 +57,7 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
     output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
     provider: result.provider,
     model: result.model,
+    models: result.models,
     tokensUsed: result.tokensUsed,
     error: result.error,
   }),
@@ -64,7 +67,8 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
 export const variantB: AutomationDialect = {
   readExecution: (body) => {
     const isEmpty = body.inputs === undefined && body.input === undefined && body.variables === undefined;
-    return readExecution(isEmpty ? { ...body, inputs: {} } : body, false);
+    if (isEmpty) throw invalid([{ path: 'inputs', message: 'Required.' }]);
+    return readExecution(body, false);
   },
 
   workflowSummary: summary,
@@ -72,7 +76,10 @@ export const variantB: AutomationDialect = {
     ...summary(workflow),
     aiModel: workflow.aiModel,
     aiProvider: workflow.aiProvider,
-    steps: workflow.steps.map((step) => (step.type === 'prompt' ? { ...step, type: 'ai_chat' as const } : step)),
+    steps: workflow.steps.map((step) => {
+      const name = step.name ?? step.id;
+      return step.type === 'prompt' ? { ...step, name, type: 'ai_chat' as const } : { ...step, name };
+    }),
     config: workflow.config,
     inputs: workflow.inputs,
     webhookUrl,
@@ -100,6 +107,7 @@ export const variantB: AutomationDialect = {
     eventData(event, {
       ...{ runId: runIds.format(event.run.id), status: event.run.status },
       durationName: 'duration',
+      showsTokens: false,
       error: (error) => error,
     }),
   accepted: ({ runId, automationId }) => ({
@@ -108,4 +116,5 @@ export const variantB: AutomationDialect = {
     status: 'running',
     message: 'Workflow execution started',
   }),
+  triggered: ({ runId }) => ({ runId: runIds.format(runId), status: 'running' }),
 };

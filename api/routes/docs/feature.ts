@@ -1,4 +1,9 @@
 import type { ApiFeature } from '../../mount.ts';
 import { docsRoutes } from './page.ts';
+import { welcomeRoutes } from './welcome.ts';
 
-export const docs: ApiFeature = { tags: [], ids: [], routes: () => [docsRoutes()] };
+export const docs: ApiFeature = {
+  tags: [],
+  ids: [],
+  routes: (_, build) => [welcomeRoutes(build), docsRoutes()],
+};

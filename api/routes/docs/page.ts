@@ -9,6 +9,8 @@ const configuration = {
   telemetry: false,
   proxyUrl: '',
   hideClientButton: true,
+  // Named first in the document, too, but the page would have its user choose.
+  authentication: { preferredSecurityScheme: 'bearer' },
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },

@@ -71,6 +71,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
       ...openFailures(400),
       503: openAnswer('With `strict`: the database or required configuration is unavailable.', healthSchema, {
         fresh: true,
+        retryAfter: true,
         examples: { unhealthy: { status: 'unhealthy', checks: databaseAway } },
       }),
     },
@@ -80,7 +81,9 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
     const { strict } = c.req.valid('query');
     const findings = await checks.look();
     const status = healthStatus(findings, { strict: strict === '1' || strict === 'true' });
-    return c.json({ status, checks: outcomes(findings) }, status === 'unhealthy' ? 503 : 200);
+    if (status !== 'unhealthy') return c.json({ status, checks: outcomes(findings) }, 200);
+    c.header('Retry-After', '1');
+    return c.json({ status, checks: outcomes(findings) }, 503);
   });
 
   const ready = createRoute({

@@ -14,7 +14,7 @@ export function requireCronSecret({ env, failedAuthentications }: Services) {
     const given = /^bearer +(\S+)$/i.exec(c.req.header('authorization')?.trim() ?? '')?.[1];
     // Digests have one length, so the comparison takes the same time whatever was sent.
     if (given === undefined || expected === undefined || !timingSafeEqual(digest(given), expected)) {
-      await failedAuthentications.take(limitedRange(c.get('clientAddress')));
+      failedAuthentications.take(limitedRange(c.get('clientAddress')()));
       throw new AppError('unauthorized', 'Send the secret of this installation as "Authorization: Bearer <secret>".');
     }
     await next();

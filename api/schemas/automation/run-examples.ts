@@ -39,6 +39,10 @@ export const executedExamples = {
 };
 
 export const acceptedExamples = { A: { runId: exampleRunIds.A, status: 'RUNNING' as const }, B: acceptedB };
+export const triggeredExamples = {
+  A: acceptedExamples.A,
+  B: { runId: exampleRunIds.B, status: 'running' as const },
+};
 
 const summary = {
   A: {
@@ -76,19 +80,23 @@ const failed = {
 
 const step = { stepId: 'summarize', name: 'Summary', attempts: 1, warnings: [] };
 
+const done = { output: result, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 41 };
+
 export const runDetailExamples = {
-  A: { ...summary.A, workflowId: exampleWorkflowIds.A, workflowName: 'Summarize' },
+  A: {
+    ...summary.A,
+    workflowId: exampleWorkflowIds.A,
+    workflowName: 'Summarize',
+    steps: [{ ...step, ...done, status: 'completed' as const, error: null, durationMs: 1_180 }],
+  },
   B: {
     ...summary.B,
     stepResults: [
       {
         ...step,
+        ...done,
         status: 'completed' as const,
         duration: 1_180,
-        output: result,
-        provider: 'ANTHROPIC',
-        model: 'claude-sonnet-4-20250514',
-        tokensUsed: 41,
       },
     ],
   },
@@ -100,7 +108,12 @@ export const runListExamples = {
   B: { runs: [summary.B, failed], total: 2, limit: 20, offset: 0 },
 };
 
-export const retryExamples = { A: { fromStep: 'summarize' }, B: {} };
+export const retryExamples = {
+  A: { fromStep: 'summarize' },
+  B: { fromStep: 'summarize', definition: 'current' as const },
+};
+
+export const runInputExamples = { A: summary.A.input, B: { input: { text }, variables: { text } } };
 
 const stepOutput = { stepId: 'summarize', output: result };
 export const stepOutputExamples = { A: stepOutput, B: stepOutput };

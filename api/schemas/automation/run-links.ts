@@ -4,6 +4,7 @@ const withThisRun = { id: '$response.body#/data/runId' };
 export const runLinks = {
   Follow: { operationId: 'followRun', parameters: withThisRun },
   Read: { operationId: 'getRun', parameters: withThisRun },
+  Input: { operationId: 'getRunInput', parameters: withThisRun },
   Output: { operationId: 'getStepOutput', parameters: { ...withThisRun, stepId: 'summarize' } },
   Retry: { operationId: 'retryRun', parameters: withThisRun },
   Cancel: { operationId: 'cancelRun', parameters: withThisRun },

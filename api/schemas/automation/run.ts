@@ -1,22 +1,27 @@
 import { z } from '@hono/zod-openapi';
 import {
+  modelErrorCodes,
   type RunStatus,
   runErrorCodes,
   runStates,
   runStatuses,
   stepStates,
 } from '../../../src/automation/core/run-status.ts';
+import { stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { retryDefinitions } from '../../../src/automation/retry-run.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { freeForm, texts } from '../free-form.ts';
+import { freeForm } from '../free-form.ts';
+import { inDialect, orNull } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
 
 export const executeSchema = z
   .object({
     input: z.unknown().optional().openapi({ description: 'Any JSON value. Available as {{input}} in prompts.' }),
-    variables: texts.optional().openapi({ description: 'Strings for {{variableName}} in prompts.' }),
-    inputs: freeForm
-      .optional()
-      .openapi({ description: 'Dialect B: the variables, of any type. The whole object is available as {{input}}.' }),
+    variables: freeForm.optional().openapi({ description: 'Values for {{variableName}} in prompts, of any type.' }),
+    inputs: freeForm.optional().openapi({
+      description:
+        'Dialect B: the variables, of any type. The whole object is available as {{input}}. Required in dialect B unless `input` or `variables` is given.',
+    }),
     async: z.boolean().optional().openapi({
       description: 'Whether to return before the run has ended. Default false in dialect A, true in dialect B.',
     }),
@@ -40,18 +45,23 @@ const statusA = z.enum(runStatuses.map(statusInA)).openapi({ description: descri
 const statusB = z.enum(runStatuses).openapi({ description: describeStates(runStates) });
 
 const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput', {
-  description: 'Large outputs are replaced by `{$ref, bytes}`. Retrieve them with `GET $ref`.',
+  description:
+    'Outputs of more than 256 KiB, the result too, are replaced by `{$ref, bytes}`: retrieve them with `GET $ref`. `bytes` is the size as JSON.',
 });
 
-const runErrorB = z
+const runError = z
   .object({ stepId: z.string().optional(), message: z.string(), code: z.enum(runErrorCodes) })
   .openapi('RunError');
+
+const input = z.object({ input: z.unknown(), variables: z.record(z.string(), z.unknown()) });
 
 const runA = {
   id: z.uuid(),
   status: statusA,
-  input: z.object({ input: z.unknown(), variables: z.record(z.string(), z.unknown()) }).nullable(),
-  output: output.nullable(),
+  input: input.nullable().openapi({
+    description: 'An input, or variables, of more than 256 KiB are replaced by `{$ref, bytes}`.',
+  }),
+  output: orNull(output),
   error: z.string().nullable(),
   tokensUsed: z.int().nullable(),
   durationMs: z.int().nullable(),
@@ -71,75 +81,115 @@ const runB = {
   cancelledAt: time,
   duration: z.int().optional(),
   output: output.optional(),
-  error: runErrorB.optional(),
+  error: runError.optional(),
 };
 
-const stepResult = z
+const stepStatus = z.enum(stepStates.all).openapi({ description: describeStates(stepStates) });
+const warnings = z.array(z.object({ code: z.string(), name: z.string() }));
+
+const models = z
+  .array(
+    z.object({
+      provider: z.string(),
+      model: z.string(),
+      error: z.object({ code: z.enum(modelErrorCodes), message: z.string() }).optional(),
+    }),
+  )
+  .optional()
+  .openapi({ description: 'Present when a fallback was asked: every model of the last attempt, and why it failed.' });
+
+const stepA = z
   .object({
     stepId: z.string(),
     name: z.string(),
-    status: z.enum(stepStates.all).openapi({ description: describeStates(stepStates) }),
+    status: stepStatus,
+    attempts: z.int(),
+    output: z.unknown(),
+    error: orNull(runError),
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    tokensUsed: z.int().nullable(),
+    durationMs: z.int().nullable(),
+    models,
+    warnings,
+  })
+  .openapi('RunStepA');
+
+const stepB = z
+  .object({
+    stepId: z.string(),
+    name: z.string(),
+    status: stepStatus,
     attempts: z.int(),
     duration: z.int().optional(),
     output: z.unknown().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
     tokensUsed: z.int().optional(),
-    warnings: z.array(z.object({ code: z.string(), name: z.string() })),
-    error: runErrorB.optional(),
+    models,
+    warnings,
+    error: runError.optional(),
   })
   .openapi('StepResult');
 
-const summaryA = z.object(runA).openapi('RunA');
-const summaryB = z.object(runB).openapi('RunB');
+const summaryA = inDialect('RunA', 'id', runA);
+const summaryB = inDialect('RunB', 'runId', runB);
 
 export const runDetailSchema = z.union([
-  z.object({ ...runA, workflowId: z.uuid(), workflowName: z.string() }).openapi('RunDetailA'),
-  z.object({ ...runB, stepResults: z.array(stepResult) }).openapi('RunDetailB'),
+  inDialect('RunDetailA', 'id', { ...runA, workflowId: z.uuid(), workflowName: z.string(), steps: z.array(stepA) }),
+  inDialect('RunDetailB', 'runId', { ...runB, stepResults: z.array(stepB) }),
 ]);
 export const runListSchema = z.union([
-  z.object({ runs: z.array(summaryA), pagination: paginationSchema }),
-  z.object({ runs: z.array(summaryB), ...flatPage }),
+  inDialect('RunListA', 'pagination', { runs: z.array(summaryA), pagination: paginationSchema }),
+  inDialect('RunListB', 'total', { runs: z.array(summaryB), ...flatPage }),
 ]);
 
-const executedA = z
-  .object({
-    runId: z.uuid(),
-    status: statusA,
-    output: z.string().nullable(),
-    tokensUsed: z.int().nullable(),
-    durationMs: z.int().nullable(),
-  })
-  .openapi('ExecutedA');
-const executedB = z
-  .object({
-    runId: z.string(),
-    workflowId: z.string(),
-    status: statusB,
-    duration: z.int().nullable(),
-    output: output.nullable(),
-  })
-  .openapi('ExecutedB');
-const acceptedA = z.object({ runId: z.uuid(), status: z.literal('RUNNING') }).openapi('AcceptedA');
-const acceptedB = z
-  .object({ runId: z.string(), workflowId: z.string(), status: z.literal('running'), message: z.string() })
-  .openapi('AcceptedB');
+const executedA = inDialect('ExecutedA', 'durationMs', {
+  runId: z.uuid(),
+  status: statusA,
+  output: z.string().nullable(),
+  tokensUsed: z.int().nullable(),
+  durationMs: z.int().nullable(),
+});
+const executedB = inDialect('ExecutedB', 'duration', {
+  runId: z.string(),
+  workflowId: z.string(),
+  status: statusB,
+  duration: z.int().nullable(),
+  output: orNull(output),
+});
+const acceptedA = inDialect('AcceptedA', 'status', { runId: z.uuid(), status: z.literal('RUNNING') });
+const acceptedB = inDialect('AcceptedB', 'status', {
+  runId: z.string(),
+  workflowId: z.string(),
+  status: z.literal('running'),
+  message: z.string(),
+});
+const triggeredB = inDialect('TriggeredB', 'status', { runId: z.string(), status: z.literal('running') });
 
 export const retrySchema = z
   .object({
-    fromStep: z
-      .string()
-      .optional()
-      .openapi({ description: 'The id of the step to start from. Default: the first step that did not complete.' }),
+    fromStep: z.string().optional().openapi({
+      pattern: stepIdPattern.source,
+      description:
+        'The id of a step of the run, or of the current definition, to start from. Default: the first step that did not complete. Required for a run that completed.',
+    }),
+    definition: z.enum(retryDefinitions).optional().openapi({
+      description:
+        'The definition to run: `pinned`, the one that the run had (the default), or `current`, the one that the workflow has now.',
+    }),
   })
   .openapi('Retry');
 
+export const runInputSchema = input.openapi('RunInput');
 export const stepOutputSchema = z.object({ stepId: z.string(), output: z.unknown() }).openapi('StepOutput');
 
 export const acceptedSchema = z.union([acceptedA, acceptedB]);
+export const triggeredSchema = z.union([acceptedA, triggeredB]);
 export const executedSchema = z.union([executedA, executedB, acceptedA, acceptedB]);
 
 export type RunDetailAnswer = z.input<typeof runDetailSchema>;
 export type RunListAnswer = z.input<typeof runListSchema>;
 export type ExecutedAnswer = z.input<typeof executedA> | z.input<typeof executedB>;
 export type AcceptedAnswer = z.input<typeof acceptedSchema>;
+export type TriggeredAnswer = z.input<typeof triggeredSchema>;

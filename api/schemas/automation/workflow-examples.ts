@@ -11,6 +11,40 @@ const inputs = [
   { name: 'style', type: 'string', required: false, default: 'plain', description: 'The style of the summary.' },
 ] as const;
 
+/** A step of every type. `chat` is what the dialect calls a step that asks a model. */
+const triage = <Chat extends string>(chat: Chat) => ({
+  name: 'Triage',
+  steps: [
+    {
+      id: 'classify',
+      name: 'Classify',
+      type: chat,
+      prompt: 'Is this about billing, a bug or something else? {{input}}',
+      outputSchema: {
+        type: 'object',
+        properties: { topic: { type: 'string', enum: ['billing', 'bug', 'other'] } },
+        required: ['topic'],
+      },
+      retry: { maxAttempts: 3 },
+      fallback: [{ provider: 'OPENAI' as const, model: 'gpt-4o' }],
+    },
+    {
+      id: 'is_bug',
+      name: 'Is it a bug?',
+      type: 'condition' as const,
+      expression: 'steps.classify.output.topic == "bug"',
+      then: 'report',
+      else: 'end',
+    },
+    {
+      id: 'report',
+      name: 'Report',
+      type: 'transform' as const,
+      expression: '{"title": "Bug report", "text": input, "topic": steps.classify.output.topic}',
+    },
+  ],
+});
+
 export const newWorkflowExamples = {
   A: {
     name: 'Summarize',
@@ -23,6 +57,8 @@ export const newWorkflowExamples = {
     steps: [{ id: 'summarize', name: 'Summary', type: 'ai_chat', prompt, temperature: 0.2 }],
     inputs: [...inputs],
   },
+  AEveryStepType: triage('prompt'),
+  BEveryStepType: triage('ai_chat'),
 } satisfies Record<string, NewWorkflowExample>;
 
 export const workflowChangeExamples = {

@@ -1,16 +1,21 @@
 import { z } from '@hono/zod-openapi';
 import { automationStates, automationStateTable } from '../../../src/automation/core/automation-state.ts';
+import { maxSourceLength } from '../../../src/automation/core/expression.ts';
 import { inputTypes } from '../../../src/automation/core/inputs.ts';
-import { maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
+import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
+import { endOfRun, maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { freeForm } from '../free-form.ts';
+import { inDialect } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
-import { nameText, text } from '../text.ts';
+import { filledText, nameText, text } from '../text.ts';
 import { readStep } from './read-step.ts';
 
-const modelName = text(200).refine((value) => value.trim() !== '', 'Expected a model name.');
+const modelName = filledText(200, 'Expected a model name.');
 
-const modelChoice = z.object({ provider: z.enum(providers), model: modelName });
+export const modelChoice = z.object({ provider: z.enum(providers), model: modelName });
+
+export const retry = z.object({ maxAttempts: z.int().min(1).max(20) });
 
 const stepFields = {
   name: text(200).optional(),
@@ -19,17 +24,18 @@ const stepFields = {
     .optional()
     .openapi({ description: 'A template with {{input}}, {{name}} and {{steps.<id>.output}}.' }),
   expression: z.string().optional().openapi({
+    maxLength: maxSourceLength,
     description:
-      'For conditions and transforms: a CEL expression over input, variables and steps.<id>.output, at most 2,000 characters and 250 ms. May be given in prompt instead.',
+      'Required for conditions and transforms: a valid CEL expression over input, variables and steps.<id>.output, which may take 250 ms. May be given in prompt instead.',
   }),
-  then: z
-    .string()
-    .optional()
-    .openapi({ description: 'For conditions: where to continue if true, a later step or end.' }),
-  else: z
-    .string()
-    .optional()
-    .openapi({ description: 'For conditions: where to continue if false, a later step or end (the default).' }),
+  then: z.string().optional().openapi({
+    pattern: stepIdPattern.source,
+    description: 'For conditions: where to continue if true, the id of a later step or end. Default: the next step.',
+  }),
+  else: z.string().optional().openapi({
+    pattern: stepIdPattern.source,
+    description: 'For conditions: where to continue if false, the id of a later step or end (the default).',
+  }),
   provider: z.enum(providers).optional(),
   model: modelName.optional(),
   system: z.string().optional(),
@@ -37,9 +43,9 @@ const stepFields = {
   maxTokens: z.int().min(1).max(1_000_000).optional(),
   outputSchema: freeForm.optional().openapi({
     description:
-      'A JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
+      'A valid JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
   }),
-  retry: z.object({ maxAttempts: z.int().min(1).max(20) }).optional(),
+  retry: retry.optional(),
   fallback: z
     .array(modelChoice)
     .max(5)
@@ -47,33 +53,46 @@ const stepFields = {
     .openapi({ description: 'Models to try in turn when the model fails.' }),
 };
 
-const stepInput = z
-  .object({
-    id: z
-      .string()
-      .regex(stepIdPattern, 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.'),
-    type: z.enum(['prompt', 'ai_chat', 'condition', 'transform']),
-    ...stepFields,
-  })
-  .transform(readStep)
-  .openapi('WorkflowStepInput');
+/** The fields of a step as it is sent. */
+export const stepShape = {
+  id: z
+    .string()
+    .regex(stepIdPattern, 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.')
+    .refine((id) => id !== endOfRun, 'Conditions use "end" for the end of the run. Choose another id.')
+    .openapi({ description: 'Unique in the workflow, and not `end`.' }),
+  type: z.enum(['prompt', 'ai_chat', 'condition', 'transform']),
+  ...stepFields,
+  // Dropping it would run the step without its tools.
+  tools: z
+    .unknown()
+    .refine((tools) => tools === undefined, 'Tools are not available yet.')
+    .optional()
+    .openapi({ not: {}, description: 'Not available yet.' }),
+};
 
-const inputDefinition = z
+const stepInput = z.object(stepShape).transform(readStep).openapi('WorkflowStepInput');
+
+export const inputDefinition = z
   .object({
-    name: text(100).refine((value) => value.trim() !== '', 'Expected a name.'),
+    name: filledText(100, 'Expected a name.'),
     type: z.enum(inputTypes),
     required: z.boolean(),
-    default: z.unknown().optional(),
+    default: z.unknown().optional().openapi({ description: 'A value of the declared type.' }),
     description: text(500).optional(),
   })
   .openapi('InputDefinition');
 
 const writable = {
   name: nameText,
-  description: text(500).nullable(),
-  steps: z.array(stepInput).max(maxSteps, `Expected at most ${maxSteps} steps.`),
+  description: text(500)
+    .nullable()
+    .openapi({ type: ['string', 'null'], maxLength: 500 }),
+  steps: z
+    .array(stepInput)
+    .max(maxSteps, `Expected at most ${maxSteps} steps.`)
+    .openapi({ description: 'Executed in this order. Each has an id of its own.' }),
   config: freeForm,
-  inputs: z.array(inputDefinition).max(100),
+  inputs: z.array(inputDefinition).max(100).openapi({ description: 'Each has a name of its own.' }),
   aiModel: modelName,
   aiProvider: z.enum(providers),
   isActive: z.boolean(),
@@ -110,40 +129,55 @@ const common = {
 const stateA = { isActive: z.boolean() };
 const stateB = { status: z.enum(automationStates).openapi({ description: describeStates(automationStateTable) }) };
 
-const summaryA = z.object({ ...common, ...stateA }).openapi('WorkflowA');
-const summaryB = z.object({ ...common, ...stateB }).openapi('WorkflowB');
+const summaryA = inDialect('WorkflowA', 'isActive', { ...common, ...stateA });
+const summaryB = inDialect('WorkflowB', 'status', { ...common, ...stateB });
 
 const stepView = <Type extends string>(prompt: Type) =>
   z.object({ ...stepFields, id: z.string(), type: z.enum([prompt, 'condition', 'transform']) });
+const stepInB = stepView('ai_chat').extend({
+  name: z.string().openapi({ description: 'The id of the step if it has no name.' }),
+});
 
 const definition = { aiModel: z.string(), aiProvider: z.enum(providers), config: freeForm };
-const detailA = z
-  .object({ ...common, ...stateA, ...definition, steps: z.array(stepView('prompt')) })
-  .openapi('WorkflowDetailA');
-const detailB = z
-  .object({
-    ...common,
-    ...stateB,
-    ...definition,
-    steps: z.array(stepView('ai_chat')),
-    inputs: z.array(inputDefinition),
-    webhookUrl: z.url(),
-  })
-  .openapi('WorkflowDetailB');
+const detailA = inDialect('WorkflowDetailA', 'isActive', {
+  ...common,
+  ...stateA,
+  ...definition,
+  steps: z.array(stepView('prompt')),
+});
+const detailB = inDialect('WorkflowDetailB', 'status', {
+  ...common,
+  ...stateB,
+  ...definition,
+  steps: z.array(stepInB),
+  inputs: z.array(inputDefinition),
+  webhookUrl: z.url().openapi({
+    description:
+      'POST here to start a run, with an API key or with the webhook secret of the workflow in `X-Webhook-Secret`.',
+  }),
+});
+
+const warnings = z
+  .array(z.object({ path: z.string(), code: z.enum(workflowWarningCodes), message: z.string() }))
+  .optional()
+  .openapi({ description: 'Present when something was saved that is probably not meant.' });
 
 const { createdAt: _, totalRuns: __, ...changed } = common;
-const changeA = z.object({ ...changed, ...stateA, aiModel: z.string() }).openapi('ChangedWorkflowA');
-const changeB = z.object({ ...changed, ...stateB, aiModel: z.string() }).openapi('ChangedWorkflowB');
+const changeA = inDialect('ChangedWorkflowA', 'isActive', { ...changed, ...stateA, aiModel: z.string(), warnings });
+const changeB = inDialect('ChangedWorkflowB', 'status', { ...changed, ...stateB, aiModel: z.string(), warnings });
 
-export const workflowSummarySchema = z.union([summaryA, summaryB]);
+const createdA = inDialect('CreatedWorkflowA', 'isActive', { ...common, ...stateA, warnings });
+const createdB = inDialect('CreatedWorkflowB', 'status', { ...common, ...stateB, warnings });
+
+export const createdWorkflowSchema = z.union([createdA, createdB]);
 export const workflowDetailSchema = z.union([detailA, detailB]);
 export const changedWorkflowSchema = z.union([changeA, changeB]);
 export const workflowListSchema = z.union([
-  z.object({ workflows: z.array(summaryA), pagination: paginationSchema }),
-  z.object({ workflows: z.array(summaryB), ...flatPage }),
+  inDialect('WorkflowListA', 'pagination', { workflows: z.array(summaryA), pagination: paginationSchema }),
+  inDialect('WorkflowListB', 'total', { workflows: z.array(summaryB), ...flatPage }),
 ]);
 
-export type WorkflowSummaryAnswer = z.input<typeof workflowSummarySchema>;
+export type WorkflowSummaryAnswer = z.input<typeof summaryA> | z.input<typeof summaryB>;
 export type WorkflowDetailAnswer = z.input<typeof workflowDetailSchema>;
 export type ChangedWorkflowAnswer = z.input<typeof changedWorkflowSchema>;
 export type WorkflowListAnswer = z.input<typeof workflowListSchema>;

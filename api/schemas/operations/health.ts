@@ -36,6 +36,9 @@ export const strictQuery = z.object({
     .optional()
     .openapi({
       param: { name: 'strict', in: 'query' },
+      // Not an enumeration: generators of clients have no names for 0 and 1.
+      type: 'string',
+      pattern: '^(0|1|true|false)$',
       description: 'With 1 the answer is 503 unless the database and the required configuration are available.',
     }),
 });

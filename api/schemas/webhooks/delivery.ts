@@ -1,12 +1,14 @@
 import { z } from '@hono/zod-openapi';
 import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { eventTypes } from '../../../src/services.ts';
+import { type HeldBack, heldBackReasons } from '../../../src/webhooks/core/admission.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
 import { unforeseen } from '../../../src/webhooks/core/retry-schedule.ts';
+import { keptDays } from '../../../src/webhooks/retention.ts';
 import { prefixedIdInPath } from '../ids.ts';
+import { orNull } from '../in-dialect.ts';
 import { listSchema, pageQuery } from '../pagination.ts';
-import { webhookInPath } from './webhook.ts';
+import { eventTypeSchema, webhookInPath } from './webhook.ts';
 
 const deliveryId = 'dlv_0199eeeeffff7000811122223333aaaa';
 export const deliveryInPath = webhookInPath.extend(prefixedIdInPath('deliveryId', deliveryId).shape);
@@ -18,8 +20,8 @@ export const deliveryQuery = z.object({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(deliveryStatuses))
     .optional()
-    .openapi({ type: 'string', description: `${deliveryStatuses.join(', ')}; in upper or lower case.` }),
-  eventType: z.enum(eventTypes).optional(),
+    .openapi({ type: 'string', enum: [...deliveryStatuses], description: 'Read in upper or lower case.' }),
+  eventType: eventTypeSchema.optional(),
 });
 
 const answered = {
@@ -37,25 +39,37 @@ const answered = {
     }),
 };
 
+const heldBackSchema = z
+  .object({
+    reason: z.enum(Object.keys(heldBackReasons) as HeldBack['reason'][]).openapi({
+      description: Object.entries(heldBackReasons)
+        .map(([reason, meaning]) => `\`${reason}\`: ${meaning}.`)
+        .join(' '),
+    }),
+    until: z.iso
+      .datetime()
+      .nullable()
+      .openapi({ description: 'No attempt is made before; null if that is not known.' }),
+  })
+  .openapi('HeldBack', { description: 'Why the next attempt of a delivery waits although it may be due.' });
+
 const shown = {
   id: z.string(),
   eventId: z.string().openapi({ description: 'The same on every attempt and replay. Use it to detect duplicates.' }),
-  eventType: z.enum(eventTypes),
+  eventType: eventTypeSchema,
   status: z.enum(deliveryStatuses).openapi({ description: describeStates(deliveryStates) }),
   ...answered,
   durationMs: z.int().nullable().openapi({ description: 'The duration of the last attempt.' }),
   attempts: z.int().openapi({ description: 'The number of attempts, including those of replays.' }),
   retryCount: z.int().openapi({ description: 'The number of attempts after the first.' }),
-  nextAttemptAt: z.iso
-    .datetime()
-    .nullable()
-    .openapi({
-      description: [
-        'When the next attempt is due; null if none is. It may be made later because of `rateLimit` and `concurrency` of',
-        'the webhook, or because a webhook that keeps failing gets one delivery at a time.',
-      ].join(' '),
-    }),
+  nextAttemptAt: z.iso.datetime().nullable().openapi({
+    description: 'When the next attempt is due; null if none is. If it is made later, `heldBack` says why.',
+  }),
+  heldBack: orNull(heldBackSchema),
   replayable: z.boolean().openapi({ description: 'Whether the delivery can be replayed.' }),
+  correlationId: z.string().openapi({
+    description: 'The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.',
+  }),
   createdAt: z.iso.datetime(),
 };
 
@@ -70,14 +84,18 @@ const deliverySchema = z.object(shown).openapi('Delivery');
 export type DeliveryAnswer = z.input<typeof deliverySchema>;
 export const deliveryListSchema = listSchema('deliveries', deliverySchema);
 export const deliveryDetailSchema = z
-  .object({ ...shown, attemptLog: z.array(attempt).openapi({ description: 'The latest 100 attempts, oldest first.' }) })
+  .object({
+    ...shown,
+    requestBody: z.string().openapi({ description: 'The body of its requests, the same bytes on every attempt.' }),
+    attemptLog: z.array(attempt).openapi({ description: 'The latest 100 attempts, oldest first.' }),
+  })
   .openapi('DeliveryDetail');
 
 /** The answer to a test and to a replay. */
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
 
 const dayMs = 86_400_000;
-const longestRecoveryMs = 30 * dayMs;
+const longestRecoveryMs = keptDays * dayMs;
 
 export const recoverySchema = z
   .object({
@@ -85,12 +103,24 @@ export const recoverySchema = z
       .datetime({ offset: true, error: 'Expected an ISO 8601 time with an offset, such as 2026-11-21T09:30:00Z.' })
       .transform((text) => new Date(text))
       .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
-      .refine((since) => since.getTime() >= Date.now() - longestRecoveryMs, 'Expected a time within the last 30 days.')
-      .openapi({ type: 'string', format: 'date-time', description: 'At most 30 days ago.' }),
+      .refine(
+        (since) => since.getTime() >= Date.now() - longestRecoveryMs,
+        `Expected a time within the last ${keptDays} days.`,
+      )
+      .openapi({
+        type: 'string',
+        format: 'date-time',
+        pattern: '^\\d{4}-\\d{2}-\\d{2}T[0-9:.]+(Z|[+-]\\d{2}:\\d{2})$',
+        description: `A time in the past, at most ${keptDays} days ago.`,
+      }),
   })
   .openapi('Recovery');
 
-export const recoveredSchema = z.object({ recoveryId: z.string(), queued: z.int() });
+export const recoveredSchema = z.object({
+  recoveryId: z.string().openapi({ description: '`rcv_…`' }),
+  queued: z.int().openapi({ description: 'The number of deliveries that were queued at once.' }),
+  complete: z.boolean().openapi({ description: 'Whether these are all. If not, the others are queued soon.' }),
+});
 
 const alike = <Value>(value: Value) => ({ A: value, B: value });
 
@@ -99,7 +129,7 @@ const entry = {
   ...{ id: deliveryId, eventId: 'evt_0199eeeeffff7000811122223333bbbb', eventType: 'workflow.run.completed' as const },
   ...{ status: 'retrying' as const, statusCode: 503, responseBody: 'Busy.', responseBodyTruncated: false },
   ...{ errorClass: null, durationMs: 212, attempts: 2, retryCount: 1, nextAttemptAt: '2026-11-21T09:30:05.702Z' },
-  ...{ replayable: false, createdAt },
+  ...{ heldBack: null, replayable: false, correlationId: 'order-4711', createdAt },
 };
 const attempts = [1, 2].map((number) => ({
   ...{ number, startedAt: createdAt, durationMs: 212, statusCode: 503, responseBody: 'Busy.' },
@@ -110,9 +140,20 @@ export const deliveryListExamples = alike({
   deliveries: [entry],
   pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
 });
-export const deliveryDetailExamples = alike({ ...entry, attemptLog: attempts });
+const requestBody = JSON.stringify({
+  ...{ id: entry.eventId, type: entry.eventType, createdAt },
+  data: {
+    ...{ id: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000', workflowId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff1111' },
+    ...{ workflowName: 'Summarize', status: 'COMPLETED', durationMs: 1840, tokensUsed: 41 },
+  },
+});
+export const deliveryDetailExamples = alike({ ...entry, requestBody, attemptLog: attempts });
 export const queuedExamples = alike({ deliveryId, status: 'pending' as const });
 /** The Monday before the process started: a time that the operation accepts. */
 const monday = new Date(Math.floor((Date.now() - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs);
 export const recoveryExamples = alike({ since: monday.toISOString() });
-export const recoveredExamples = alike({ recoveryId: '0199ffff-aaaa-7bbb-8ccc-dddd00001111', queued: 3 });
+export const recoveredExamples = alike({
+  recoveryId: 'rcv_0199ffffaaaa7bbb8cccdddd00001111',
+  queued: 3,
+  complete: true,
+});

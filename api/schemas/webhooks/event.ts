@@ -36,14 +36,20 @@ const description = [
   'of the event.',
 ].join(' ');
 
-/** A header of every delivery. */
-const header = (name: string, text: string) => ({
-  ...{ name, in: 'header' as const, required: true, description: text },
+/** A header of every delivery, or of some. */
+const header = (name: string, text: string, required = true) => ({
+  ...{ name, in: 'header' as const, required, description: text },
   schema: { type: 'string' as const },
 });
 
 function headersOf(brand: string) {
   const ofA = (name: string) => `X-${brand}-${name}`;
+  const previous = (name: string) =>
+    header(
+      `${name}-Previous`,
+      `For 24 hours after a rotation: \`${name}\` computed with the secret before the current one.`,
+      false,
+    );
   return [
     header('webhook-id', 'Standard Webhooks: the id of the event, `evt_…`.'),
     header(
@@ -52,16 +58,22 @@ function headersOf(brand: string) {
     ),
     header(
       'webhook-signature',
-      '`v1,<base64>` of `<id>.<timestamp>.<body>`. After a rotation it contains several signatures, separated by spaces.',
+      '`v1,<base64>` of `<id>.<timestamp>.<body>`. After a rotation it contains up to three signatures, separated by spaces.',
     ),
     header(ofA('Signature'), `Family A: \`sha256=<hex>\` of \`<${ofA('Timestamp')}>.<body>\`.`),
+    previous(ofA('Signature')),
     header(ofA('Timestamp'), 'When this attempt was signed, in ISO 8601.'),
     header(ofA('Delivery'), 'The id of the delivery, `dlv_…`.'),
     header(ofA('Event'), 'The type of the event.'),
     header(ofA('Idempotency-Key'), 'The id of the event.'),
     header('X-Webhook-Signature', 'Family B: `sha256=<hex>` of the body.'),
+    previous('X-Webhook-Signature'),
     header('X-Webhook-Timestamp', 'When this attempt was signed, in Unix seconds.'),
     header('X-Webhook-ID', 'The id of the event.'),
+    header(
+      'x-correlation-id',
+      'That of the request that caused the event, unless `headers` of the webhook has its own.',
+    ),
   ];
 }
 

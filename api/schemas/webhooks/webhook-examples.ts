@@ -21,6 +21,13 @@ const shown = {
 const secret = `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=`;
 
 export const webhookExamples = alike(shown);
+export const webhookDetailExamples = alike({
+  ...shown,
+  health: {
+    ...{ state: 'failing' as const, failingSince: '2026-11-21T11:02:17.310Z', nextProbeAt: null },
+    ...{ waiting: 412, deadLettered: 0, successRate24h: 0.9641 },
+  },
+});
 export const createdWebhookExamples = alike({ ...shown, secret });
 export const webhookListExamples = alike({
   webhooks: [shown],

@@ -1,13 +1,17 @@
 import { z } from '@hono/zod-openapi';
+import { headerNamePattern, headerValuePattern } from '../../../src/platform/egress-destination.ts';
 import { eventTypes } from '../../../src/services.ts';
 import { longestHeaderValue, mostHeaders } from '../../../src/webhooks/check-subscription.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';
+import { type HealthState, healthStates } from '../../../src/webhooks/core/health.ts';
+import { mostCounted } from '../../../src/webhooks/core/retry-clock.ts';
 import { defaultMaxAttempts, mostAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
 import {
   type DisabledReason,
   disabledReasons,
   subscriptionStates,
 } from '../../../src/webhooks/core/subscription-state.ts';
+import { mostOfOneUrl } from '../../../src/webhooks/same-url.ts';
 import { defaultConcurrency } from '../../../src/webhooks/subscriptions.ts';
 import { texts } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
@@ -17,10 +21,14 @@ import { nameText } from '../text.ts';
 export const webhookId = 'whk_0199ccccdddd7eee8fff000011112222';
 export const webhookInPath = prefixedIdInPath('id', webhookId);
 
-const filters = [...eventTypes, everyEvent] as const;
+export const eventTypeSchema = z.enum(eventTypes).openapi('EventType');
+
+// Apart from the enumeration, in which generators of clients would find no name for it. The types of the library lack
+// `const`, which it copies.
+const everything = z.literal(everyEvent).openapi({ type: 'string', const: everyEvent } as { type: 'string' });
 
 const events = z
-  .array(z.enum(filters, `Expected one of ${filters.join(', ')}.`))
+  .array(z.union([eventTypeSchema, everything], `Expected one of ${[...eventTypes, everyEvent].join(', ')}.`))
   .min(1, 'Expected at least one event type.')
   .max(50, 'Expected at most 50 event types.')
   .superRefine((given, context) => {
@@ -28,16 +36,25 @@ const events = z
       if (given.indexOf(filter) < index) context.addIssue({ code: 'custom', path: [index], message: 'Listed twice.' });
     }
   })
-  .openapi({ description: 'Event types. `*` subscribes to all, including future ones.' });
+  .openapi({ uniqueItems: true, description: 'Event types. `*` subscribes to all, including future ones.' });
 
 const mostPerMinute = 60_000;
 const mostAtOnce = 64;
 
 const fields = {
   name: nameText,
-  url: z.string().max(2_048, 'Expected at most 2048 characters.').openapi({
-    description: 'An https URL with a public address. Redirects are not followed.',
-  }),
+  url: z
+    .string()
+    .max(2_048, 'Expected at most 2048 characters.')
+    .openapi({
+      format: 'uri',
+      pattern: '^https?://\\S+$',
+      description: [
+        'An https URL with a public address and without a user name or password; http is for installations that are not in',
+        'production. Redirects are not followed.',
+        `At most ${mostOfOneUrl} active webhooks may send the same event to the same URL.`,
+      ].join(' '),
+    }),
   events,
   isActive: z.boolean().openapi({
     description: [
@@ -51,7 +68,11 @@ const fields = {
     .max(mostAttempts)
     .openapi({ description: `Default ${defaultMaxAttempts}, over about two and a half days.` }),
   headers: texts.openapi({
-    description: `Custom headers sent with every delivery: at most ${mostHeaders}, each value at most ${longestHeaderValue} characters. Stored encrypted.`,
+    maxProperties: mostHeaders,
+    additionalProperties: { type: 'string', maxLength: longestHeaderValue, pattern: headerValuePattern.source },
+    ...({ propertyNames: { pattern: headerNamePattern.source } } as object),
+    description:
+      'Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent` and those of signatures are refused. At most 8 KiB together. Stored encrypted.',
   }),
   rateLimit: z
     .int()
@@ -102,6 +123,38 @@ const shown = {
 
 export const webhookSchema = z.object(shown).openapi('Webhook');
 export type WebhookAnswer = z.input<typeof webhookSchema>;
+
+const health = z
+  .object({
+    state: z.enum(Object.keys(healthStates) as HealthState[]).openapi({
+      description: Object.entries(healthStates)
+        .map(([state, meaning]) => `\`${state}\`: ${meaning}.`)
+        .join(' '),
+    }),
+    failingSince: z.iso.datetime().nullable().openapi({
+      description: 'Since when every attempt has failed; null if the latest one succeeded.',
+    }),
+    nextProbeAt: z.iso.datetime().nullable().openapi({
+      description: 'While the state is `open`: when the next attempt may be made. Otherwise null.',
+    }),
+    waiting: z.int().openapi({
+      description: `Deliveries with attempts still to come. ${mostCounted} means ${mostCounted} or more.`,
+    }),
+    deadLettered: z.int().openapi({
+      description: `Deliveries that can be replayed. ${mostCounted} means ${mostCounted} or more.`,
+    }),
+    successRate24h: z
+      .number()
+      .nullable()
+      .openapi({
+        description: [
+          'The share of attempts that succeeded, from 0 to 1, in the current hour and the 23 hours before it; null if there',
+          'were none.',
+        ].join(' '),
+      }),
+  })
+  .openapi('WebhookHealth', { description: 'How deliveries to the webhook fare.' });
+export const webhookDetailSchema = z.object({ ...shown, health }).openapi('WebhookDetail');
 
 export const createdWebhookSchema = z.object({ ...shown, secret }).openapi('CreatedWebhook');
 export const webhookListSchema = listSchema('webhooks', webhookSchema);

@@ -14,13 +14,17 @@ const nicknames: Readonly<Record<string, string>> = {
 };
 
 // The parser also reads seconds, L, #, ? and H, which crontab(5) and Temporal do not know.
-const fields = /^(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[a-z]{3})+\s+(?:[\d*,/-]|[a-z]{3})+$/i;
+const fields = /(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[A-Za-z]{3})+\s+(?:[\d*,/-]|[A-Za-z]{3})+/;
+const fiveFields = new RegExp(`^${fields.source}$`);
+
+/** The form of an expression, for the reference. Not each text of this form is a valid expression. */
+export const cronPattern = `^(${Object.keys(nicknames).join('|')}|${fields.source})$`;
 
 /** @throws Error whose message says what is wrong */
 function parse(cron: string, timezone?: string, after?: Date): CronExpression {
   const text = cron.trim();
   const five = nicknames[text.toLowerCase()] ?? text;
-  if (!fields.test(five)) throw new Error('Expected five fields, as in "0 9 * * 1-5", or a name like @hourly.');
+  if (!fiveFields.test(five)) throw new Error('Expected five fields, as in "0 9 * * 1-5", or a name like @hourly.');
   return CronExpressionParser.parse(five, { tz: timezone ?? 'UTC', currentDate: after ?? new Date(0) });
 }
 

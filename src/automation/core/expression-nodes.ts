@@ -53,6 +53,34 @@ export function stepsIn(ast: ASTNode): ReadonlySet<string> | 'all' {
   return collectSteps(ast, found) ? found : 'all';
 }
 
+/** What a node looks at in every case. An error in an operand of && or || can be made up for by the other one. */
+function alwaysSeen(node: ASTNode): unknown[] {
+  const operands = [node.args].flat(2);
+  const called = calledBy(node);
+  if (['||', '&&', '.?', '[?]'].includes(node.op) || called === 'has' || called === 'bind') return [];
+  // Of a choice its condition, and of a loop its list.
+  if (node.op === '?:') return operands.slice(0, 1);
+  return node.op === 'rcall' && loops.has(called!) ? [operands[1]] : operands;
+}
+
+function collectNeeded(value: unknown, found: Set<string>): void {
+  const node = asNode(value);
+  if (!node) return;
+  if (node.op === '.' || node.op === '[]') {
+    const [from, member] = node.args as [ASTNode, string | ASTNode];
+    const id = typeof member === 'string' ? member : member.op === 'value' && member.args;
+    if (from.op === 'id' && from.args === 'steps' && typeof id === 'string') found.add(id);
+  }
+  for (const seen of alwaysSeen(node)) collectNeeded(seen, found);
+}
+
+/** Ids of the steps without whose output an expression fails, whatever else it is given. */
+export function stepsNeededIn(ast: ASTNode): ReadonlySet<string> {
+  const found = new Set<string>();
+  collectNeeded(ast, found);
+  return found;
+}
+
 /** Every identifier of an expression. */
 export function namesIn(value: unknown): ReadonlySet<string> {
   if (Array.isArray(value)) return new Set(value.flatMap((one) => [...namesIn(one)]));

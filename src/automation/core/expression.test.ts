@@ -30,6 +30,7 @@ describe('an expression', () => {
     ['steps.?missing.?output.orValue("none")', 'none'],
     ['input.contains("secret")', true],
     ['[1, "a", null]', [1, 'a', null]],
+    [`"${'😀'.repeat(1_998)}"`, '😀'.repeat(1_998)],
   ])('%s', (source, result) => {
     expect(evaluate(source)).toEqual(result);
   });
@@ -45,10 +46,26 @@ describe('an expression', () => {
     ['steps.missing == 1', /missing/],
     ['1 +', /./],
     ['"'.padEnd(2_100, 'x'), /2000 characters/],
+    [`"${'😀'.repeat(1_999)}"`, /2000 characters/],
     ['9223372036854775807', /beyond JSON/],
     ['1.0 / 0.0', /beyond JSON/],
   ])('%.40s is refused', (source, reason) => {
     expect(refusal(source)).toMatch(reason);
+  });
+
+  test.each<[string, string[]]>([
+    ['steps.a.output + size(steps["b"].output)', ['a', 'b']],
+    ['[steps.a.output].map(x, steps.b.output)', ['a']],
+    ['has(steps.a.output) ? steps.a.output : steps.b.output', []],
+    ['steps.a.output || steps.b.output', []],
+    ['steps.?a.output.orValue(1)', []],
+  ])('%s needs %j in every case', (source, needed) => {
+    const expression = compileExpression(source, 'transform');
+    expect([...expression.needed]).toEqual(needed);
+    for (const missing of needed) {
+      const { [missing]: _, ...steps } = { a: 'a', b: 'b' } as Record<string, unknown>;
+      expect(() => expression.evaluate({ ...values, steps })).toThrow(missing);
+    }
   });
 
   test('as a condition must be true or false', () => {

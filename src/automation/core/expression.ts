@@ -1,7 +1,15 @@
 // Pure library: an interpreter without clock, chance or input and output.
 import { Environment } from '@marcbachmann/cel-js';
 import { ExpressionMeter } from './expression-meter.ts';
-import { ExpressionError, loopNesting, namesIn, type Simplicity, simplicityOf, stepsIn } from './expression-nodes.ts';
+import {
+  ExpressionError,
+  loopNesting,
+  namesIn,
+  type Simplicity,
+  simplicityOf,
+  stepsIn,
+  stepsNeededIn,
+} from './expression-nodes.ts';
 import type { TemplateValues } from './template.ts';
 
 export { ExpressionError } from './expression-nodes.ts';
@@ -53,10 +61,15 @@ export interface ParsedExpression {
   readonly simplicity: Simplicity | undefined;
 }
 
+/** Counts characters as the reference does, and not UTF-16 units. @returns a sentence, or undefined */
+export function findLengthProblem(source: string): string | undefined {
+  const isShort = source.length <= 2 * maxSourceLength && [...source].length <= maxSourceLength;
+  return isShort ? undefined : `An expression may have ${maxSourceLength} characters at most.`;
+}
+
 function parse(source: string) {
-  if (source.length > maxSourceLength) {
-    throw new ExpressionError(`An expression may have ${maxSourceLength} characters at most.`);
-  }
+  const problem = findLengthProblem(source);
+  if (problem) throw new ExpressionError(problem);
   try {
     return environment.parse(source);
   } catch (error) {
@@ -102,6 +115,8 @@ export function isProvedCheap({ source, simplicity }: ParsedExpression, values: 
 
 export interface Expression {
   readonly steps: ParsedExpression['steps'];
+  /** Ids of the steps without whose output it fails. */
+  readonly needed: ReadonlySet<string>;
   /** May be costly: unless it `isProvedCheap`, it belongs into a process of its own. @throws ExpressionError */
   evaluate(values: TemplateValues): unknown;
 }
@@ -122,6 +137,7 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
   const meter = new ExpressionMeter(program.ast);
   return {
     steps: stepsIn(program.ast),
+    needed: stepsNeededIn(program.ast),
     evaluate({ input, variables, steps }) {
       const values = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
       if (longestCollection(values) > maxElements[nesting]) {

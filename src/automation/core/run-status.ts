@@ -35,7 +35,11 @@ export const stepStates = defineStates(
     },
     completed: { meaning: 'It has its output.', initial: true, to: [] },
     failed: { meaning: 'It failed, and its run with it.', initial: true, to: [] },
-    skipped: { meaning: 'A condition chose another branch.', initial: true, to: [] },
+    skipped: {
+      meaning: 'It was not reached: a condition chose another branch, or the run had ended.',
+      initial: true,
+      to: [],
+    },
     cancelled: { meaning: 'Its run was cancelled while it was being executed.', to: [] },
   },
 );
@@ -64,6 +68,15 @@ export const runErrorCodes = [
   'internal_error',
 ] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
+
+export const modelErrorCodes = [...runErrorCodes, 'provider_not_configured'] as const;
+
+/** A model that a step asked, and why it did not answer. */
+export interface AskedModel {
+  provider: string;
+  model: string;
+  error?: { code: (typeof modelErrorCodes)[number]; message: string };
+}
 
 /** Percent of the steps that are finished, 0 to 100; a completed run is at 100 even if it skipped steps. */
 export function progressOf(status: RunStatus, finishedSteps: number, totalSteps: number): number {

@@ -2,6 +2,8 @@
 export const maxSteps = 100;
 
 export const stepIdPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+/** What `then` and `else` call the end of the run. No step has this id. */
+export const endOfRun = 'end';
 
 export const providers = ['ANTHROPIC', 'OPENAI', 'GOOGLE'] as const;
 export type Provider = (typeof providers)[number];
@@ -64,7 +66,7 @@ export const expressionOf = ({ expression, prompt }: TransformStep | ConditionSt
 function targetOf(steps: readonly Step[], from: number, target: string): number | undefined {
   const position = steps.findIndex(({ id }, index) => index > from && id === target);
   if (position >= 0) return position;
-  return target === 'end' ? steps.length : undefined;
+  return target === endOfRun ? steps.length : undefined;
 }
 
 /**
@@ -76,7 +78,7 @@ export function nextStep(steps: readonly Step[], position: number, output: unkno
   const step = steps[position];
   const next = position + 1;
   if (step?.type !== 'condition') return Math.min(next, steps.length);
-  const target = output === true ? step.then : (step.else ?? 'end');
+  const target = output === true ? step.then : (step.else ?? endOfRun);
   // Saved definitions have valid targets; with an invalid one the run ends.
   return target === undefined ? next : (targetOf(steps, position, target) ?? steps.length);
 }

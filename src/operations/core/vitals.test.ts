@@ -7,7 +7,10 @@ describe('pages', () => {
     ['/workflows', '/workflows'],
     ['/workflows/0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000', '/workflows/:id'],
     ['/runs/run_0199aaaabbbb7ccc8dddeeeeffff0000/steps/3?tab=2#x', '/runs/:id/steps/:id'],
+    ['/v1/webhooks/wf_0199aaaabbbb7ccc8dddeeeeffff0000/trg_k3XFdN0uUl1', '/v1/webhooks/:id/:id'],
     ['', ''],
+    ['/<script>alert(1)</script>/a_b.c:d-e', '/scriptalert1/script/a_b.c:d-e'],
+    [`/%3Cimg src=x onerror='x'>\u0000\u2028ä`, '/3Cimgsrcxonerrorx'],
   ])('%s is the page %s', (path, page) => expect(pageOf(path)).toBe(page));
 
   test('have names of bounded length', () => {

@@ -13,15 +13,19 @@ export const vitalPathPattern = /^\/[\x21-\x7e]*$/;
 
 const longestPage = 200;
 
-const identifier = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{2,5}_[0-9a-f]{32})$/i;
+const identifier = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{2,5}_[0-9a-f]{32}|trg_.*)$/i;
 
-/** The page of a path: ids are replaced, so that pages are grouped and no id is stored. */
+/** Beacons are not authenticated: whatever shows a page's path must not meet markup in it. */
+const outsidePages = /[^A-Za-z0-9/_.:-]/g;
+
+/** The page of a path: ids are replaced, so that pages are grouped and no id or trigger secret is stored. */
 export function pageOf(path: string): string {
   const [page = ''] = path.split(/[?#]/);
   return page
     .split('/')
     .map((part) => (identifier.test(part) ? ':id' : part))
     .join('/')
+    .replace(outsidePages, '')
     .slice(0, longestPage);
 }
 

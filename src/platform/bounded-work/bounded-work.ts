@@ -14,10 +14,10 @@ const defaultWaitMs = 5_000;
 const startWaitMs = 30_000;
 
 /**
- * Multiples of its limit, by the clock, that a task has when it is first performed, and when that was too short: on a busy
- * machine a task does not have the processor all the time.
+ * How long a task has by the clock when it is first performed, and when that was too short: on a busy machine a task does
+ * not have the processor all the time, because everything else comes before it.
  */
-const clockTimes = { first: 1, again: 4 };
+const clockLimit = { first: (limitMs: number) => limitMs, again: (limitMs: number) => limitMs * 4 + 1_500 };
 
 /** A process is replaced after this many tasks: libraries keep a little of everything that they have seen. */
 const tasksPerProcess = 5_000;
@@ -35,10 +35,12 @@ interface Waiting {
   organizationId: string;
   module: string;
   limitMs: number;
+  memoryMb: number | undefined;
   args: string;
   /** Times that a process ended under this task for no reason of the task's. */
   interrupted: number;
-  clockTimes: number;
+  /** Whether it was cut short before it had the processor for as long as it may. */
+  wasStarved: boolean;
   /** Ends the wait for a turn. */
   timer: NodeJS.Timeout | undefined;
   resolve(result: unknown): void;
@@ -96,8 +98,9 @@ export class BoundedWork {
   ): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting: Waiting = {
-      ...{ organizationId, module: task.module, limitMs: task.limitMs, args: JSON.stringify(args) },
-      ...{ interrupted: 0, clockTimes: clockTimes.first },
+      ...{ organizationId, module: task.module, limitMs: task.limitMs, memoryMb: task.memoryMb },
+      args: JSON.stringify(args),
+      ...{ interrupted: 0, wasStarved: false },
       timer: undefined,
       resolve: resolve as (result: unknown) => void,
       reject,
@@ -178,19 +181,20 @@ export class BoundedWork {
   }
 
   async #perform(member: Member, waiting: Waiting): Promise<void> {
-    const { organizationId, module, limitMs, args } = waiting;
+    const { organizationId, module, limitMs, memoryMb, args } = waiting;
     clearTimeout(waiting.timer);
     member.state = 'busy';
     this.#running.set(organizationId, (this.#running.get(organizationId) ?? 0) + 1);
     const slow = setTimeout(() => this.#addSpare(), spareAfterMs);
     try {
-      const answer = await member.process.perform({ module, limitMs, clockMs: limitMs * waiting.clockTimes, args });
+      const clockMs = clockLimit[waiting.wasStarved ? 'again' : 'first'](limitMs);
+      const answer = await member.process.perform({ module, limitMs, clockMs, memoryMb, args });
       member.tasks++;
       const isSpent = answer.spent || member.tasks >= tasksPerProcess;
       if (isSpent) this.#replace(member);
       else if (member.state === 'busy') member.state = 'idle';
-      if (answer.kind === 'starved' && waiting.clockTimes === clockTimes.first) {
-        waiting.clockTimes = clockTimes.again;
+      if (answer.kind === 'starved' && !waiting.wasStarved) {
+        waiting.wasStarved = true;
         this.#queue.push(organizationId, waiting);
       } else settle(waiting, answer);
     } catch (error) {

@@ -1,4 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { setPriority } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Answer, type Assignment, ready, WorkTooCostly } from './task.ts';
 
@@ -11,7 +14,19 @@ const heap = { oldSpaceMb: 88, semiSpaceMb: 4 };
 /** A process cuts its task short by itself, and is killed when it has not done so by this time after its limit. */
 const killAfterMs = 2_000;
 
+/** Below that of the process itself: what is costly takes the time that nobody else needs. */
+const niceness = 5;
+
 const keptOfStderr = 2_000;
+
+/**
+ * Where compiled code is kept, if it is: apart from that of this process, because V8 takes none that was compiled with
+ * other flags. Node adds a folder of its version to the one that it is given.
+ */
+function compileCache(): Record<string, string> {
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: join(dirname(folder), 'bounded-work') };
+}
 
 /** How V8 ends a process whose heap is full, and how a kernel ends one that takes too much. */
 const memorySignals: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
@@ -33,11 +48,12 @@ export class WorkProcess {
   constructor(modules: readonly string[], on: { ready(): void; end(end: ChildEnd): void }) {
     this.#child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [...modules], {
       // Nothing of the environment: no secret is where tenants' words are worked on.
-      env: {},
+      env: compileCache(),
       execArgv: [`--max-old-space-size=${heap.oldSpaceMb}`, `--max-semi-space-size=${heap.semiSpaceMb}`],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
+    this.#child.once('spawn', () => this.#yieldToOthers());
     this.#child.stderr?.on('data', (data) => {
       this.#stderr = `${this.#stderr}${data}`.slice(-keptOfStderr);
     });
@@ -59,6 +75,14 @@ export class WorkProcess {
       end(outOfMemory ? new WorkTooCostly('memory') : new Error('A process of the pool ended in the midst of a task.'));
     });
     this.#keepParent(false);
+  }
+
+  #yieldToOthers(): void {
+    try {
+      setPriority(this.#child.pid!, niceness);
+    } catch {
+      // It has ended already, or the system has no priorities.
+    }
   }
 
   /** An idle process does not keep its parent from ending. */

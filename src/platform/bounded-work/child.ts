@@ -1,4 +1,5 @@
 // The program of the pool's processes. It imports nothing of the product but the modules of tasks, so that it starts soon.
+import { flushCompileCache } from 'node:module';
 import { Script } from 'node:vm';
 import { type Answer, type Assignment, ready, type TaskModule } from './task.ts';
 
@@ -26,16 +27,44 @@ function performWithin(timeout: number, perform: () => unknown): unknown {
 const isTimeOut = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 
+/** Such as a schema that refers to itself before it looks at any value. */
+const isEndlessRecursion = (error: unknown) => error instanceof RangeError && /call stack/i.test(error.message);
+
+/** The exit code by which the parent knows that a task needed too much memory: that of a process killed for it. */
+const outOfMemory = 137;
+const watchEveryMs = 50;
+
+/** Ends this process when it occupies more than a task may. Libraries with threads of their own leave the loop free for it. */
+function watchMemory(megabytes: number): NodeJS.Timeout {
+  const most = megabytes * 1024 * 1024;
+  return setInterval(() => process.memoryUsage.rss() > most && process.exit(outOfMemory), watchEveryMs);
+}
+
 /** What is cut short leaves the libraries in a state that nobody knows: the process is spent. */
-function answer({ perform }: TaskModule, { args, limitMs, clockMs }: Assignment): Answer {
+async function answer({ perform }: TaskModule, assignment: Assignment): Promise<Answer> {
+  const { args, limitMs, clockMs, memoryMb } = assignment;
   const before = process.cpuUsage();
+  const usedMs = () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  const watch = memoryMb === undefined ? undefined : watchMemory(memoryMb);
   try {
-    const result = performWithin(clockMs, () => JSON.stringify(perform(JSON.parse(args)) ?? null));
+    const result = performWithin(clockMs, () => {
+      const given = perform(JSON.parse(args));
+      return given instanceof Promise ? given : JSON.stringify(given ?? null);
+    });
+    if (result instanceof Promise)
+      return { kind: 'done', result: JSON.stringify((await result) ?? null), spent: false };
+    // A task that was starved has more time by the clock, and no more of the processor.
+    if (clockMs > limitMs && usedMs() > limitMs * 1.25) return { kind: 'too_costly', spent: false };
     return { kind: 'done', result: result as string, spent: false };
   } catch (error) {
+    if (isEndlessRecursion(error)) return { kind: 'too_costly', spent: true };
     if (!isTimeOut(error)) return { kind: 'failed', message: String(error), spent: false };
-    const { user, system } = process.cpuUsage(before);
-    return { kind: (user + system) / 1_000 < limitMs * 0.9 ? 'starved' : 'too_costly', spent: true };
+    return { kind: usedMs() < limitMs * 0.9 ? 'starved' : 'too_costly', spent: true };
+  } finally {
+    clearInterval(watch);
   }
 }
 
@@ -48,4 +77,6 @@ process.on('message', async (assignment: Assignment) => {
   process.send?.(given, () => given.spent && process.exit(0));
 });
 for (const url of process.argv.slice(2)) await load(url);
+// It is ended by a kill, before which nothing would be kept.
+flushCompileCache();
 process.send?.(ready);

@@ -1,14 +1,20 @@
 /**
- * A pure, synchronous function that may turn out to be costly. It stands in a module of its own, as the export `perform`,
- * which the processes of the pool load; arguments and result travel as JSON.
+ * A function that may turn out to be costly, and that depends on its arguments alone. It stands in a module of its own, as
+ * the export `perform`, which the processes of the pool load; arguments and result travel as JSON. Large ones are files
+ * that the arguments name.
  */
 export interface BoundedTask<Args, Result> {
   /** URL of the module. */
   module: string;
-  /** Processor time that it may take. */
+  /** Processor time that it may take; of a function that gives a promise, time by the clock. */
   limitMs: number;
+  /**
+   * Megabytes that its process may occupy while a promise is awaited: libraries outside of JavaScript take memory that the
+   * limit of the heap does not count.
+   */
+  memoryMb?: number;
   /** Only for the compiler: what `perform` takes and gives. */
-  perform?: (args: Args) => Result;
+  perform?: (args: Args) => Result | Promise<Result>;
 }
 
 /** Any task, where only its module matters. */
@@ -26,6 +32,7 @@ export interface Assignment {
   limitMs: number;
   /** By the clock: when it is over, the task is cut short whatever time it had. */
   clockMs: number;
+  memoryMb?: number | undefined;
   /** JSON. */
   args: string;
 }

@@ -1,5 +1,4 @@
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const hexPattern = /^[0-9a-f]{32}$/;
 
 /** How the ids of one kind of resource are written: `wf_` and the 32 hex digits of its UUID. */
 export interface ResourceId {
@@ -8,7 +7,7 @@ export interface ResourceId {
   /** The prefixed form of a UUID: a pure function of it. */
   format(uuid: string): string;
   /**
-   * Reads an id in either form, UUID or prefixed.
+   * Reads an id in either form, UUID or prefixed, in upper or lower case.
    * @returns the canonical UUID; undefined when the text is neither, which callers answer as an unknown id
    */
   parse(text: string): string | undefined;
@@ -19,16 +18,18 @@ export interface ResourceId {
 /** Declares the public ids of one kind of resource. The feature's part lists it, so that no prefix is used twice. */
 export function defineId(prefix: string): ResourceId {
   const start = `${prefix}_`;
+  const startPattern = new RegExp(`^${start}`, 'i');
+  const prefixedPattern = new RegExp(
+    `^${start}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$`,
+    'i',
+  );
   return {
     prefix,
     format: (uuid) => start + uuid.replaceAll('-', ''),
     parse(text) {
       if (uuidPattern.test(text)) return text.toLowerCase();
-      if (!text.startsWith(start)) return undefined;
-      const hex = text.slice(start.length);
-      if (!hexPattern.test(hex)) return undefined;
-      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+      return prefixedPattern.exec(text)?.slice(1).join('-').toLowerCase();
     },
-    matchesPrefix: (text) => text.startsWith(start),
+    matchesPrefix: (text) => startPattern.test(text),
   };
 }

@@ -2,18 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
 import { type JsonSchema, ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
-
-/** Words in a prompt that make the sandbox fail or delay, so that integrators can test their error handling. */
-const magic = {
-  fail: /\bsandbox:fail\b/,
-  overloaded: /\bsandbox:overloaded\b/,
-  slow: /\bsandbox:slow=(\d{1,4}(?:\.\d{1,3})?)/,
-};
-
-/** The attempt at which an overloaded sandbox succeeds. */
-const overloadedUntilAttempt = 3;
 
 const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
 
@@ -45,6 +36,23 @@ function answerInWords(request: TextRequest): string {
   return `[sandbox ${model} ${digest}] ${prompt}`;
 }
 
+/** The failure that a prompt asks for; undefined when it asks for none. */
+function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {
+  const final = { retryable: false };
+  switch (words.failure) {
+    case 'fail':
+      return new ProviderFailure('unavailable', 'The sandbox model refused the prompt (sandbox:fail).', final);
+    case 'refuse':
+      return new ProviderFailure('content_refused', 'The sandbox model refused the content (sandbox:refuse).');
+    case 'timeout':
+      return new ProviderFailure('timeout', 'The sandbox model did not answer in time (sandbox:timeout).', final);
+    case 'fail_model':
+      return new ProviderFailure('unavailable', `The sandbox model ${model} is not available (sandbox:fail@${model}).`);
+  }
+  if (!isStillOverloaded(words, attempt)) return undefined;
+  return new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
+}
+
 async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(seconds * 1000, undefined, { signal });
@@ -55,22 +63,21 @@ async function pause(seconds: number, signal: AbortSignal): Promise<void> {
 
 /** A text model without a provider. Its output contains the rendered prompt, so that callers see what a model would receive. */
 export const sandboxTextModel = (work: BoundedWork): TextModel => ({
-  isInstant: ({ prompt }) => !magic.slow.test(prompt) && !magic.overloaded.test(prompt),
+  // A failure that leads to a retry or a fallback is recorded by an activity, as a live model's is.
+  isInstant({ prompt, model }) {
+    const { slowSeconds, overloaded, namesModel } = readSandboxWords(prompt, model);
+    return slowSeconds === 0 && !overloaded && !namesModel;
+  },
 
   async generate(request, { attempt, signal, organizationId }) {
     signal.throwIfAborted();
-    const slow = magic.slow.exec(request.prompt);
-    if (slow) await pause(Number(slow[1]), signal);
-    if (magic.fail.test(request.prompt)) {
-      const message = 'The sandbox model refused the prompt (sandbox:fail).';
-      throw new ProviderFailure('unavailable', message, { retryable: false });
-    }
-    if (magic.overloaded.test(request.prompt) && attempt < overloadedUntilAttempt) {
-      throw new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
-    }
+    const words = readSandboxWords(request.prompt, request.model);
+    if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
+    const failure = requestedFailure(words, request.model, attempt);
+    if (failure) throw failure;
     const { outputSchema } = request;
-    const words = answerInWords(request);
-    const text = outputSchema ? await instance(work, organizationId, outputSchema, words) : words;
+    const answer = answerInWords(request);
+    const text = outputSchema ? await instance(work, organizationId, outputSchema, answer) : answer;
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
 });

@@ -15,6 +15,11 @@ export interface AutomationWorkflows {
 
 /** One id per run: Temporal refuses a second start of the same run, whichever process makes it. */
 export const runWorkflowId = (runId: string) => `run-${runId}`;
+/** Messages that a run's workflow accepts. */
+export const runMessages = {
+  /** It is the run's turn to call out. Harmless at any other time. */
+  proceed: 'proceed',
+} as const;
 export const purgeWorkflowId = (automationId: string) => `purge-${automationId}`;
 /** Of a Temporal Schedule. The workflows that it starts have this id and the time they were due at. */
 export const scheduleId = (automationId: string) => `schedule-${automationId}`;
@@ -28,7 +33,13 @@ export const scheduleGraceMs = 600_000;
 /** Every duration of a run is a value, so that tests run a whole retry schedule in seconds. */
 export interface RunPolicy {
   modelCall: {
+    /** Of one step. */
     timeoutMs: number;
+    /**
+     * How long an activity goes on with further steps. It saves an activity, with its two tasks, for every step that is
+     * quick; slow ones would gain nothing, and organizations take turns between activities.
+     */
+    continueForMs?: number;
     heartbeatTimeoutMs: number;
     retry: RetryProfile;
     /** The longest wait that a provider's Retry-After can ask for. */
@@ -39,6 +50,7 @@ export interface RunPolicy {
 export const defaultRunPolicy: RunPolicy = {
   modelCall: {
     timeoutMs: 600_000,
+    continueForMs: 10_000,
     heartbeatTimeoutMs: 10_000,
     retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
     maximumRetryAfterMs: 300_000,
@@ -49,7 +61,7 @@ export const defaultRunPolicy: RunPolicy = {
 export interface ExecuteRunArgs extends WorkContext {
   runId: string;
   /** How it begins: with steps that answer at once, or with a first step that is known to call out. */
-  begin: { kind: 'walk' } | { kind: 'call'; position: number };
+  begin: { kind: 'walk' } | { kind: 'call'; position: number; stepId?: string };
   /** Notification channel of the process that waits for the end; null when none does. */
   waiter: string | null;
   policy: RunPolicy;

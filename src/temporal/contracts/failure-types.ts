@@ -4,6 +4,8 @@ export const failureTypes = {
   providerUnavailable: 'ProviderUnavailable',
   /** A run ended as failed. Its workflow fails too, so that operators find it among the failed ones. */
   runFailed: 'RunFailed',
+  /** A generation failed. Its workflow fails too, for the same reason. */
+  generationFailed: 'GenerationFailed',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;

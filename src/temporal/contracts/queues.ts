@@ -4,10 +4,10 @@ export interface Queue {
 
 /** Every task queue of an installation. Each has a role in workers/roles.ts, as soon as there is work for it. */
 export const queues = {
-  /** Workflow code of every feature, and the steps of runs. */
+  /** Runs and everything else but webhooks: workflow code, and the steps of runs. */
   runs: { name: 'runs' },
   generation: { name: 'generation' },
-  /** Attempts of webhook deliveries. */
+  /** Webhook deliveries: workflow code and attempts. Nothing of theirs waits in a queue of runs. */
   webhooks: { name: 'webhooks' },
   calendars: { name: 'calendars' },
   integrations: { name: 'integrations' },

@@ -3,5 +3,4 @@ export const searchAttributes = {
   organization: 'OrgId',
   resource: 'ResourceId',
   deliveryStatus: 'DeliveryStatus',
-  runStatus: 'RunStatus',
 } as const;

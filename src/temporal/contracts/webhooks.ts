@@ -1,20 +1,59 @@
 import type { WorkContext } from './work-context.ts';
 
 export const webhookWorkflows = {
-  deliverWebhook: 'deliverWebhook',
+  retryWebhook: 'retryWebhook',
+  parkDeadLetter: 'parkDeadLetter',
   redriveDeadLetters: 'redriveDeadLetters',
+  /** The earlier form: a workflow for each delivery that failed. No longer started; those that are open go on. */
+  deliverWebhook: 'deliverWebhook',
 } as const;
 
 export interface WebhookWorkflows {
+  retryWebhook(args: RetryWebhookArgs): Promise<void>;
+  parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEnd>;
   deliverWebhook(args: DeliverWebhookArgs): Promise<'delivered' | 'failed' | 'dead_lettered'>;
   redriveDeadLetters(args?: RedriveArgs): Promise<RedriveOutcome>;
 }
 
-/** Of a delivery that failed once, for as long as it may be replayed. */
+/** Of a subscription with retries that wait, for as long as any do. */
+export const webhookWorkflowId = (subscriptionId: string) => `webhook-${subscriptionId}`;
+
+/**
+ * Messages that a subscription's workflow accepts. The product sends `wake` when there is something new to look at.
+ * Operators send the others from Temporal's web UI; their arguments are ignored.
+ */
+export const webhookMessages = {
+  wake: 'wake',
+  retryNow: 'retryNow',
+  pause: 'pause',
+  resume: 'resume',
+} as const;
+
+export interface RetryWebhookArgs extends WorkContext {
+  subscriptionId: string;
+}
+
+/** What operators asked for since the last look. */
+export interface RetryOrders {
+  retryNow: boolean;
+  pause: boolean;
+  resume: boolean;
+}
+
+/**
+ * What a subscription's workflow does next.
+ * - wait: it looks again after so many ms. `again`: the order `retryNow` is not done yet
+ * - over: nothing waits
+ */
+export type RetryLook =
+  | { kind: 'wait'; waitMs: number; again: boolean; details: string }
+  | { kind: 'over'; details: string };
+
+/** Of a dead letter, for as long as operators may replay it there. */
 export const deliveryWorkflowId = (deliveryId: string) => `delivery-${deliveryId}`;
 
 /**
- * Messages that a delivery's workflow accepts. The product sends `resume` when the delivery's row has changed. Operators
+ * Messages that a dead letter's workflow accepts. The product sends `resume` when the delivery's row has changed. Operators
  * send the others from Temporal's web UI; their arguments are ignored.
  */
 export const deliveryMessages = {
@@ -24,7 +63,24 @@ export const deliveryMessages = {
   resume: 'resume',
 } as const;
 
-/** A delivery that failed once. */
+export interface ParkDeadLetterArgs extends WorkContext {
+  deliveryId: string;
+  /** What operators see without asking the database. */
+  eventType: string;
+  subscriptionId: string;
+  /** Why it is a dead letter. */
+  why: string;
+  /** How long it waits for its replay. */
+  parkedMs: number;
+}
+
+/** How the workflow of a dead letter ended. `retrying`: it was replayed, and the workflow of its subscription goes on. */
+export type LetterEnd = 'delivered' | 'failed' | 'dead_lettered' | 'retrying';
+
+/** `left`: too many dead letters are newer, and only those have workflows. */
+export type LetterProgress = DeliveryProgress | { kind: 'left' };
+
+/** A delivery that failed once, in the earlier form. */
 export interface DeliverWebhookArgs extends WorkContext {
   deliveryId: string;
   /** What operators see without asking the database. */

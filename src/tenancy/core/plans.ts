@@ -1,13 +1,21 @@
 import type { RateLimits } from './rate-windows.ts';
 import type { KeyScope } from './scopes.ts';
 
-/** The limits of a plan. */
+/** What a plan includes. Every number holds for each environment of an organization separately. */
 export interface Plan {
   /** Share of the workers when several organizations have queued work (Temporal's fairness weight, 0.001 to 1000). */
   fairnessWeight: number;
   /** Every request counts in both windows. Organizations can override these numbers. */
   requestsPerMinute: number;
   requestsPerDay: number;
+  /** Runs whose step is calling out at the same time. More wait in order. */
+  callingRuns: number;
+  /** Open event streams, and synchronous requests that wait for their run. They are counted separately. */
+  eventStreams: number;
+  waitingRequests: number;
+  /** What may exist. After a downgrade what exists stays, and nothing is added. */
+  workflows: number;
+  schedules: number;
   /** Scopes that the plan does not include, even if a key has them. */
   withoutFeatures: readonly KeyScope[];
 }
@@ -15,11 +23,28 @@ export interface Plan {
 export const planNames = ['free', 'pro', 'team', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
+/** The limits of every plan. Code, the reference and the README take them from here. */
 export const plans: Record<PlanName, Plan> = {
-  free: { fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000, withoutFeatures: [] },
-  pro: { fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000, withoutFeatures: [] },
-  team: { fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000, withoutFeatures: [] },
-  enterprise: { fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000, withoutFeatures: [] },
+  free: {
+    ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000 },
+    ...{ callingRuns: 5, eventStreams: 10, waitingRequests: 10 },
+    ...{ workflows: 50, schedules: 5, withoutFeatures: [] },
+  },
+  pro: {
+    ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000 },
+    ...{ callingRuns: 25, eventStreams: 50, waitingRequests: 50 },
+    ...{ workflows: 500, schedules: 50, withoutFeatures: [] },
+  },
+  team: {
+    ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000 },
+    ...{ callingRuns: 100, eventStreams: 200, waitingRequests: 200 },
+    ...{ workflows: 5_000, schedules: 500, withoutFeatures: [] },
+  },
+  enterprise: {
+    ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000 },
+    ...{ callingRuns: 200, eventStreams: 1_000, waitingRequests: 1_000 },
+    ...{ workflows: 50_000, schedules: 5_000, withoutFeatures: [] },
+  },
 };
 
 /** The request limits of an organization: its overrides, or those of its plan. */

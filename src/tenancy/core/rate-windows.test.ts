@@ -18,6 +18,7 @@ describe('rate windows', () => {
   test('speak of the window with fewer requests left', () => {
     expect(decide(limits, { minute: 1, day: 1 }, true, now)).toEqual({
       allowed: true,
+      window: 'minute',
       limit: 60,
       remaining: 59,
       resetAt: Date.UTC(2026, 10, 22) / 1000,
@@ -26,6 +27,7 @@ describe('rate windows', () => {
     const earlier = Date.UTC(2026, 10, 21, 12, 0, 1);
     expect(decide(limits, { minute: 5, day: 990 }, true, earlier)).toMatchObject({ limit: 1_000, remaining: 10 });
     expect(decide(limits, { minute: 60, day: 1_000 }, false, earlier)).toMatchObject({
+      window: 'day',
       limit: 1_000,
       remaining: 0,
       retryAfter: 12 * 3600 - 1,

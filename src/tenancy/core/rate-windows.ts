@@ -12,7 +12,8 @@ export interface RateCounts {
 
 export interface RateDecision {
   allowed: boolean;
-  /** Values of the rate limit headers, for the window with fewer remaining requests. */
+  /** The window with fewer remaining requests, which the following values are about. */
+  window: 'minute' | 'day';
   limit: number;
   remaining: number;
   /** Unix seconds. */
@@ -40,15 +41,22 @@ export const fits = (limits: RateLimits, counts: RateCounts): boolean =>
 export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean, now: number): RateDecision {
   const starts = windowStarts(now);
   const minute = {
+    window: 'minute' as const,
     limit: limits.perMinute,
     remaining: limits.perMinute - counts.minute,
     end: starts.minute + minuteMs,
   };
-  const day = { limit: limits.perDay, remaining: limits.perDay - counts.day, end: starts.day + dayMs };
+  const day = {
+    window: 'day' as const,
+    limit: limits.perDay,
+    remaining: limits.perDay - counts.day,
+    end: starts.day + dayMs,
+  };
   // If both windows are exhausted, the longer wait applies.
   const tighter = day.remaining <= minute.remaining ? day : minute;
   return {
     allowed,
+    window: tighter.window,
     limit: tighter.limit,
     remaining: Math.max(0, tighter.remaining),
     resetAt: tighter.end / 1000,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { takeTurns } from './admission.ts';
+import { fairPlaces, heldBack, type SubscriptionLoad, takeTurns } from './admission.ts';
+import { closedBreaker } from './breaker.ts';
 
 describe('places', () => {
   test('go to first attempts and retries in equal parts while both wait', () => {
@@ -25,5 +26,52 @@ describe('places', () => {
         expect(Math.min(turn.first, turn.retries)).toBeGreaterThanOrEqual(0);
       }),
     );
+  });
+});
+
+describe('the share of an organization', () => {
+  test('is half of the places alone, and as many as others have otherwise', () => {
+    expect(fairPlaces(256, 0)).toBe(128);
+    expect(fairPlaces(128, 128)).toBe(0);
+    expect(fairPlaces(1, 0)).toBe(1);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 64, max: 512 }), (organizations, places) => {
+        const held = Array.from({ length: organizations }, () => 0);
+        const free = () => places - held.reduce((sum, of) => sum + of, 0);
+        // Attempts end one by one, of whoever has most, and each time all want more.
+        for (let round = 0; round < places; round++) {
+          for (const [index, of] of held.entries()) held[index] = of + fairPlaces(free(), of);
+          held[held.indexOf(Math.max(...held))]!--;
+        }
+        expect(Math.max(...held) - Math.min(...held)).toBeLessThanOrEqual(2);
+        expect(free()).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+describe('a delivery that waits', () => {
+  const now = 1_000_000;
+  const idle: SubscriptionLoad = {
+    breaker: closedBreaker,
+    concurrency: 2,
+    inFlight: 0,
+    rateLimit: 60,
+    rateFreeAt: null,
+  };
+  const due = { nextAttemptAt: now, ignoresBreaker: false };
+  const open = { failuresInARow: 10, nextProbeAt: now + 30_000 };
+
+  test('says why, and until when', () => {
+    expect(heldBack(idle, due, now)).toBeUndefined();
+    expect(heldBack(idle, { ...due, nextAttemptAt: now + 1 }, now)).toBeUndefined();
+    expect(heldBack({ ...idle, breaker: open }, due, now)).toEqual({ reason: 'failing', until: now + 30_000 });
+    expect(heldBack({ ...idle, breaker: open }, { ...due, ignoresBreaker: true }, now)).toBeUndefined();
+    expect(heldBack({ ...idle, rateFreeAt: now + 5_000 }, due, now)).toEqual({
+      reason: 'rate_limit',
+      until: now + 5_000,
+    });
+    expect(heldBack({ ...idle, inFlight: 2 }, due, now)).toEqual({ reason: 'concurrency', until: null });
+    expect(heldBack(idle, { ...due, nextAttemptAt: now - 5_000 }, now)).toEqual({ reason: 'busy', until: null });
   });
 });

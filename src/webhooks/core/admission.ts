@@ -1,4 +1,4 @@
-import { admit, type Breaker, type BreakerPolicy, defaultBreakerPolicy } from './breaker.ts';
+import { admit, type Breaker, type BreakerPolicy, closedBreaker, defaultBreakerPolicy } from './breaker.ts';
 
 /** What decides how many attempts a subscription may begin. Times are ms since the epoch. */
 export interface SubscriptionLoad {
@@ -10,6 +10,8 @@ export interface SubscriptionLoad {
   rateLimit: number | null;
   /** The theoretical arrival time of the rate algorithm; null before the first attempt. */
   rateFreeAt: number | null;
+  /** Whether an operator lets nothing be sent. */
+  isPaused?: boolean;
 }
 
 /** The caller must store `breaker` and `rateFreeAt` before it sends. */
@@ -58,6 +60,58 @@ export function admitAttempts(
   return { attempts, breaker, rateFreeAt: from + attempts * interval, waitMs: 0 };
 }
 
+/** The same while the breaker does not count: for attempts that somebody waits for. It stays as it is. */
+export const admitExempt = (load: SubscriptionLoad, wanted: number, now: number): Admitted => ({
+  ...admitAttempts({ ...load, breaker: closedBreaker }, wanted, now),
+  breaker: load.breaker,
+});
+
+/**
+ * How many of the `free` places of a process an organization may take that holds some already: until it holds as many as
+ * stay free. Alone it has half of all places, and n organizations that want more have 1/(n + 1) each: whoever comes next
+ * finds places free, however long the others' attempts take (dynamic thresholds, Choudhury and Hahne 1998).
+ */
+export const fairPlaces = (free: number, held: number): number => Math.max(0, Math.ceil((free - held) / 2));
+
+/** Why a delivery that is due is not attempted. */
+export const heldBackReasons = {
+  paused: 'an operator lets nothing be sent to the webhook',
+  failing: 'the webhook failed ten times in a row, and one attempt every 30 seconds probes it',
+  rate_limit: 'the webhook has had as many attempts as its `rateLimit` allows',
+  concurrency: 'as many attempts as its `concurrency` allows are under way',
+  busy: 'other deliveries of the organization, or to the same host, come first',
+} as const;
+
+export interface HeldBack {
+  reason: keyof typeof heldBackReasons;
+  /** Ms since the epoch: no attempt before; null when nobody knows. */
+  until: number | null;
+}
+
+/** A delivery whose attempts are still to come and none of which is under way. Times are ms since the epoch. */
+export interface WaitingDelivery {
+  nextAttemptAt: number;
+  ignoresBreaker: boolean;
+}
+
+/** Dispatchers look at least this often. */
+const usualWaitMs = 1_000;
+
+/** What keeps a delivery waiting at `now`; undefined when it is not due, or its attempt is about to begin. */
+export function heldBack(load: SubscriptionLoad, delivery: WaitingDelivery, now: number): HeldBack | undefined {
+  const { nextAttemptAt, ignoresBreaker } = delivery;
+  if (load.isPaused) return { reason: 'paused', until: null };
+  const { nextProbeAt } = load.breaker;
+  if (nextProbeAt !== null && !ignoresBreaker) {
+    return { reason: 'failing', until: Math.max(nextProbeAt, nextAttemptAt, now) };
+  }
+  if (nextAttemptAt > now) return undefined;
+  const rest = admitExempt({ ...load, inFlight: 0 }, 1, now);
+  if (rest.attempts === 0) return { reason: 'rate_limit', until: now + rest.waitMs };
+  if (load.inFlight >= load.concurrency) return { reason: 'concurrency', until: null };
+  return now - nextAttemptAt > usualWaitMs ? { reason: 'busy', until: null } : undefined;
+}
+
 /** Deliveries of one subscription that wait for a place. */
 export interface Waiting {
   /** Waiting for their first attempt. */
@@ -81,8 +135,8 @@ const longestHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
 /**
- * How long a delivery is put off while the breaker is open: until the next probe, and longer the older it is, so that not
- * all of thousands ask at every probe.
+ * After how long whoever waits for an attempt that nobody can begin yet asks again: the older the delivery, the later, so
+ * that thousands of them ask seldom.
  */
 export const holdMs = (waitMs: number, ageMs: number): number =>
   Math.max(waitMs, Math.min(Math.round(ageMs * shareOfAge), longestHoldMs));

@@ -21,7 +21,7 @@ export const deliveryStates = defineStates(
       to: ['pending', 'delivered', 'failed'],
     },
     delivered: { meaning: 'The receiver answered with a 2xx status.', to: [] },
-    failed: { meaning: 'No more attempts are made, and it cannot be replayed.', to: [] },
+    failed: { meaning: 'Its webhook was deleted or an operator discarded it, and it cannot be replayed.', to: [] },
   },
 );
 
@@ -35,3 +35,9 @@ export const isReplayable = (status: DeliveryStatus): boolean => deliveryStates.
 
 /** For SQL: the states in which attempts are still to come. */
 export const openDelivery = deliveryStates.sql(...deliveryStatuses.filter(isOpen));
+
+/** Whether few deliveries are in this state, so that it has an index of its own. Most first attempts end in `delivered`. */
+export const isUnusual = (status: DeliveryStatus): boolean => status !== 'pending' && status !== 'delivered';
+
+/** For SQL: the same states. */
+export const unusualDelivery = deliveryStates.sql(...deliveryStatuses.filter(isUnusual));

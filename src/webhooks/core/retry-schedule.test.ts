@@ -79,12 +79,12 @@ describe('an attempt', () => {
     expect(delay(1_500, 2)).toEqual({ status: 'retrying', delayMs: 2_000 });
   });
 
-  test('fails for good at a forbidden destination, is dead-lettered when it cannot be sent, and is retried otherwise', () => {
+  test('is dead-lettered when it may not or cannot be sent, and is retried otherwise', () => {
     const statuses = Object.fromEntries(
       egressErrorClasses.map((errorClass) => [errorClass, judge({ errorClass }, facts).status]),
     );
     const { forbidden_destination, invalid_request, ...rest } = statuses;
-    expect([forbidden_destination, invalid_request]).toEqual(['failed', 'dead_lettered']);
+    expect([forbidden_destination, invalid_request]).toEqual(['dead_lettered', 'dead_lettered']);
     expect(new Set(Object.values(rest))).toEqual(new Set(['retrying']));
   });
 

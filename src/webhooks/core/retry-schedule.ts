@@ -49,18 +49,20 @@ export interface AttemptFacts {
 export type Verdict =
   | { status: 'delivered' }
   | { status: 'retrying'; delayMs: number }
-  | { status: 'dead_lettered'; disable: boolean }
-  | { status: 'failed' };
+  | { status: 'dead_lettered'; disable: boolean };
 
 const gone = 410;
+/** Another attempt would end the same way. */
+const unsendable: readonly string[] = ['forbidden_destination', 'invalid_request'];
 
 /**
- * Judges the result of an attempt. Only 2xx is success. A forbidden destination fails for good, 410 turns the subscription
- * off, and a request that cannot be sent is dead-lettered at once: it can be replayed once the subscription is corrected.
+ * Judges the result of an attempt. Only 2xx is success. 410 turns the subscription off. What cannot be sent, because its
+ * destination is forbidden or the request is not valid, is dead-lettered at once: it can be replayed once that is corrected.
  */
 export function judge(result: AttemptResult, { attempt, maxAttempts, chance, policy }: AttemptFacts): Verdict {
-  if (result.errorClass === 'forbidden_destination') return { status: 'failed' };
-  if (result.errorClass === 'invalid_request') return { status: 'dead_lettered', disable: false };
+  if (result.errorClass !== undefined && unsendable.includes(result.errorClass)) {
+    return { status: 'dead_lettered', disable: false };
+  }
   const status = result.errorClass === undefined ? result.status : undefined;
   if (status !== undefined && status >= 200 && status < 300) return { status: 'delivered' };
   if (status === gone) return { status: 'dead_lettered', disable: true };

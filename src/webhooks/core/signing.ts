@@ -38,16 +38,17 @@ export const isBrand = (word: string): boolean => /^[A-Za-z][A-Za-z0-9]{0,31}$/.
 
 /**
  * The headers of an attempt: families A (`X-<brand>-…`), B (`X-Webhook-…`) and Standard Webhooks.
- * @param previous signatures under the secret before a rotation, until it expires
+ * @param earlier signatures under the secrets before rotations that still sign, the newest first
  */
 export function signatureHeaders(
   { eventId, eventType, deliveryId, sentAt }: SignedAttempt,
   brand: string,
   current: Signatures,
-  previous?: Signatures,
+  earlier: readonly Signatures[] = [],
 ): Record<string, string> {
   const { seconds, iso } = timesOf(sentAt);
-  const standard = [current, previous].flatMap((signatures) => (signatures ? [`v1,${signatures.standard}`] : []));
+  const standard = [current, ...earlier].map((signatures) => `v1,${signatures.standard}`);
+  const [previous] = earlier;
   return {
     [`X-${brand}-Signature`]: `sha256=${current.a}`,
     ...(previous && { [`X-${brand}-Signature-Previous`]: `sha256=${previous.a}` }),

@@ -7,21 +7,23 @@ import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
-import type { AutomationDialect } from '../../../dialects/automation/dialect.ts';
+import type { Caller } from '../../../../src/tenancy/caller.ts';
+import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
+import type { AutomationDialect, Execution } from '../../../dialects/automation/dialect.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from '../../../schemas/automation/run.ts';
 
 export type ExecuteAnswer = { replayed: boolean } & (
   | { kind: 'finished'; data: ExecutedAnswer | AcceptedAnswer }
   | { kind: 'unfinished'; data: AcceptedAnswer }
-  | { kind: 'failed'; failure: AppError }
+  | { kind: 'failed'; failure: AppError; code: RunErrorCode | undefined }
 );
 
 const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content_refused'];
 
-/** The error for a caller that waited for a run that failed. */
+/** The error for a caller that waited for a run that failed. Its facts say why, in both dialects. */
 function failureOf({ id, error }: RunDetail): AppError {
   const kind: ErrorKind = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
-  return new AppError(kind, error?.message ?? 'The run failed.', { runId: id });
+  return new AppError(kind, error?.message ?? 'The run failed.', { runId: id, ...error });
 }
 
 /**
@@ -39,32 +41,62 @@ async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'dele
   }
 }
 
+export interface ExecuteCall {
+  caller: Caller;
+  /** The id of the workflow as the caller wrote it. */
+  id: string;
+  body: ExecuteBody;
+  idempotency: IdempotencyClaim | undefined;
+}
+
 /**
  * Starts a run and, if the caller asked for it, waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this
  * process drains. The run continues when the wait is over.
- * @returns for a run that failed ai_provider_error or internal_error with facts `{runId}`. @throws AppError as `createRun`
+ * @returns for a run that failed ai_provider_error or internal_error with facts `{runId, stepId, code, message}`. @throws
+ * AppError as `createRun`, rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
  */
 export async function executeRun(
   services: Services,
   scope: Scope,
   dialect: AutomationDialect,
-  id: string,
-  body: ExecuteBody,
-  idempotency: IdempotencyClaim | undefined,
+  call: ExecuteCall,
 ): Promise<ExecuteAnswer> {
-  const { waiters, draining, env } = services;
-  const { wait, ...request } = dialect.readExecution(body);
-  const run = await createRun(services, scope, id, { ...request, idempotency, waiter: wait ? waiters.channel : null });
+  const { wait, ...request } = dialect.readExecution(call.body);
+  if (!wait) {
+    const { id, idempotency } = call;
+    const run = await createRun(services, scope, id, { ...request, idempotency, waiter: null });
+    return { kind: 'finished', replayed: run.replayed, data: dialect.accepted(run) };
+  }
+  const open = await services.openRequests.open(call.caller, 'waitingRequests');
+  try {
+    const answer = await executeAndWait(services, scope, dialect, call, request, open);
+    const refusal = await open.refusal();
+    if (refusal) throw refusal;
+    return answer;
+  } finally {
+    open.close();
+  }
+}
+
+async function executeAndWait(
+  services: Services,
+  scope: Scope,
+  dialect: AutomationDialect,
+  { id, idempotency }: ExecuteCall,
+  request: Omit<Execution, 'wait'>,
+  { signal }: OpenRequest,
+): Promise<ExecuteAnswer> {
+  const { waiters, env } = services;
+  const run = await createRun(services, scope, id, { ...request, idempotency, waiter: waiters.channel });
   const { runId, replayed } = run;
   const look = () => findEnded(scope, runId);
   const timeoutMs = env.SYNC_WAIT_SECONDS * 1000;
-  const ending = wait ? waiters.wait(runId, look, timeoutMs, draining.signal) : undefined;
-  if (!ending) return { kind: 'finished', replayed, data: dialect.accepted(run) };
-
+  const ending = waiters.wait(runId, look, timeoutMs, signal);
   // The run of an earlier request may have ended before this process listened for it.
   const ended = (replayed && (await look())) || (await ending);
   if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
   if (ended === 'deleted') throw workflowNotFound(id);
-  if (ended.status === 'failed') return { kind: 'failed', replayed, failure: failureOf(ended) };
+  if (ended.status === 'failed')
+    return { kind: 'failed', replayed, failure: failureOf(ended), code: ended.error?.code };
   return { kind: 'finished', replayed, data: dialect.executed(ended) };
 }

@@ -19,7 +19,8 @@ export const automation: ApiFeature = {
       type: 'apiKey',
       in: 'header',
       name: 'X-Webhook-Secret',
-      description: "The workflow's webhook secret. It can start this workflow and do nothing else.",
+      description:
+        'The webhook secret of the workflow, `trg_…`, from `POST /workflows/{id}/webhook-secret`. It can start this workflow and do nothing else.',
     },
   },
   routes: (services) => [

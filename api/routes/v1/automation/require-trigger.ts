@@ -1,21 +1,28 @@
 import { createMiddleware } from 'hono/factory';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
-import { authenticateTrigger, checkTriggerSecret } from '../../../../src/automation/trigger.ts';
+import { authenticateTrigger, checkTriggerSecret, wrongSecret } from '../../../../src/automation/trigger.ts';
 import { AppError } from '../../../../src/platform/errors.ts';
 import { Scope } from '../../../../src/platform/scope.ts';
 import { unauthorized } from '../../../../src/tenancy/authenticate.ts';
-import { dropAnswerHeaders } from '../../../answer-headers.ts';
+import { dropAnswerHeaders, limitHeaders } from '../../../answer-headers.ts';
 import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { checkVariantHeader, chooseDialect } from '../../../dialects/choose-dialect.ts';
 import { type Access, limitRequests, readKey, requireKey } from '../../../middleware/authenticate.ts';
-
-const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];
+import { secretFromPath } from '../../../trigger-path.ts';
 
 /** A trigger may come without a key, so the form of the id in its path selects the dialect. */
 function dialectOf(c: ApiContext, id: string) {
   const keyVariant = workflowIds.matchesPrefix(id) ? 'B' : 'A';
   return chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path, keyVariant });
+}
+
+/** The secret of a trigger, from its header or its path. @throws AppError unauthorized when they differ */
+function readSecret(c: ApiContext): string | undefined {
+  const inHeader = c.req.header('x-webhook-secret');
+  const inPath = secretFromPath(c.req.raw);
+  if (inHeader !== undefined && inPath !== undefined && inHeader !== inPath) throw wrongSecret();
+  return inPath ?? inHeader;
 }
 
 /**
@@ -26,17 +33,22 @@ export const requireTrigger = (access: Access) => {
   const withKey = requireKey(access, 'runs:execute');
   return createMiddleware<ApiEnv>(async (c, next) => {
     const id = c.req.param('id') ?? '';
-    const secret = c.req.header('x-webhook-secret');
     const refuse = async (error: unknown): Promise<never> => {
       if (error instanceof AppError && error.code === 'unauthorized') {
         // A refused caller must not see the limits of the organization.
         dropAnswerHeaders(c, limitHeaders);
-        await access.failedAuthentications.take(limitedRange(c.get('clientAddress')));
+        access.failedAuthentications.take(limitedRange(c.get('clientAddress')()));
       }
       throw error;
     };
     c.set('dialect', dialectOf(c, id));
-    if (readKey(c) !== undefined) {
+    let secret: string | undefined;
+    try {
+      secret = readSecret(c);
+    } catch (error) {
+      return refuse(error);
+    }
+    if (readKey((name) => c.req.header(name)) !== undefined) {
       return withKey(c, async () => {
         c.set('dialect', dialectOf(c, id));
         if (secret !== undefined) await checkTriggerSecret(c.get('scope'), id, secret).catch(refuse);
@@ -45,9 +57,8 @@ export const requireTrigger = (access: Access) => {
     }
     if (secret === undefined) return refuse(unauthorized('missing_api_key'));
     const triggered = await authenticateTrigger(access.database, id, secret).catch(refuse);
-    const { automationId, tenant, limits } = triggered;
-    await limitRequests(c, access, `trigger:${automationId}`, limits);
-    access.requestCounter.count(tenant);
+    const { tenant, limits } = triggered;
+    await limitRequests(c, access, tenant, limits);
     checkVariantHeader(c.req.header('x-api-variant'));
     c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), 'webhook'));
     await next();

@@ -55,7 +55,7 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'retryRun',
     summary: 'Retry a run',
     description:
-      'Starts a new run of the same definition from the failed step, reusing the outputs of the steps before it. A run that has not ended is answered with 409 `conflict`.',
+      'Starts a new run from the failed step, reusing the outputs of the steps before it. `definition: "current"` uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.',
     middleware: [execute, jsonBody({ optional: true })] as const,
     request: {
       params,
@@ -94,9 +94,11 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(automationDialect(c).runDetail(run)), 200);
   });
   routes.openapi(retry, async (c) => {
-    const { fromStep } = c.req.valid('json') ?? {};
+    const { fromStep, definition } = c.req.valid('json') ?? {};
     const idempotency = readIdempotency(c);
-    const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, { fromStep, idempotency });
+    const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, {
+      ...{ fromStep, definition, idempotency },
+    });
     markReplayed(c, run.replayed);
     return c.json(success(automationDialect(c).accepted(run)), 200);
   });

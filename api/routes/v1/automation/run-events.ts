@@ -1,5 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { streamSSE } from 'hono/streaming';
+import { eventsOf } from '../../../../src/automation/core/run-events.ts';
+import { isTerminal } from '../../../../src/automation/core/run-status.ts';
 import { followRun } from '../../../../src/automation/follow-run.ts';
 import { getRun } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -7,7 +9,7 @@ import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { failures, keySecurity, streamAnswer } from '../../../schemas/answers.ts';
+import { failures, keyedEmptyAnswer, keySecurity, streamAnswer } from '../../../schemas/answers.ts';
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
@@ -16,15 +18,18 @@ const pingEveryMs = 10_000;
 /** How long a client waits before it reconnects. */
 const comeBackAfterMs = 1_000;
 
-const lastEventId = z
-  .string()
-  .regex(/^\d{1,6}$/, 'Expected an event id.')
-  .transform(Number)
-  .optional()
-  .openapi({ type: 'string', description: 'The id of the last event you received. The stream continues after it.' });
+const nothingMore = keyedEmptyAnswer('The run has ended, and `Last-Event-ID` is its last event.');
+
+const eventIdPattern = /^\d{1,6}$/;
+
+const lastEventId = z.string().regex(eventIdPattern, 'Expected an event id.').transform(Number).optional().openapi({
+  type: 'string',
+  pattern: eventIdPattern.source,
+  description: 'The id of the last event you received. The stream continues after it.',
+});
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { waiters, draining } = services;
+  const { waiters, openRequests } = services;
   const events = createRoute({
     method: 'get',
     path: '/runs/{id}/events',
@@ -33,7 +38,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'followRun',
     summary: 'Stream the events of a run',
     description:
-      'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`.',
+      'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`. After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.',
     middleware: [requireKey(services, 'runs:read')] as const,
     request: {
       params: idInPath(exampleRunIds),
@@ -45,6 +50,7 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
           'run.completed, run.failed, run.cancelled. Comments in between keep the connection open.',
         runEventsExamples,
       ),
+      204: nothingMore,
       ...failures(404),
     },
   });
@@ -53,23 +59,31 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(events, async (c) => {
     const scope = c.get('scope');
     const dialect = automationDialect(c);
-    const run = await getRun(scope, c.req.valid('param').id);
+    const open = await openRequests.open(c.get('caller'), 'eventStreams');
+    const run = await getRun(scope, c.req.valid('param').id).catch((error: unknown) => {
+      open.close();
+      throw error;
+    });
     const after = c.req.valid('header')['last-event-id'] ?? 0;
+    if (isTerminal(run.status) && after >= eventsOf(run).length) {
+      open.close();
+      return c.body(null, 204);
+    }
     // Tells proxies not to buffer the stream.
     c.header('X-Accel-Buffering', 'no');
     const answer = streamSSE(c, async (stream) => {
-      const gone = new AbortController();
-      stream.onAbort(() => gone.abort());
+      stream.onAbort(() => open.close());
       const ping = setInterval(() => stream.write(': ping\n\n').catch(() => {}), pingEveryMs);
       try {
         await stream.write(`retry: ${comeBackAfterMs}\n\n`);
-        const stop = AbortSignal.any([gone.signal, draining.signal]);
-        for await (const event of followRun(waiters, scope, run, after, stop)) {
+        for await (const event of followRun(waiters, scope, run, after, open.signal)) {
+          if (await open.refusal()) break;
           const data = JSON.stringify(dialect.runEvent(event));
           await stream.writeSSE({ id: String(event.id), event: event.name, data });
         }
       } finally {
         clearInterval(ping);
+        open.close();
       }
     });
     // streamSSE set its own Cache-Control, which is weaker than that of every other answer behind a key.

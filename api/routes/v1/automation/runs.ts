@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { getRun, listRuns } from '../../../../src/automation/runs.ts';
+import { listRuns } from '../../../../src/automation/run-list.ts';
+import { getInput, getRun } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { runStatusWords } from '../../../dialects/automation/dialect.ts';
@@ -15,6 +16,7 @@ import {
   executedSchema,
   executeSchema,
   runDetailSchema,
+  runInputSchema,
   runListSchema,
 } from '../../../schemas/automation/run.ts';
 import {
@@ -23,6 +25,7 @@ import {
   executedExamples,
   executionExamples,
   runDetailExamples,
+  runInputExamples,
   runListExamples,
 } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
@@ -39,7 +42,12 @@ const statusQuery = z
   .transform((text) => runStatusWords.get(text.toLowerCase()))
   .refine((status) => status !== undefined, 'Expected a run status.')
   .optional()
-  .openapi({ type: 'string', description: 'A run status of either dialect, in upper or lower case.' });
+  .openapi({
+    type: 'string',
+    // In one case: generators of clients give names to the values that differ in more than case.
+    enum: [...runStatusWords.keys()],
+    description: 'A run status of either dialect; `pending` and `queued` are the same. Read in upper or lower case.',
+  });
 
 export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'runs:read');
@@ -87,7 +95,8 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: mayRead,
     operationId: 'listWorkflowRuns',
     summary: 'List runs of a workflow',
-    description: 'Newest first, including runs in progress.',
+    description:
+      'Newest first, including runs in progress. Values of more than 16 KiB are replaced by `{$ref, bytes}`; so are all outputs of a run that have more together.',
     middleware: [read] as const,
     request: { params: idInPath(exampleWorkflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
     responses: { 200: answer('A page of runs.', runListSchema, { examples: runListExamples }), ...failures(404) },
@@ -99,20 +108,41 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: mayRead,
     operationId: 'getRun',
     summary: 'Retrieve a run',
-    description: 'In dialect B with the result of each step. Deleting a workflow deletes its runs.',
+    description:
+      'With the result of each step; of a run that has ended, steps that were not reached are `skipped`. Deleting a workflow deletes its runs.',
     middleware: [read] as const,
     request: { params: idInPath(exampleRunIds) },
     responses: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
 
+  const input = createRoute({
+    method: 'get',
+    path: '/runs/{id}/input',
+    tags,
+    security: mayRead,
+    operationId: 'getRunInput',
+    summary: 'Retrieve the input of a run',
+    description:
+      'Returns the input and the variables of a run, of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large ones.',
+    middleware: [read] as const,
+    request: { params: idInPath(exampleRunIds) },
+    responses: { 200: answer('Returns the input.', runInputSchema, { examples: runInputExamples }), ...failures(404) },
+  });
+
   const routes = newRoutes();
+  routes.openapi(input, async (c) => {
+    const { id } = c.req.valid('param');
+    return c.json(success(await getInput(c.get('scope'), id)), 200);
+  });
   routes.openapi(execute, async (c) => {
     const { id } = c.req.valid('param');
-    const body = c.req.valid('json');
-    const idempotency = readIdempotency(c);
-    const result = await executeRun(services, c.get('scope'), automationDialect(c), id, body, idempotency);
+    const call = { caller: c.get('caller'), id, body: c.req.valid('json'), idempotency: readIdempotency(c) };
+    const result = await executeRun(services, c.get('scope'), automationDialect(c), call);
     markReplayed(c, result.replayed);
-    if (result.kind === 'failed') throw result.failure;
+    if (result.kind === 'failed') {
+      c.set('failedRun', result.code ?? 'internal_error');
+      throw result.failure;
+    }
     if (result.kind === 'unfinished') return c.json(success(result.data), 202);
     return c.json(success(result.data), 200);
   });

@@ -18,7 +18,6 @@ import { exampleWorkflowIds } from '../../../schemas/automation/workflow-example
 import { idInPath } from '../../../schemas/ids.ts';
 
 const tags = ['Workflows'];
-const mayWrite = keySecurity('workflows:write');
 const path = '/workflows/{id}/schedule';
 const params = idInPath(exampleWorkflowIds);
 
@@ -26,28 +25,29 @@ const description = [
   'Replaces the schedule that the workflow has. Each scheduled time starts a run, even if earlier runs have not ended,',
   'with the definition and the inputs that the workflow has at that time. Its correlation id is',
   '`schedule-<uuid of the workflow>-<time>`. If an outage delays a run, it starts up to ten minutes late and is skipped',
-  'after that. Times at which the workflow is inactive, or the variables do not match its inputs, are skipped too.',
+  'after that. A run counts in the limit of the day, like a request. Times at which that limit is used up, the workflow is',
+  'inactive or the variables do not match its inputs are skipped too; `lastSkipped` tells.',
 ].join('\n');
 
 /** Schedules have no ids and no statuses, so both dialects show them alike. */
-const toAnswer = ({ nextRunTimes, lastRunAt, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
+const toAnswer = ({ nextRunTimes, lastRunAt, lastSkipped, ...schedule }: ScheduleDetail): ScheduleAnswer => ({
   ...schedule,
   nextRunTimes: nextRunTimes.map((time) => time.toISOString()),
   lastRunAt: lastRunAt?.toISOString() ?? null,
+  lastSkipped: lastSkipped && { ...lastSkipped, at: lastSkipped.at.toISOString() },
 });
 
 export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const write = requireKey(services, 'workflows:write');
-
   const put = createRoute({
     method: 'put',
     path,
     tags,
-    security: mayWrite,
+    security: keySecurity('workflows:write', 'runs:execute'),
     operationId: 'putSchedule',
     summary: 'Schedule a workflow',
     description,
-    middleware: [write, jsonBody()] as const,
+    // It starts runs.
+    middleware: [requireKey(services, 'workflows:write', 'runs:execute'), jsonBody()] as const,
     request: { params, body: { required: true, content: jsonContent(newScheduleSchema, newScheduleExamples) } },
     responses: {
       200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),
@@ -74,11 +74,11 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'delete',
     path,
     tags,
-    security: mayWrite,
+    security: keySecurity('workflows:write'),
     operationId: 'deleteSchedule',
     description: 'Runs that it has started continue.',
     summary: 'Delete the schedule of a workflow',
-    middleware: [write] as const,
+    middleware: [requireKey(services, 'workflows:write')] as const,
     request: { params },
     responses: {
       200: deletedAnswer('The schedule was deleted.'),
@@ -88,8 +88,8 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const routes = newRoutes();
   routes.openapi(put, async (c) => {
-    const { input = null, paused = false, variables = {}, ...times } = c.req.valid('json');
-    const schedule = { ...times, paused, input, variables };
+    const { inputs, input = inputs ?? null, variables, paused = false, ...times } = c.req.valid('json');
+    const schedule = { ...times, paused, input, variables: inputs ?? variables ?? {} };
     return c.json(
       success(toAnswer(await putSchedule(services, c.get('scope'), c.req.valid('param').id, schedule))),
       200,

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, type RouteConfig, type RouteHandler, z } from '@hono/zod-openapi';
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { rotateTriggerSecret } from '../../../../src/automation/trigger.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -10,22 +10,38 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
-import { acceptedSchema } from '../../../schemas/automation/run.ts';
-import { acceptedExamples } from '../../../schemas/automation/run-examples.ts';
+import { triggeredSchema } from '../../../schemas/automation/run.ts';
+import { triggeredExamples } from '../../../schemas/automation/run-examples.ts';
 import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { idInPath } from '../../../schemas/ids.ts';
+import { secretSegment } from '../../../trigger-path.ts';
 import { requireTrigger } from './require-trigger.ts';
 
 const secretHeader = z.object({
   'X-Webhook-Secret': z
     .string()
     .optional()
-    .openapi({ param: { name: 'X-Webhook-Secret', in: 'header' }, description: "The workflow's webhook secret." }),
+    .openapi({
+      param: { name: 'X-Webhook-Secret', in: 'header' },
+      description: 'The secret that `POST /workflows/{id}/webhook-secret` returned. Needed unless an API key is sent.',
+    }),
 });
 
-const shownOnce = { secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8` };
+const exampleSecret = `trg_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8`;
+const shownOnce = { secret: exampleSecret };
+
+const secretInPath = z.object({
+  secret: z
+    .string()
+    .regex(/^trg_[A-Za-z0-9_-]+$/)
+    .openapi({
+      param: { name: 'secret', in: 'path', example: exampleSecret },
+      description: "The workflow's webhook secret.",
+    }),
+});
+
 const event = { name: 'Ann', text: 'An order was placed.' };
 
 /** The webhook trigger of a workflow: starting runs from other systems. */
@@ -34,16 +50,22 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     method: 'post',
     path: '/workflows/{id}/webhook-secret',
     tags: ['Workflows'],
-    security: keySecurity('workflows:write'),
+    security: keySecurity('workflows:write', 'runs:execute'),
     operationId: 'rotateTriggerSecret',
     description:
-      'Creates a secret that starts this workflow when sent in `X-Webhook-Secret`. It is shown once. The previous secret stops working immediately.',
+      'Creates a secret that starts this workflow when sent to `POST /webhooks/{id}` in the header `X-Webhook-Secret`, or to `POST /webhooks/{id}/{secret}` by senders that cannot set headers. It begins with `trg_` and is shown once. The previous secret stops working immediately.',
     summary: 'Rotate the webhook secret of a workflow',
-    middleware: [requireKey(services, 'workflows:write')] as const,
+    middleware: [requireKey(services, 'workflows:write', 'runs:execute')] as const,
     request: { params: idInPath(exampleWorkflowIds), headers: idempotencyHeader },
     responses: {
       200: answer('Returns the secret.', z.object({ secret: z.string() }), {
         examples: { A: shownOnce, B: shownOnce },
+        links: {
+          TriggerBySecret: {
+            operationId: 'triggerWorkflowBySecret',
+            parameters: { id: '$request.path.id', secret: '$response.body#/data/secret' },
+          },
+        },
         replayable: true,
       }),
       ...failures(404, 422),
@@ -57,7 +79,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: [...keySecurity('runs:execute'), { webhookSecret: [] }],
     operationId: 'triggerWorkflow',
     description:
-      'Starts a run with the body as its inputs. Authenticate with an API key or with the webhook secret of the workflow. A prefixed id in the path selects dialect B.',
+      'Starts a run with the body as its inputs. Authenticate with an API key, or with the webhook secret of the workflow in `X-Webhook-Secret`. A prefixed id in the path selects dialect B.',
     summary: 'Trigger a workflow by webhook',
     middleware: [requireTrigger(services), jsonBody({ optional: true })] as const,
     request: {
@@ -66,16 +88,43 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
       body: { content: jsonContent(freeForm, { A: event, B: event }) },
     },
     responses: {
-      200: answer('Returns the started run.', acceptedSchema, {
-        examples: acceptedExamples,
+      200: answer('Returns the started run.', triggeredSchema, {
+        examples: triggeredExamples,
         links: runLinks,
         replayable: true,
       }),
       ...failures(404, 413, 415, 422),
     },
   });
+  const { middleware: _, ...described } = trigger;
+  const bySecret: RouteConfig = {
+    ...described,
+    path: '/webhooks/{id}/{secret}',
+    security: [],
+    operationId: 'triggerWorkflowBySecret',
+    description:
+      'Starts a run like `POST /webhooks/{id}`, for senders that cannot set headers. The address itself authenticates: treat it as a secret. Prefer the header, since proxies log addresses. Secrets created before they began with `trg_` work in the header only.',
+    summary: 'Trigger a workflow by an address with its secret',
+    request: {
+      ...trigger.request,
+      params: idInPath(exampleWorkflowIds).extend(secretInPath.shape),
+      headers: idempotencyHeader,
+    },
+  };
 
   const routes = newRoutes();
+  const start: RouteHandler<typeof trigger, ApiEnv> = async (c) => {
+    const { id } = c.req.valid('param');
+    const variables = c.req.valid('json') ?? {};
+    const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
+    const run = await createRun(services, c.get('scope'), id, request);
+    markReplayed(c, run.replayed);
+    return c.json(success(automationDialect(c).triggered(run)), 200);
+  };
+  routes.openapi(trigger, start);
+  // Routes see a fixed segment in place of the secret; only the reference names it.
+  routes.openapi({ ...trigger, path: `/webhooks/{id}/${secretSegment}`, hide: true }, start);
+  routes.openAPIRegistry.registerPath(bySecret);
   routes.openapi(rotate, async (c) => {
     const { id } = c.req.valid('param');
     const claim = readIdempotency(c);
@@ -83,14 +132,6 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     markReplayed(c, replayed);
     c.header('Cache-Control', 'no-store');
     return c.json(success({ secret }), 200);
-  });
-  routes.openapi(trigger, async (c) => {
-    const { id } = c.req.valid('param');
-    const variables = c.req.valid('json') ?? {};
-    const request = { input: 'whole' as const, variables, idempotency: readIdempotency(c), waiter: null };
-    const run = await createRun(services, c.get('scope'), id, request);
-    markReplayed(c, run.replayed);
-    return c.json(success(automationDialect(c).accepted(run)), 200);
   });
   return routes;
 }

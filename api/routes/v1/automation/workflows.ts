@@ -8,9 +8,9 @@ import {
 } from '../../../../src/automation/automations.ts';
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
-
+import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
 import type { Services } from '../../../../src/services.ts';
-import type { ApiEnv } from '../../../context.ts';
+import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -19,13 +19,14 @@ import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
+import { findIgnoredFields } from '../../../schemas/automation/unknown-fields.ts';
 import {
   changedWorkflowSchema,
+  createdWorkflowSchema,
   newWorkflowSchema,
   workflowChangeSchema,
   workflowDetailSchema,
   workflowListSchema,
-  workflowSummarySchema,
 } from '../../../schemas/automation/workflow.ts';
 import {
   changedWorkflowExamples,
@@ -66,7 +67,7 @@ const listQuery = z.object({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(automationStates))
     .optional()
-    .openapi({ type: 'string', description: 'active, draft or archived, in upper or lower case.' }),
+    .openapi({ type: 'string', enum: [...automationStates], description: 'Read in upper or lower case.' }),
 });
 
 /** The states that match the filters of both dialects. */
@@ -77,6 +78,12 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
       (status === undefined || state === status) &&
       (active === undefined || (state === 'active') === (active === 'true')),
   );
+}
+
+/** The warnings about a workflow that was saved: those about the body as it was sent, and the given ones. */
+function warningsOf(c: ApiContext, given: WorkflowWarning[]) {
+  const warnings = [...findIgnoredFields(c.get('body')), ...given];
+  return warnings.length > 0 ? { warnings } : {};
 }
 
 export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -109,14 +116,14 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'createWorkflow',
     summary: 'Create a workflow',
     description:
-      'Only `name` is required. A workflow without steps returns its input. Workflows are active by default.',
+      'Only `name` is required. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is told in `warnings`.',
     middleware: [write, jsonBody()] as const,
     request: {
       headers: idempotencyHeader,
       body: { required: true, content: jsonContent(newWorkflowSchema, newWorkflowExamples) },
     },
     responses: {
-      201: answer('Returns the created workflow.', workflowSummarySchema, {
+      201: answer('Returns the created workflow.', createdWorkflowSchema, {
         examples: workflowSummaryExamples,
         links,
         replayable: true,
@@ -180,9 +187,10 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
-    const { outcome, replayed } = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
-    markReplayed(c, replayed);
-    return c.json(success(automationDialect(c).workflowSummary(outcome)), 201);
+    const made = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
+    markReplayed(c, made.replayed);
+    const data = automationDialect(c).workflowSummary(made.outcome);
+    return c.json(success({ ...data, ...warningsOf(c, made.warnings) }), 201);
   });
   routes.openapi(get, async (c) => {
     const workflow = await getAutomation(c.get('scope'), c.req.valid('param').id);
@@ -190,8 +198,10 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(patch, async (c) => {
     const change = readWorkflowChange(c.req.valid('json'));
-    const workflow = await updateAutomation(services, c.get('scope'), c.req.valid('param').id, change);
-    return c.json(success(automationDialect(c).workflowChange(workflow)), 200);
+    const { id } = c.req.valid('param');
+    const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change);
+    const data = automationDialect(c).workflowChange(workflow);
+    return c.json(success({ ...data, ...warningsOf(c, warnings) }), 200);
   });
   routes.openapi(remove, async (c) => {
     await deleteAutomation(c.get('scope'), c.req.valid('param').id);

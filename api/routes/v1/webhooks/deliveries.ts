@@ -1,7 +1,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
-import { type DeliveryEntry, getDelivery, listDeliveries } from '../../../../src/webhooks/deliveries.ts';
+import { getDelivery } from '../../../../src/webhooks/deliveries.ts';
+import type { DeliveryEntry } from '../../../../src/webhooks/delivery-entry.ts';
+import { listDeliveries } from '../../../../src/webhooks/delivery-list.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
@@ -32,11 +34,16 @@ const replayThis = {
   parameters: { ...ofThisWebhook, deliveryId: '$response.body#/data/id' },
 };
 
-const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, ...entry }: DeliveryEntry): DeliveryAnswer => ({
+const resendThis = { ...replayThis, operationId: 'resendDelivery' };
+
+const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, heldBack, ...entry }: DeliveryEntry): DeliveryAnswer => ({
   ...{ id: deliveryIds.format(id), eventId: eventIds.format(eventId) },
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+  heldBack: heldBack ? { reason: heldBack.reason, until: timeOf(heldBack.until) } : null,
   createdAt: createdAt.toISOString(),
 });
 
@@ -75,7 +82,7 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
     responses: {
       200: answer('Returns the delivery.', deliveryDetailSchema, {
         examples: deliveryDetailExamples,
-        links: { Replay: replayThis },
+        links: { Replay: replayThis, Resend: resendThis },
       }),
       ...failures(404),
     },
@@ -88,9 +95,9 @@ export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(get, async (c) => {
     const { id, deliveryId } = c.req.valid('param');
-    const { attemptLog, ...entry } = await getDelivery(c.get('scope'), id, deliveryId);
+    const { requestBody, attemptLog, ...entry } = await getDelivery(services, c.get('scope'), id, deliveryId);
     const attempts = attemptLog.map((attempt) => ({ ...attempt, startedAt: attempt.startedAt.toISOString() }));
-    return c.json(success({ ...toAnswer(entry), attemptLog: attempts }), 200);
+    return c.json(success({ ...toAnswer(entry), requestBody, attemptLog: attempts }), 200);
   });
   return routes;
 }

@@ -1,9 +1,11 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import type { DeliveryStatus } from '../../../../src/webhooks/core/delivery-status.ts';
-import { deliveryIds } from '../../../../src/webhooks/core/ids.ts';
+import { deliveryIds, recoveryIds } from '../../../../src/webhooks/core/ids.ts';
 import { findDeliveryId, findSubscriptionId } from '../../../../src/webhooks/deliveries.ts';
-import { recoverDeliveries, replayDelivery } from '../../../../src/webhooks/replay.ts';
+import { recoverDeliveries } from '../../../../src/webhooks/recovery.ts';
+import { replayDelivery } from '../../../../src/webhooks/replay.ts';
+import { resendDelivery } from '../../../../src/webhooks/resend.ts';
 import { sendTestEvent } from '../../../../src/webhooks/test-event.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -78,6 +80,28 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...failures(404, 409, 413, 415, 422),
     },
   });
+  const resend = createRoute({
+    method: 'post',
+    path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
+    tags,
+    security,
+    operationId: 'resendDelivery',
+    summary: 'Resend a delivery',
+    description: [
+      'Sends the event of any delivery, delivered ones included, once more to the webhook: as a new delivery with the same',
+      'event id and body. The earlier delivery stays as it is. Answered with 409 `conflict` if the webhook is inactive.',
+    ].join(' '),
+    middleware: [key, jsonBody({ optional: true })] as const,
+    request: { params: deliveryInPath, headers: idempotencyHeader },
+    responses: {
+      202: answer('The event will be delivered once more.', queuedSchema, {
+        examples: queuedExamples,
+        links: { Delivery: readThis },
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
   const recover = createRoute({
     method: 'post',
     path: '/webhooks/{id}/recover',
@@ -87,7 +111,8 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Recover missed deliveries',
     description: [
       'Replays all deliveries dead-lettered since a time, and delivers the events that were not sent because the webhook was',
-      'inactive. Answered with 409 `conflict` while the webhook is inactive.',
+      'inactive. Of many, the first are queued at once and the others soon after the answer. Answered with 409 `conflict`',
+      'while the webhook is inactive.',
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {
@@ -121,13 +146,25 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
     markReplayed(c, replayed);
     return c.json(success(queued(outcome)), 202);
   });
+  routes.openapi(resend, async (c) => {
+    const scope = c.get('scope');
+    const { id, deliveryId: delivery } = c.req.valid('param');
+    const { subscriptionId, deliveryId } = await findDeliveryId(scope, id, delivery);
+    const claim = readIdempotency(c);
+    const { outcome, replayed } = await resendDelivery(services, scope, subscriptionId, deliveryId, claim);
+    markReplayed(c, replayed);
+    return c.json(success(queued(outcome)), 202);
+  });
   routes.openapi(recover, async (c) => {
     const scope = c.get('scope');
     const { since } = c.req.valid('json');
     const id = await findSubscriptionId(scope, c.req.valid('param').id);
     const { outcome, replayed } = await recoverDeliveries(services, scope, id, since, readIdempotency(c));
     markReplayed(c, replayed);
-    return c.json(success(outcome), 202);
+    return c.json(
+      success({ ...outcome, complete: outcome.complete ?? true, recoveryId: recoveryIds.format(outcome.recoveryId) }),
+      202,
+    );
   });
   return routes;
 }

@@ -3,10 +3,10 @@ import type { Services } from '../../../../src/services.ts';
 import { deleteSubscription, rotateSecret, updateSubscription } from '../../../../src/webhooks/change-subscription.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
+import { getSubscriptionDetail, type WebhookHealth } from '../../../../src/webhooks/health.ts';
 import {
   createSubscription,
   defaultConcurrency,
-  getSubscription,
   listSubscriptions,
   mostSubscriptions,
   type Subscription,
@@ -25,6 +25,7 @@ import {
   rotatedSecretSchema,
   type WebhookAnswer,
   webhookChangeSchema,
+  webhookDetailSchema,
   webhookInPath,
   webhookListSchema,
   webhookSchema,
@@ -34,6 +35,7 @@ import {
   newWebhookExamples,
   rotatedSecretExamples,
   webhookChangeExamples,
+  webhookDetailExamples,
   webhookExamples,
   webhookListExamples,
 } from '../../../schemas/webhooks/webhook-examples.ts';
@@ -57,6 +59,12 @@ const toAnswer = ({ id, createdAt, updatedAt, ...subscription }: Subscription): 
   ...subscription,
   createdAt: createdAt.toISOString(),
   updatedAt: updatedAt.toISOString(),
+});
+
+const healthOf = ({ failingSince, nextProbeAt, ...health }: WebhookHealth) => ({
+  ...health,
+  failingSince: failingSince?.toISOString() ?? null,
+  nextProbeAt: nextProbeAt?.toISOString() ?? null,
 });
 
 export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -109,11 +117,11 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'getWebhook',
     summary: 'Retrieve a webhook',
-    description: 'Returns the webhook with its custom headers and without its secret.',
+    description: 'Returns the webhook with its custom headers and its health, without its secret.',
     middleware: [key] as const,
     request: { params: webhookInPath },
     responses: {
-      200: answer('Returns the webhook.', webhookSchema, { examples: webhookExamples, links }),
+      200: answer('Returns the webhook.', webhookDetailSchema, { examples: webhookDetailExamples, links }),
       ...failures(404),
     },
   });
@@ -158,8 +166,10 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'rotateWebhookSecret',
     summary: 'Rotate the signing secret of a webhook',
-    description:
-      'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too.',
+    description: [
+      'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too, even if',
+      'the secret is rotated again meanwhile; at most the three newest secrets sign.',
+    ].join(' '),
     middleware: [key, jsonBody({ optional: true })] as const,
     request: { params: webhookInPath, headers: idempotencyHeader },
     responses: {
@@ -187,7 +197,8 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success({ ...toAnswer(subscription), secret }), 201);
   });
   routes.openapi(get, async (c) => {
-    return c.json(success(toAnswer(await getSubscription(services, c.get('scope'), c.req.valid('param').id))), 200);
+    const { health, ...subscription } = await getSubscriptionDetail(services, c.get('scope'), c.req.valid('param').id);
+    return c.json(success({ ...toAnswer(subscription), health: healthOf(health) }), 200);
   });
   routes.openapi(patch, async (c) => {
     const { id } = c.req.valid('param');

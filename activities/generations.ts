@@ -1,0 +1,56 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Database } from '../src/platform/database.ts';
+import type { Waiters } from '../src/platform/waiters.ts';
+import { ProviderFailure } from '../src/providers/ports.ts';
+import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
+import { type Ending, stopGeneration } from '../src/studio/end-generation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 1_000;
+
+export type GenerationRef = Ending & WorkContext;
+
+export interface GenerationActivityServices extends Omit<AdvanceServices, 'waiters'> {
+  database: Database;
+  generationWaiters: Waiters;
+}
+
+export const createGenerationActivities = ({
+  database,
+  generationWaiters: waiters,
+  ...rest
+}: GenerationActivityServices) => {
+  const services = { ...rest, waiters };
+  return {
+    /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
+    async advanceGeneration(ref: GenerationRef & { maxAttempts: number }): Promise<GenerationProgress> {
+      const { info, cancellationSignal: signal, heartbeat } = Context.current();
+      const beat = setInterval(() => heartbeat(), heartbeatMs);
+      const { attempt } = info;
+      try {
+        const call = { attempt, maxAttempts: ref.maxAttempts, signal };
+        return await advanceGeneration(services, scopeOf(database, ref), ref, call);
+      } catch (failure) {
+        if (!(failure instanceof ProviderFailure)) throw failure;
+        const { message, retryAfterMs } = failure;
+        throw ApplicationFailure.create({
+          message,
+          type: failureTypes.providerUnavailable,
+          ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+        });
+      } finally {
+        clearInterval(beat);
+      }
+    },
+
+    /** Records the generation as cancelled, unless it has ended. */
+    async recordGenerationCancelled(ref: GenerationRef): Promise<void> {
+      await stopGeneration(services, scopeOf(database, ref), ref, null);
+    },
+  };
+};
+
+export type GenerationActivities = ReturnType<typeof createGenerationActivities>;

@@ -1,0 +1,27 @@
+import { monthlyGrants } from '../src/credits/core/grants.ts';
+import { type Plan, type PlanName, planNames, plans } from '../src/tenancy/core/plans.ts';
+
+const fromPlan = (label: string, numberOf: (plan: Plan) => number): [string, (name: PlanName) => number] => [
+  label,
+  (name) => numberOf(plans[name]),
+];
+
+const rows: [label: string, numberOf: (name: PlanName) => number][] = [
+  fromPlan('requests per minute', (plan) => plan.requestsPerMinute),
+  fromPlan('requests per UTC day', (plan) => plan.requestsPerDay),
+  fromPlan('open event streams', (plan) => plan.eventStreams),
+  fromPlan('waiting synchronous requests', (plan) => plan.waitingRequests),
+  fromPlan('workflows', (plan) => plan.workflows),
+  fromPlan('schedules', (plan) => plan.schedules),
+  fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
+  ['credits per month, live', (name) => monthlyGrants[name]],
+];
+
+const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+
+/** The limits of every plan as a Markdown table, for the reference and the README. */
+export const planTable = [
+  line(['limit', ...planNames]),
+  line(['---', ...planNames.map(() => '---:')]),
+  ...rows.map(([label, numberOf]) => line([label, ...planNames.map((name) => numberOf(name).toLocaleString('en-US'))])),
+].join('\n');

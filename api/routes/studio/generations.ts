@@ -1,0 +1,90 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Services } from '../../../src/services.ts';
+import { getGeneration } from '../../../src/studio/generations.ts';
+import { historyTypes, listHistory } from '../../../src/studio/history.ts';
+import { listModels } from '../../../src/studio/list-models.ts';
+import type { ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { newRoutes } from '../../new-routes.ts';
+import { answer, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { prefixedIdInPath } from '../../schemas/ids.ts';
+import { pageQuery } from '../../schemas/pagination.ts';
+import { generationExamples, historyExamples } from '../../schemas/studio/examples.ts';
+import { modelExamples, modelList, modelListSchema } from '../../schemas/studio/models.ts';
+import { generationRecord, generationSchema, historyItem, historySchema } from '../../schemas/studio/records.ts';
+
+const defaultLimit = 20;
+
+const historyQuery = z.object({
+  type: z
+    .enum(historyTypes)
+    .optional()
+    .openapi({ param: { name: 'type', in: 'query' } }),
+  limit: pageQuery.limit.openapi({ description: `Default ${defaultLimit}.` }),
+  offset: pageQuery.offset,
+});
+
+export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const read = requireKey(services, 'studio');
+  const shared = {
+    method: 'get' as const,
+    tags: ['Studio'],
+    security: keySecurity('studio'),
+  };
+  const get = createRoute({
+    ...shared,
+    middleware: [read] as const,
+    path: '/generations/{id}',
+    operationId: 'getGeneration',
+    summary: 'Retrieve a generation',
+    description: 'Of any type and status, failed ones included.',
+    request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
+    responses: {
+      200: answer('Returns the generation.', generationSchema, { examples: generationExamples }),
+      ...scopedFailures(404),
+    },
+  });
+  const history = createRoute({
+    ...shared,
+    middleware: [read] as const,
+    path: '/history',
+    operationId: 'listGenerations',
+    summary: 'List completed generations',
+    description: 'Completed images, videos and music, newest first.',
+    request: { query: historyQuery },
+    responses: {
+      200: answer('A page of generations.', historySchema, { examples: historyExamples }),
+      ...scopedFailures(),
+    },
+  });
+  const models = createRoute({
+    ...shared,
+    middleware: [read] as const,
+    path: '/models',
+    operationId: 'listMediaModels',
+    summary: 'List the models of Studio',
+    description: 'Every accepted name, with its limits and its price.',
+    responses: {
+      200: answer('Returns the models.', modelListSchema, { examples: modelExamples }),
+      ...scopedFailures(),
+    },
+  });
+
+  const sign = (file: string) => services.signedUrls.sign(file);
+  const routes = newRoutes();
+  routes.openapi(get, async (c) => {
+    const generation = await getGeneration(c.get('scope'), c.req.valid('param').id);
+    return c.json(success(generationRecord(generation, sign)), 200);
+  });
+  routes.openapi(history, async (c) => {
+    const { type, limit = defaultLimit, offset = 0 } = c.req.valid('query');
+    const { items, ...page } = await listHistory(c.get('scope'), { type, limit, offset });
+    return c.json(success({ items: items.map((item) => historyItem(item, sign)), ...page }), 200);
+  });
+  routes.openapi(models, async (c) => {
+    const { environment } = c.get('scope').tenant;
+    return c.json(success(modelList(listModels(services.media, environment))), 200);
+  });
+  return routes;
+}

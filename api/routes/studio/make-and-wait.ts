@@ -1,0 +1,65 @@
+import { databaseFailure } from '../../../src/platform/database-errors.ts';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { IdempotencyClaim } from '../../../src/platform/idempotency.ts';
+import type { Scope } from '../../../src/platform/scope.ts';
+import type { PromptedRequest } from '../../../src/providers/core/media/requests.ts';
+import type { Services } from '../../../src/services.ts';
+import { formatId } from '../../../src/studio/core/ids.ts';
+import { createGeneration, generationFailed } from '../../../src/studio/create-generation.ts';
+import { type GenerationDetail, getGeneration } from '../../../src/studio/generations.ts';
+import type { Caller } from '../../../src/tenancy/caller.ts';
+
+export interface GenerateCall {
+  caller: Caller;
+  request: PromptedRequest;
+  idempotency: IdempotencyClaim | undefined;
+}
+
+/** A generation that ended while its caller waited, or did not. A failed one is an answer too, and repeated as it was. */
+export type GenerateAnswer = { replayed: boolean } & (
+  | { kind: 'completed'; generation: GenerationDetail }
+  | { kind: 'unfinished'; id: string }
+  | { kind: 'failed'; failure: AppError }
+);
+
+/** The generation once it has ended. While the database cannot be reached nobody knows, and the caller keeps waiting. */
+async function findEnded(scope: Scope, id: string): Promise<GenerationDetail | undefined> {
+  try {
+    const generation = await getGeneration(scope, id);
+    return generation.status === 'processing' ? undefined : generation;
+  } catch (error) {
+    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Makes a generation and waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this process drains. It goes on
+ * when the wait is over.
+ * @throws AppError as `createGeneration`; idempotency_in_progress while an earlier request with the key is not answered;
+ * rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
+ */
+export async function makeAndWait(services: Services, scope: Scope, call: GenerateCall): Promise<GenerateAnswer> {
+  const { generationWaiters: waiters, env } = services;
+  const { caller, request, idempotency } = call;
+  const open = await services.openRequests.open(caller, 'waitingRequests');
+  try {
+    const created = await createGeneration(services, scope, { request, idempotency, waiter: waiters.channel });
+    const { generationId, replayed } = created;
+    const look = () => findEnded(scope, generationId);
+    const ended = replayed
+      ? await look()
+      : await waiters.wait(generationId, look, env.SYNC_WAIT_SECONDS * 1000, open.signal);
+    const refusal = await open.refusal();
+    if (refusal) throw refusal;
+    if (ended === undefined && replayed) {
+      throw new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
+    }
+    if (ended === undefined) return { kind: 'unfinished', replayed, id: formatId(request.kind, generationId) };
+    if (ended.status === 'completed') return { kind: 'completed', replayed, generation: ended };
+    const { code, message } = ended.error ?? { code: 'provider_error', message: 'The generation was cancelled.' };
+    return { kind: 'failed', replayed, failure: generationFailed(request.kind, generationId, code, message) };
+  } finally {
+    open.close();
+  }
+}

@@ -1,0 +1,58 @@
+import type { WorkflowWarning } from '../../../src/automation/core/step-references.ts';
+import { inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } from './workflow.ts';
+
+/** So many warnings are told; the rest is alike. */
+const mostWarnings = 50;
+
+const ofEveryStep = ['id', 'type', 'name', 'prompt'];
+const ofPrompts = Object.keys(stepShape).filter((name) => !['expression', 'then', 'else'].includes(name));
+/** The fields that a step of a type uses. */
+const usedBy: Record<string, readonly string[]> = {
+  prompt: ofPrompts,
+  ai_chat: ofPrompts,
+  transform: [...ofEveryStep, 'expression'],
+  condition: [...ofEveryStep, 'expression', 'then', 'else'],
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const recordsOf = (value: unknown): [number, Record<string, unknown>][] =>
+  Array.isArray(value)
+    ? [...value.entries()].filter((entry): entry is [number, Record<string, unknown>] => isRecord(entry[1]))
+    : [];
+
+const unknownIn = (value: unknown, shape: object, path: string): WorkflowWarning[] =>
+  Object.keys(isRecord(value) ? value : {})
+    .filter((name) => !Object.hasOwn(shape, name))
+    .slice(0, mostWarnings)
+    .map((name) => {
+      const shown = name.slice(0, 100);
+      return { path: path + shown, code: 'unknown_field', message: `There is no field "${shown}"; it was ignored.` };
+    });
+
+function unusedIn(step: Record<string, unknown>, path: string): WorkflowWarning[] {
+  const type = String(step.type);
+  const unused = Object.keys(stepShape).filter((name) => Object.hasOwn(step, name) && !usedBy[type]?.includes(name));
+  return unused.map((name) => ({
+    path: path + name,
+    code: 'unused_field',
+    message: `A step of type ${type} does not use the field "${name}"; it was ignored.`,
+  }));
+}
+
+/** The fields of a valid workflow, as it was sent, that have no meaning. */
+export function findIgnoredFields(body: unknown): WorkflowWarning[] {
+  if (!isRecord(body)) return [];
+  const warnings = unknownIn(body, newWorkflowSchema.shape, '');
+  for (const [index, step] of recordsOf(body.steps)) {
+    if (warnings.length >= mostWarnings) break;
+    const path = `steps.${index}.`;
+    warnings.push(...unknownIn(step, stepShape, path), ...unusedIn(step, path));
+    warnings.push(...unknownIn(step.retry, retry.shape, `${path}retry.`));
+    for (const [at, choice] of recordsOf(step.fallback))
+      warnings.push(...unknownIn(choice, modelChoice.shape, `${path}fallback.${at}.`));
+  }
+  for (const [index, input] of recordsOf(body.inputs))
+    warnings.push(...unknownIn(input, inputDefinition.shape, `inputs.${index}.`));
+  return warnings.slice(0, mostWarnings);
+}

@@ -1,0 +1,54 @@
+import type { Database } from '../platform/database.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { runWorkflowId } from '../temporal/contracts/automation.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { runIds, workflowIds } from './core/ids.ts';
+import { runNotFound } from './errors.ts';
+import { getRun, type RunDetail, type StepResult } from './runs.ts';
+
+const findTenant = statement<Tenant & { correlationId: string }>(
+  'run.tenant',
+  `select organization_id as "organizationId", environment, correlation_id as "correlationId" from run where id = $1`,
+);
+
+/** A run of any tenant. @throws AppError run_not_found */
+async function findAnyRun(
+  database: Database,
+  id: string,
+): Promise<{ tenant: Tenant; correlationId: string; run: RunDetail }> {
+  const uuid = runIds.parse(id);
+  const found = uuid && (await sqlOn(database.pool).one(findTenant, [uuid]));
+  if (!found) throw runNotFound(id);
+  const { correlationId, ...tenant } = found;
+  return { tenant, correlationId, run: await getRun(new Scope(database, tenant, correlationId, 'operator'), uuid) };
+}
+
+// Inputs and outputs are the tenant's and stay out.
+function stepView(step: StepResult) {
+  const { stepId, status, attempts, provider, model, tokensUsed, durationMs, warnings, error } = step;
+  return { stepId, status, attempts, provider, model, tokensUsed, durationMs, warnings, error };
+}
+
+/** A run of any tenant and why it failed, for operators. `id` in either form. @throws AppError run_not_found */
+export async function describeRun(database: Database, id: string): Promise<object> {
+  const { tenant, correlationId, run } = await findAnyRun(database, id);
+  return {
+    id: runIds.format(run.id),
+    status: run.status,
+    error: run.error,
+    organizationId: organizationIds.format(tenant.organizationId),
+    environment: tenant.environment,
+    workflowId: workflowIds.format(run.automationId),
+    workflowName: run.automationName,
+    correlationId,
+    temporalWorkflowId: runWorkflowId(run.id),
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    durationMs: run.durationMs,
+    tokensUsed: run.tokensUsed,
+    steps: run.stepResults.map(stepView),
+  };
+}

@@ -1,0 +1,65 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { invalid } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import type { ProviderRegistry } from '../providers/registry.ts';
+import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
+import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
+import { findStepProblems, type Step } from './core/steps.ts';
+import { checkContents } from './step-contents.ts';
+
+/** Checks workflows when they are saved. */
+export interface CheckServices {
+  boundedWork: BoundedWork;
+  providers: Pick<ProviderRegistry, 'isListed'>;
+}
+
+function unlistedModels(
+  { isListed }: CheckServices['providers'],
+  aiModel: string | undefined,
+  steps: readonly Step[],
+): WorkflowWarning[] {
+  const named = steps.flatMap((step, index) => {
+    if (step.type !== 'prompt') return [];
+    const fallbacks = (step.fallback ?? []).map(
+      ({ model }, at) => [`steps.${index}.fallback.${at}.model`, model] as const,
+    );
+    return [[`steps.${index}.model`, step.model] as const, ...fallbacks];
+  });
+  return [['aiModel', aiModel] as const, ...named].flatMap(([path, model]) =>
+    model === undefined || isListed(model)
+      ? []
+      : [
+          {
+            path,
+            code: 'unknown_model' as const,
+            message: 'No list has this model. Its provider is asked for it by this name.',
+          },
+        ],
+  );
+}
+
+interface CheckedFields {
+  steps?: Step[] | undefined;
+  inputs?: InputDefinition[] | undefined;
+  aiModel?: string | undefined;
+}
+
+/**
+ * Checks the given fields of a workflow.
+ * @returns what is saved but is probably not meant. @throws AppError validation_error with what can never work
+ */
+export async function checkAutomation(
+  { boundedWork, providers }: CheckServices,
+  { tenant }: Scope,
+  { steps = [], inputs = [], aiModel }: CheckedFields,
+): Promise<WorkflowWarning[]> {
+  const contents = await checkContents(boundedWork, tenant.organizationId, steps);
+  const references = findReferenceFindings(steps, contents.references);
+  const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
+  const problems = [
+    ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
+    ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
+  ];
+  if (problems.length > 0) throw invalid(problems);
+  return [...references.warnings, ...unlistedModels(providers, aiModel, steps)];
+}

@@ -1,0 +1,86 @@
+import { progressOf, type RunError, type RunStatus } from './core/run-status.ts';
+
+export interface RunOutput {
+  /** The output of the last executed step that is not a condition. */
+  result: unknown;
+  /** Output of each finished step by its id. */
+  steps: Record<string, unknown>;
+}
+
+/** Values that are too large to be included: null is in their place. */
+export interface ValuesApart {
+  /** Bytes as JSON; null when it is included. */
+  inputApart: number | null;
+  variablesApart: number | null;
+  /** Bytes of each as JSON, by step id; null when there are none. */
+  outputsApart: Record<string, number> | null;
+  /** The step whose output is the result, when that output is too large and was not read. */
+  resultApart: string | null;
+  /** The run of a workflow without steps: its result is its input. */
+  returnsInput: boolean;
+}
+
+export interface RunSummary extends ValuesApart {
+  id: string;
+  automationId: string;
+  automationName: string;
+  status: RunStatus;
+  input: unknown;
+  variables: Record<string, unknown>;
+  output: RunOutput | null;
+  error: RunError | null;
+  tokensUsed: number | null;
+  durationMs: number | null;
+  currentStep: string | null;
+  /** Percent. */
+  progress: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; totalSteps: number };
+
+/** Of runs that can be read: those of deleted workflows are gone. */
+export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
+  where r.organization_id = $1 and r.environment = $2`;
+
+const bytesOf = (column: string, bytes: string) => `coalesce(${bytes}, octet_length(${column}::text), 0)`;
+const [inputBytes, variablesBytes] = [bytesOf('r.input', 'r.input_bytes'), bytesOf('r.variables', 'r.variables_bytes')];
+
+/**
+ * The columns of a `RunRow`. An input and variables of more than `most` bytes are not read.
+ * @param outputs `together`: outputs of more than `most` bytes in all are not read. `each`: as they are stored, which is
+ *   without those of more than 256 KiB
+ */
+function runColumns(most: number, outputs: 'together' | 'each'): string {
+  const outputBytes = bytesOf('r.output', 'r.output_bytes');
+  const isAbove = outputs === 'together' ? `${outputBytes} > ${most}` : `r.total_steps = 0 and ${inputBytes} > ${most}`;
+  const everyOutput = `(select jsonb_object_agg(s.step_id, s.output_bytes) from run_step s
+    where s.run_id = r.id and s.status = 'completed' and s.output_bytes is not null)`;
+  return `r.id, r.automation_id as "automationId", a.name as "automationName", r.status,
+  case when ${inputBytes} <= ${most} then r.input end as input,
+  case when ${inputBytes} > ${most} then ${inputBytes} end as "inputApart",
+  case when ${variablesBytes} <= ${most} then r.variables end as variables,
+  case when ${variablesBytes} > ${most} then ${variablesBytes} end as "variablesApart",
+  case when r.output is null then null when ${isAbove} then '{"result": null, "steps": {}}'::jsonb else r.output end as output,
+  case when ${isAbove} then ${everyOutput} else r.outputs_apart end as "outputsApart",
+  case when ${isAbove} or r.outputs_apart ? r.result_step then r.result_step end as "resultApart",
+  r.total_steps = 0 as "returnsInput",
+  r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",
+  r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
+  r.started_at as "startedAt", r.finished_at as "finishedAt"`;
+}
+
+/** The largest value of a run or step that is included in its detail, in bytes. */
+export const shownBytes = 256 * 1024;
+/** The same in lists. */
+const listedBytes = 16 * 1024;
+
+export const detailColumns = runColumns(shownBytes, 'each');
+export const listColumns = runColumns(listedBytes, 'together');
+
+export const withProgress = <Row extends RunRow>({ finishedSteps, totalSteps, ...row }: Row) => ({
+  ...row,
+  progress: progressOf(row.status, finishedSteps, totalSteps),
+});

@@ -1,0 +1,44 @@
+import type { Page } from '../platform/page.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { workflowIds } from './core/ids.ts';
+import type { RunStatus } from './core/run-status.ts';
+import { workflowNotFound } from './errors.ts';
+import { markRuns } from './run-blocks.ts';
+import { listColumns, live, type RunRow, type RunSummary, withProgress } from './run-columns.ts';
+
+const findTotal = statement<{ totalRuns: number }>(
+  'run.total',
+  `select total_runs as "totalRuns" from automation
+    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+);
+
+// Runs are numbered without gaps, so a page is a range of numbers and costs the same at any offset.
+const listByNumber = statement<RunRow>(
+  'run.list',
+  `select ${listColumns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5`,
+);
+
+const listByStatus = statement<RunRow>(
+  'run.list_by_status',
+  `select ${listColumns} ${live} and r.automation_id = $3 and r.status = $4 and r.number <= $5
+    order by r.number desc limit $6 offset $7`,
+);
+
+/** A workflow's runs, newest first, with values of at most 16 KiB. `status` absent means all. @throws AppError workflow_not_found */
+export async function listRuns(
+  scope: Scope,
+  workflowId: string,
+  { status, limit, offset }: { status?: RunStatus | undefined; limit: number; offset: number },
+): Promise<Page<RunSummary>> {
+  const uuid = workflowIds.parse(workflowId);
+  const automation = uuid && (await scope.one(findTotal, uuid));
+  if (!automation) throw workflowNotFound(workflowId);
+  if (!status) {
+    const rows = await scope.rows(listByNumber, uuid, Math.max(0, automation.totalRuns - offset), limit);
+    return { items: rows.map(withProgress), total: automation.totalRuns, limit, offset };
+  }
+  const { total, begin } = await markRuns(scope, uuid, status, { totalRuns: automation.totalRuns, offset });
+  const rows = begin ? await scope.rows(listByStatus, uuid, status, begin.upTo, limit, begin.skip) : [];
+  return { items: rows.map(withProgress), total, limit, offset };
+}

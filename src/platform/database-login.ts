@@ -1,0 +1,56 @@
+import pg, { type Client, type Pool } from 'pg';
+import { sqlOn, statement } from './sql.ts';
+
+const userOf = (url: string): string => decodeURIComponent(new URL(url).username);
+
+/** Whether migrations use a login of their own. */
+export const areSeparate = (ownerUrl: string, applicationUrl: string): boolean =>
+  userOf(ownerUrl) !== userOf(applicationUrl);
+
+interface Login {
+  name: string;
+  isPowerful: boolean;
+  isOwner: boolean;
+}
+
+const lookAt = (name: string) => `
+  select rolname as name, rolsuper or rolbypassrls or rolcreaterole or rolreplication as "isPowerful",
+         exists (select from pg_shdepend
+                  where refclassid = 'pg_authid'::regclass and refobjid = r.oid and deptype = 'o') as "isOwner"
+    from pg_roles r where rolname = ${name}`;
+
+const find = statement<Login>('database_login.find', lookAt('$1'));
+const findOwn = statement<Login>('database_login.find_own', lookAt('session_user'));
+
+/** What a login gives its holder beyond the roles of the product; undefined when that is nothing. */
+function excessOf({ name, isPowerful, isOwner }: Login): string | undefined {
+  if (isPowerful) return `The database login ${name} has more rights than the application needs.`;
+  return isOwner ? `The database login ${name} owns objects, and so can switch row-level security off.` : undefined;
+}
+
+/** Why the login of these connections is more than the application needs; undefined when it is not. */
+export async function findExcess(pool: Pool): Promise<string | undefined> {
+  const own = await sqlOn(pool).one(findOwn);
+  return own && excessOf(own);
+}
+
+/**
+ * Makes the login that the application connects with, or gives an existing one the password of its URL. It owns nothing
+ * and inherits nothing: all it can do is to become one of `roles`, so that leaving them gains nothing.
+ * @param owner connected as the login that owns the tables
+ * @throws Error when the login has more rights than that
+ */
+export async function prepareLogin(owner: Client, applicationUrl: string, roles: readonly string[]): Promise<void> {
+  const user = userOf(applicationUrl);
+  const name = pg.escapeIdentifier(user);
+  const password = decodeURIComponent(new URL(applicationUrl).password);
+  const withPassword = password === '' ? '' : ` password ${pg.escapeLiteral(password)}`;
+  const existing = await sqlOn(owner).one(find, [user]);
+  const excess = existing && excessOf(existing);
+  if (excess) throw new Error(`${excess} Name another one in DATABASE_URL; it is made.`);
+  await owner.query(`${existing ? 'alter' : 'create'} role ${name} login noinherit${withPassword}`);
+  // Since PostgreSQL 16 each grant says whether it is inherited.
+  const { rows } = await owner.query<{ server_version_num: string }>('show server_version_num');
+  const options = Number(rows[0]!.server_version_num) >= 160_000 ? ' with inherit false, set true' : '';
+  await owner.query(`grant ${roles.join(', ')} to ${name}${options}`);
+}

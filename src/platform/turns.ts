@@ -1,0 +1,36 @@
+interface Line {
+  underWay: number;
+  waiting: (() => void)[];
+}
+
+/** Lets so much work of each key be done at the same time. Further work of the key waits in order, and no other waits for it. */
+export class Turns {
+  readonly #atOnce: number;
+  readonly #mostWaiting: number;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(atOnce: number, mostWaiting: number) {
+    this.#atOnce = atOnce;
+    this.#mostWaiting = mostWaiting;
+  }
+
+  /** Whether further work of the key may come. */
+  hasRoom(key: string): boolean {
+    return (this.#lines.get(key)?.waiting.length ?? 0) < this.#mostWaiting;
+  }
+
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const line = this.#lines.get(key) ?? { underWay: 0, waiting: [] };
+    this.#lines.set(key, line);
+    if (line.underWay >= this.#atOnce) await new Promise<void>((resolve) => line.waiting.push(resolve));
+    else line.underWay++;
+    try {
+      return await work();
+    } finally {
+      // The next one takes the place over.
+      const next = line.waiting.shift();
+      if (next) next();
+      else if (--line.underWay === 0) this.#lines.delete(key);
+    }
+  }
+}

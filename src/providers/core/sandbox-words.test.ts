@@ -1,0 +1,28 @@
+import { describe, expect, test } from '@jest/globals';
+import { isStillOverloaded, readSandboxWords, type SandboxWords } from './sandbox-words.ts';
+
+const none: SandboxWords = { slowSeconds: 0, overloaded: false, failure: undefined, namesModel: false };
+
+describe('the words of the sandbox', () => {
+  test.each<[string, Partial<SandboxWords>]>([
+    ['a red bicycle', {}],
+    ['notsandbox:fail, sandbox:failure, sandbox: fail', {}],
+    ['please sandbox:fail.', { failure: 'fail' }],
+    ['sandbox:refuse', { failure: 'refuse' }],
+    ['sandbox:timeout', { failure: 'timeout' }],
+    ['sandbox:fail@flux-dev', { failure: 'fail_model', namesModel: true }],
+    ['It is sandbox:fail@flux-dev.', { failure: 'fail_model', namesModel: true }],
+    ['sandbox:fail@flux-pro-1.1', { namesModel: true }],
+    ['sandbox:overloaded sandbox:slow=2.5', { overloaded: true, slowSeconds: 2.5 }],
+    ['sandbox:slow=-1 sandbox:slow=x', {}],
+    ['sandbox:overloaded sandbox:refuse', { overloaded: true, failure: 'refuse' }],
+  ])('%s', (text, found) => {
+    expect(readSandboxWords(text, 'flux-dev')).toEqual({ ...none, ...found });
+  });
+
+  test('an overloaded sandbox succeeds at the third attempt', () => {
+    const words = readSandboxWords('sandbox:overloaded', 'any');
+    expect([1, 2, 3, 4].map((attempt) => isStillOverloaded(words, attempt))).toEqual([true, true, false, false]);
+    expect(isStillOverloaded(none, 1)).toBe(false);
+  });
+});

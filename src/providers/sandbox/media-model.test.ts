@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { openLog } from '../../platform/log.ts';
+import type { ImageRequest, PromptedRequest, VideoRequest } from '../core/media/requests.ts';
+import type { MediaProgress } from '../media-ports.ts';
+import { renderMedia } from './media/rendering.ts';
+import { sandboxMediaModel } from './media-model.ts';
+
+let work: BoundedWork;
+beforeAll(() => {
+  work = new BoundedWork({ log: openLog('error', 'test'), tasks: [renderMedia] });
+});
+afterAll(() => work.close());
+
+const image = (prompt: string): ImageRequest => ({
+  ...{ kind: 'image', prompt, negativePrompt: null, model: 'flux-dev' },
+  ...{ aspectRatio: '16:9', quality: 'standard', seed: null },
+});
+const video: VideoRequest = { kind: 'video', prompt: 'waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
+
+const advance = (
+  request: PromptedRequest,
+  { ageMs = 0, attempt = 1, seed = 7, signal = new AbortController().signal } = {},
+) => sandboxMediaModel(work).advance({ id: 'any', request, seed, ageMs }, { organizationId: 'one', attempt, signal });
+
+/** The SHA-256 of what was made, which is then discarded. */
+async function digestOf(progress: MediaProgress): Promise<string> {
+  if (progress.kind !== 'made') throw new Error('It is not made yet.');
+  const { path, discard } = progress.made;
+  const digest = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+  await discard();
+  expect(existsSync(path)).toBe(false);
+  return digest;
+}
+
+test('a picture is made at once, of the size of its ratio, and is the same for the same seed', async () => {
+  const progress = await advance(image('a boat'));
+  expect(progress).toMatchObject({
+    kind: 'made',
+    made: { type: 'png', size: { width: 1024, height: 576 }, seconds: null },
+  });
+  const digest = await digestOf(progress);
+  expect(await digestOf(await advance({ ...image('a boat'), seed: 7 }))).toBe(digest);
+  expect(await digestOf(await advance(image('a boat'), { seed: 8 }))).not.toBe(digest);
+});
+
+test('what is slow is waited for, and a video for two seconds at least', async () => {
+  expect(await advance(image('sandbox:slow=3 a boat'), { ageMs: 1_000 })).toEqual({ kind: 'wait', ms: 2_000 });
+  expect(await advance(video, { ageMs: 500 })).toEqual({ kind: 'wait', ms: 1_500 });
+  await digestOf(await advance(image('sandbox:slow=3 a boat'), { ageMs: 3_000 }));
+});
+
+test.each([
+  ['sandbox:fail', 'unavailable'],
+  ['sandbox:refuse', 'content_refused'],
+  ['sandbox:timeout', 'timeout'],
+  ['sandbox:fail@flux-dev', 'unavailable'],
+])('%s fails for good as %s', async (prompt, kind) => {
+  await expect(advance(image(prompt))).rejects.toMatchObject({ name: 'ProviderFailure', kind, retryable: false });
+});
+
+test('an overloaded sandbox asks to be tried again, and then does what else the prompt says', async () => {
+  const overloaded = { name: 'ProviderFailure', kind: 'overloaded', retryable: true };
+  for (const attempt of [1, 2]) {
+    await expect(advance(image('sandbox:overloaded'), { attempt })).rejects.toMatchObject(overloaded);
+  }
+  await digestOf(await advance(image('sandbox:overloaded'), { attempt: 3 }));
+  const failing = advance(image('sandbox:overloaded sandbox:fail'), { attempt: 3 });
+  await expect(failing).rejects.toMatchObject({ kind: 'unavailable' });
+});
+
+test('a job that was given up is not begun', async () => {
+  const reason = new Error('given up');
+  await expect(advance(image('a boat'), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});

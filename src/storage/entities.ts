@@ -1,0 +1,31 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+
+/**
+ * A file and whose it is. The row is there before the file, so that no file is ever unknown: what is not recorded in time,
+ * and what is no longer needed, is removed by the sweep, the file first and the row after it.
+ */
+export const File = defineEntity({
+  name: 'File',
+  tableName: 'file',
+  filters: { tenant: tenantFilter },
+  properties: {
+    /** 43 random characters and an ending. */
+    name: p.string().length(48).primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    kind: p.string().length(20),
+    contentType: p.string().length(40),
+    /** The name under which browsers save it, without the ending. */
+    title: p.string().length(60),
+    bytes: p.bigint('number').nullable(),
+    sha256: p.blob().nullable(),
+    createdAt: p.datetime(),
+    /** When the transaction that owns the file recorded it. Before that nobody can read it. */
+    recordedAt: p.datetime().nullable(),
+    /** When the sweep may remove it; null for one that is kept. */
+    removeAt: p.datetime().nullable(),
+  },
+  indexes: [{ name: 'file_remove_at_index', properties: ['removeAt'], where: 'remove_at is not null' }],
+});
+export type File = InferEntity<typeof File>;

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
+import { type Scope, Transaction } from '../platform/scope.ts';
+import { sqlOn } from '../platform/sql.ts';
+import type { ByteRange } from './core/byte-range.ts';
+import { contentTypes, typeOf } from './core/file-types.ts';
+import { failPoint } from './fail-points.ts';
+import { storageFailure } from './failure.ts';
+import { announce, findReadable, markRecorded, markRemovable } from './file-sql.ts';
+import type { Disk, FileRecord, NewFile, StoredFile } from './ports.ts';
+import type { Spool } from './spool.ts';
+
+const titlePattern = /^[A-Za-z0-9_-]{1,60}$/;
+
+export interface FilesOptions {
+  database: Database;
+  disk: Disk;
+  spool: Spool;
+  log: Log;
+}
+
+/**
+ * The files of all features. Storing one has two halves: `store` before the transaction that owns it, `record` in it. A
+ * crash in between leaves an orphan, which the sweep removes after a day, and never a record without its file.
+ */
+export class Files {
+  readonly #options: FilesOptions;
+
+  constructor(options: FilesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Stores a file under a new random name: complete and on the disk, or not at all. Not to be called in a transaction.
+   * Memory is bounded by the pieces of the content, whatever its length.
+   * @throws StorageFailure; errors of the content; the reason of the file's `signal`
+   */
+  async store(scope: Scope, { kind, type, title, content, maxBytes, signal }: NewFile): Promise<StoredFile> {
+    if (scope instanceof Transaction) throw new Error('A file cannot be stored in a transaction, which may roll back.');
+    if (!titlePattern.test(title)) throw new Error('The title of a file is made of letters, digits, _ and -.');
+    const { disk, spool } = this.#options;
+    const name = `${randomBytes(32).toString('base64url')}.${type}`;
+    await scope.one(announce, name, kind, contentTypes[type], title);
+    const spooled = await this.#told(() => spool.write(name, content, { maxBytes, signal }));
+    try {
+      await this.#told(() => disk.put(name, spooled).catch((error: unknown) => Promise.reject(storageFailure(error))));
+    } finally {
+      await spool.discard(spooled);
+    }
+    failPoint('file.stored');
+    return { name, bytes: spooled.bytes, sha256: spooled.sha256 };
+  }
+
+  /**
+   * Makes a stored file readable, in the transaction that owns it.
+   * @param until when it is removed; without it the file is kept until `remove`
+   * @throws Error when it was recorded before, or stored too long ago
+   */
+  async record(tx: Transaction, { name, bytes, sha256 }: StoredFile, until: Date | null = null): Promise<void> {
+    const recorded = await tx.one(markRecorded, name, bytes, sha256, until);
+    if (!recorded) throw new Error('The file was recorded before, or stored more than 23 hours ago.');
+  }
+
+  /** Makes recorded files of the tenant unreadable once this is committed. The sweep removes them soon after. */
+  async remove(scope: Scope, names: readonly string[]): Promise<void> {
+    await scope.rows(markRemovable, names);
+  }
+
+  /** The record of a file, whosever it is: only for a name that came with a good signature. */
+  find(name: string): Promise<FileRecord | undefined> {
+    return sqlOn(this.#options.database.pool).one(findReadable, [name]);
+  }
+
+  /**
+   * Opens a file that was found.
+   * @returns a stream to be read to its end or destroyed; undefined when the file itself is gone
+   * @throws StorageFailure
+   */
+  open(name: string, range?: ByteRange): Promise<Readable | undefined> {
+    return this.#told(() =>
+      this.#options.disk.open(name, range).catch((error: unknown) => Promise.reject(storageFailure(error))),
+    );
+  }
+
+  /** Logs what broke: callers are told that something did, and not what. */
+  async #told<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { reason, cause } = error as { reason?: unknown; cause?: unknown };
+      if (cause !== undefined && reason !== undefined) {
+        this.#options.log.error({ err: cause, reason }, 'the file storage failed');
+      }
+      throw error;
+    }
+  }
+}
+
+/** `gen_….png`, as browsers save it. */
+export const downloadName = ({ name, title }: FileRecord): string => `${title}.${typeOf(name)}`;

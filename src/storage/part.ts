@@ -1,0 +1,75 @@
+import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
+import type { Part } from '../platform/part.ts';
+import { Downloads } from './downloads.ts';
+import { File } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import { Files } from './files.ts';
+import type { Disk } from './ports.ts';
+import { bucketSettings, folders, type StorageEnv, storageSettings } from './settings.ts';
+import { SignedUrls } from './signed-urls.ts';
+import { Spool } from './spool.ts';
+import { removeDueFiles } from './sweep.ts';
+
+const hourMs = 3_600_000;
+/** What a process was writing this long ago it no longer writes. */
+const unfinishedAfterMs = 24 * hourMs;
+/** Files that are removed at the same time. */
+const removedAtOnce = 20;
+
+export interface StorageServices {
+  files: Files;
+  signedUrls: SignedUrls;
+  downloads: Downloads;
+  disk: Disk;
+  spool: Spool;
+}
+
+// Loaded when they are chosen: the SDK of S3 takes a quarter of a second.
+async function openDisk(env: StorageEnv): Promise<Disk> {
+  if (env.STORAGE_DRIVER === 's3') {
+    const settings = bucketSettings(env);
+    const { S3Bucket } = await import('./s3-bucket.ts');
+    return new S3Bucket(settings);
+  }
+  const { LocalDisk } = await import('./local-disk.ts');
+  return new LocalDisk(folders(env).files);
+}
+
+/** Files that features keep and callers read at signed addresses. */
+export const storage: Part<Foundation, StorageServices, typeof storageSettings.shape> = {
+  name: 'storage',
+  entities: [File],
+  settings: storageSettings,
+  failPoints: failPoint.names,
+  async open({ env, database, log, draining }) {
+    const [disk, spool] = [await openDisk(env), new Spool(folders(env).spool)];
+    const files = new Files({ database, disk, spool, log });
+    return {
+      disk,
+      spool,
+      files,
+      downloads: new Downloads(files, draining.signal),
+      signedUrls: new SignedUrls({
+        key: env.URL_SIGNING_KEY,
+        baseUrl: env.STORAGE_URL ?? env.PUBLIC_URL,
+        seconds: env.STORAGE_URL_SECONDS,
+      }),
+    };
+  },
+  close({ disk }) {
+    disk.close();
+  },
+  sweeps: ({ database, disk, log, spool }) => [
+    {
+      name: 'remove files that are not needed',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => removeDueFiles({ database, disk, log }, limit), removedAtOnce),
+    },
+    {
+      name: 'remove files that were left unfinished',
+      everyMs: hourMs,
+      run: () => spool.sweep(new Date(Date.now() - unfinishedAfterMs)),
+    },
+  ],
+};

@@ -1,0 +1,78 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../platform/errors.ts';
+import { fileNamePattern } from './core/file-types.ts';
+
+export interface SignedUrlOptions {
+  /** URL_SIGNING_KEY. Without one no address is made or accepted. */
+  key: string | undefined;
+  /** Where `/files/…` is reached from outside. */
+  baseUrl: string;
+  /** How long an address holds. */
+  seconds: number;
+}
+
+/** What stands in a signed address, as it was sent. */
+export interface Signed {
+  name: string;
+  expires: string | undefined;
+  signature: string | undefined;
+}
+
+/**
+ * Addresses of files: `{base}/files/<name>?expires=<Unix seconds>&signature=<base64url HMAC-SHA256 of "<name>\n<expires>">`.
+ * Whoever has one may read the file until it ends.
+ */
+export class SignedUrls {
+  readonly #options: SignedUrlOptions;
+  readonly #base: URL;
+
+  constructor(options: SignedUrlOptions) {
+    this.#options = options;
+    this.#base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/files/`);
+  }
+
+  /** @throws AppError service_unavailable where no URL_SIGNING_KEY is set */
+  sign(name: string, now = new Date()): string {
+    const { key, seconds } = this.#options;
+    if (key === undefined) {
+      throw new AppError('service_unavailable', 'URL_SIGNING_KEY is not set, so files have no addresses.');
+    }
+    const expires = String(Math.floor(now.getTime() / 1000) + seconds);
+    return `${this.#base.href}${name}?expires=${expires}&signature=${signatureOf(key, name, expires)}`;
+  }
+
+  /**
+   * Checks a signature, in a time that says nothing about it.
+   * @returns the seconds that the address still holds; undefined where it is missing, changed or ended
+   */
+  verify({ name, expires, signature }: Signed, now = new Date()): number | undefined {
+    const { key } = this.#options;
+    if (key === undefined || expires === undefined || signature === undefined) return undefined;
+    const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(key, name, expires))];
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    const left = Number(expires) - now.getTime() / 1000;
+    // What was signed is a name and a time: what is neither was never signed.
+    return left > 0 && fileNamePattern.test(name) ? Math.ceil(left) : undefined;
+  }
+
+  /**
+   * Reads an address that a caller gave.
+   * @returns `elsewhere` where it is none of ours; `refused` where it is, and its signature is missing, changed or ended
+   */
+  read(text: string, now = new Date()): { name: string } | 'elsewhere' | 'refused' {
+    const url = URL.parse(text);
+    if (!url || url.origin !== this.#base.origin || !url.pathname.startsWith(this.#base.pathname)) return 'elsewhere';
+    const name = url.pathname.slice(this.#base.pathname.length);
+    const [expires, signature] = [only(url, 'expires'), only(url, 'signature')];
+    return this.verify({ name, expires, signature }, now) === undefined ? 'refused' : { name };
+  }
+}
+
+const signatureOf = (key: string, name: string, expires: string) =>
+  createHmac('sha256', key).update(`${name}\n${expires}`).digest('base64url');
+
+/** The value of a parameter that is given once. */
+function only({ searchParams }: URL, name: string): string | undefined {
+  const values = searchParams.getAll(name);
+  return values.length === 1 ? values[0] : undefined;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type {
+  GenerationRequest,
+  ImageRequest,
+  MusicRequest,
+  VideoRequest,
+} from '../../providers/core/media/requests.ts';
+import { reservedCredits, settledCredits } from './credits.ts';
+import { estimatedSeconds, laterProgress, progressOfFraction, progressOfTime } from './progress.ts';
+
+const image: ImageRequest = {
+  ...{ kind: 'image', prompt: 'a boat', negativePrompt: null, model: 'flux-dev' },
+  ...{ aspectRatio: '1:1', quality: 'standard', seed: null },
+};
+const video: VideoRequest = { kind: 'video', prompt: 'a boat', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
+const music: MusicRequest = { kind: 'music', prompt: 'a boat', model: 'musicgen', duration: 10, bpm: null };
+
+describe('credits', () => {
+  test.each<[GenerationRequest, number]>([
+    [image, 1],
+    [{ ...image, quality: 'ultra' }, 5],
+    [{ ...video, duration: 5.2 }, 30],
+    [{ ...music, duration: 25 }, 9],
+    [{ kind: 'upscale', scale: 4 }, 2],
+    [{ kind: 'background_removal' }, 1],
+  ])('%j reserves %d', (request, credits) => {
+    expect(reservedCredits(request)).toBe(credits);
+  });
+
+  test('a video costs its started seconds, never more than was reserved', () => {
+    const asked = { ...video, duration: 7 };
+    expect([6.0004, 6.2, 7, 10].map((seconds) => settledCredits(asked, seconds))).toEqual([30, 35, 35, 35]);
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 100, noNaN: true }),
+        fc.integer({ min: 5, max: 10 }),
+        (seconds, duration) => {
+          const settled = settledCredits({ ...video, duration }, seconds);
+          expect(settled).toBeLessThanOrEqual(reservedCredits({ ...video, duration }));
+          expect(settled % 5).toBe(0);
+        },
+      ),
+    );
+    // Padding of an encoder costs nothing.
+    expect(settledCredits({ ...music, duration: 20 }, 20.05)).toBe(6);
+  });
+});
+
+describe('progress', () => {
+  test('is 0 to 99 and never falls', () => {
+    const figures = fc.array(fc.oneof(fc.double(), fc.double({ min: 0, max: 1.2, noNaN: true })));
+    fc.assert(
+      fc.property(figures, (fractions) => {
+        let told = 0;
+        for (const fraction of fractions) {
+          const next = laterProgress(told, progressOfFraction(fraction));
+          expect(Number.isInteger(next) && next >= told && next <= 99).toBe(true);
+          told = next;
+        }
+      }),
+    );
+  });
+
+  test('comes from a figure or from time', () => {
+    expect([0, 0.29, 0.5, 1].map(progressOfFraction)).toEqual([0, 29, 50, 99]);
+    expect([-5, 0, 1_000, 2_000, 9_000].map((ms) => progressOfTime(ms, 2_000))).toEqual([0, 0, 50, 99, 99]);
+    expect([0, 1, 1_000, 1_001].map(estimatedSeconds)).toEqual([1, 1, 1, 2]);
+  });
+});

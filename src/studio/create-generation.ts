@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { reserveCredits } from '../credits/reservations.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type MediaKind, mediaModels } from '../providers/core/media/models.ts';
+import { canonicalRequest, type PromptedRequest, problemsOf, seedOf } from '../providers/core/media/requests.ts';
+import type { MediaRegistry } from '../providers/media-registry.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
+import { reservedCredits } from './core/credits.ts';
+import { reservationMs } from './core/deadlines.ts';
+import { formatId } from './core/ids.ts';
+import { generationStates } from './core/status.ts';
+import { failPoint } from './fail-points.ts';
+import { startMakeGeneration } from './generation-workflows.ts';
+
+export interface StudioWork {
+  media: MediaRegistry;
+  temporal: TemporalClient;
+  generationPolicy: GenerationPolicy;
+}
+
+/** The key of a generation's reservation. */
+export const creditKey = (generationId: string) => `generation:${generationId}`;
+
+// Takes the tenant's next number; the row of its numbers stays locked until the commit, so that numbers have no gaps.
+const insertGeneration = statement<{ id: string }>(
+  'generation.insert',
+  `with numbered as (
+     insert into generation_total (organization_id, environment, total) values ($1::uuid, $2::text, 1)
+     on conflict (organization_id, environment) do update set total = generation_total.total + 1
+     returning total as number)
+   insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id, created_at)
+   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text, clock_timestamp()
+     from numbered
+   returning id`,
+);
+
+/** Without a seed of the caller: by chance, or in the sandbox from the request, so that equal requests are equal files. */
+function chooseSeed(scope: Scope, request: PromptedRequest): number {
+  if (request.kind === 'image' && request.seed !== null) return request.seed;
+  const isLive = scope.tenant.environment === 'live';
+  return seedOf(isLive ? randomBytes(4) : createHash('sha256').update(canonicalRequest(request)).digest());
+}
+
+export interface NewGeneration {
+  request: PromptedRequest;
+  idempotency?: IdempotencyClaim | undefined;
+  /** Notification channel of the process that waits for the end. */
+  waiter: string | null;
+}
+
+export interface CreatedGeneration {
+  generationId: string;
+  /** True when an earlier request with the same Idempotency-Key made it. */
+  replayed: boolean;
+}
+
+/**
+ * Creates a generation: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
+ * workflow commit together.
+ * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused
+ */
+export async function createGeneration(
+  { media }: StudioWork,
+  scope: Scope,
+  { request, idempotency: claim, waiter }: NewGeneration,
+): Promise<CreatedGeneration> {
+  const earlier = claim && (await findClaim(scope, claim));
+  if (earlier) return { generationId: earlier.resourceId, replayed: true };
+
+  const problems = problemsOf(request, mediaModels);
+  if (problems.length > 0) throw invalid(problems);
+  media.mediaModel(scope.tenant.environment, mediaModels.get(request.model)!.provider);
+
+  const id = newId();
+  const { outcome, replayed } = await scope.transaction(
+    async (tx) => {
+      const { kind } = request;
+      const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
+      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(kind) });
+      const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), scope.correlationId];
+      await tx.one(insertGeneration, ...values);
+      await tx.enqueue('generation.start', id, waiter);
+      return { id };
+    },
+    { claim, outcome: { id } },
+  );
+  if (!replayed) failPoint('generation.committed');
+  return { generationId: outcome.id, replayed };
+}
+
+const findPending = statement<{ kind: MediaKind; plan: PlanName }>(
+  'generation.pending_start',
+  `select g.kind, o.plan from generation g join organization o on o.id = g.organization_id
+    where g.organization_id = $1 and g.environment = $2 and g.id = $3
+      and g.status in (${generationStates.sql('processing')})`,
+);
+
+/** Starts the workflow of a generation, unless it has ended. @param waiter given right after the commit */
+export async function startPendingGeneration(
+  { temporal, generationPolicy: policy }: StudioWork,
+  scope: Scope,
+  generationId: string,
+  waiter: string | null = null,
+): Promise<void> {
+  const pending = await scope.one(findPending, generationId);
+  if (!pending) return;
+  const { tenant, correlationId } = scope;
+  const args = { ...tenant, correlationId, generationId, waiter, policy };
+  await startMakeGeneration(temporal, args, pending.kind, fairnessOf(tenant, pending.plan));
+  failPoint('generation.started');
+}
+
+/** The failure that a caller is told who waited for a generation. */
+export const generationFailed = (kind: MediaKind, id: string, reason: string, message: string) =>
+  new AppError('ai_provider_error', message, { generationId: formatId(kind, id), reason });

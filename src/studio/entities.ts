@@ -1,0 +1,89 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+import type { MediaKind } from '../providers/core/media/models.ts';
+import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import type { GenerationError, GenerationStatus } from './core/status.ts';
+
+const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
+
+/** One generation: what was asked, and what became of it. */
+export const Generation = defineEntity({
+  name: 'Generation',
+  tableName: 'generation',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    /** 1, 2, 3 … within its tenant, without gaps, in the order of their creation. */
+    number: p.integer(),
+    kind: p.string().length(20).$type<MediaKind>(),
+    status: p.string().length(10).$type<GenerationStatus>(),
+    /** With its defaults filled in. */
+    request: p.json<PromptedRequest>(),
+    seed: p.bigint('number'),
+    file: p.string().length(48).nullable(),
+    /** Of the file, in pixels. */
+    width: p.integer().nullable(),
+    height: p.integer().nullable(),
+    /** Of the file. */
+    seconds: p.double().nullable(),
+    /** What was charged. */
+    credits: p.integer().nullable(),
+    error: p.json<GenerationError>().nullable(),
+    correlationId: p.string().length(128),
+    createdAt: p.datetime(),
+    finishedAt: p.datetime().nullable(),
+  },
+  uniques: [{ properties: ['organizationId', 'environment', 'number'] }],
+  indexes: [
+    {
+      name: 'generation_history_index',
+      properties: ['organizationId', 'environment', 'number'],
+      where: `status = 'completed' and kind in ('image', 'video', 'music')`,
+    },
+    {
+      name: 'generation_kind_index',
+      properties: ['organizationId', 'environment', 'kind', 'number'],
+      where: `status = 'completed'`,
+    },
+    {
+      name: 'generation_block_end_index',
+      properties: ['organizationId', 'environment', 'number'],
+      where: 'number % 1000 = 0',
+    },
+    {
+      name: 'generation_open_index',
+      properties: ['createdAt'],
+      where: `status = 'processing'`,
+    },
+  ],
+});
+export type Generation = InferEntity<typeof Generation>;
+
+/** The number of a tenant's latest generation. */
+export const GenerationTotal = defineEntity({
+  name: 'GenerationTotal',
+  tableName: 'generation_total',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    total: p.integer(),
+  },
+});
+
+/** How many of 1000 consecutive generations the history shows. Written once, when all of them have ended. */
+export const GenerationBlock = defineEntity({
+  name: 'GenerationBlock',
+  tableName: 'generation_block',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    /** 0 for the generations 1 to 1000. */
+    block: p.integer().primary(),
+    images: p.integer(),
+    videos: p.integer(),
+    music: p.integer(),
+  },
+});

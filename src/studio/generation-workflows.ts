@@ -1,0 +1,26 @@
+import type { MediaKind } from '../providers/core/media/models.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { priorities } from '../temporal/contracts/priorities.ts';
+import { queues } from '../temporal/contracts/queues.ts';
+import { generationWorkflowId, type MakeGenerationArgs, studioWorkflows } from '../temporal/contracts/studio.ts';
+import type { Fairness } from '../temporal/contracts/work-context.ts';
+import { formatId } from './core/ids.ts';
+
+/** Starts the workflow of a generation. Harmless when it was started before, even when it is over. */
+export const startMakeGeneration = (
+  temporal: TemporalClient,
+  args: MakeGenerationArgs,
+  kind: MediaKind,
+  fairness: Fairness,
+): Promise<void> =>
+  temporal.start({
+    type: studioWorkflows.makeGeneration,
+    workflowId: generationWorkflowId(args.generationId),
+    queue: queues.generation,
+    priority: priorities.prompt,
+    args,
+    resourceId: args.generationId,
+    summary: formatId(kind, args.generationId),
+    fairness,
+    once: true,
+  });

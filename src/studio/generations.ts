@@ -1,0 +1,41 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import { generationIds, videoIds } from './core/ids.ts';
+import type { GenerationError, GenerationStatus } from './core/status.ts';
+import { generationNotFound } from './errors.ts';
+
+export interface GenerationDetail {
+  id: string;
+  status: GenerationStatus;
+  request: PromptedRequest;
+  seed: number;
+  /** The name of the file in the storage, once it is completed. */
+  file: string | null;
+  /** Of the file. */
+  width: number | null;
+  height: number | null;
+  seconds: number | null;
+  /** What was charged. */
+  credits: number | null;
+  error: GenerationError | null;
+  createdAt: Date;
+  finishedAt: Date | null;
+}
+
+/** Columns of a `GenerationDetail`. */
+export const generationColumns = `id, status, request, seed::float8 as seed, file, width, height, seconds, credits, error,
+  created_at as "createdAt", finished_at as "finishedAt"`;
+
+const find = statement<GenerationDetail>(
+  'generation.find',
+  `select ${generationColumns} from generation where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/** A generation by its id in any form: a UUID, `gen_…` or `vid_…`. @throws AppError not_found */
+export async function getGeneration(scope: Scope, id: string): Promise<GenerationDetail> {
+  const uuid = generationIds.parse(id) ?? videoIds.parse(id);
+  const found = uuid && (await scope.one(find, uuid));
+  if (!found) throw generationNotFound(id);
+  return found;
+}

@@ -1,0 +1,111 @@
+import { inBatches } from '../platform/batches.ts';
+import type { Database } from '../platform/database.ts';
+import type { Page, PageRequest } from '../platform/page.ts';
+import type { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { generationStates } from './core/status.ts';
+import { type GenerationDetail, generationColumns } from './generations.ts';
+
+/** What the history shows, and the columns of its counts. */
+const columns = { image: 'images', video: 'videos', music: 'music' } as const;
+export const historyTypes = Object.keys(columns) as [keyof typeof columns, ...(keyof typeof columns)[]];
+export type HistoryType = (typeof historyTypes)[number];
+
+/**
+ * Generations per block. They are numbered without gaps within their tenant, and one that has ended never changes: once all
+ * of a block have ended, one row has its counts for ever. A total then reads one row for each 1000 generations, and none
+ * that ends has a counter to update.
+ */
+const size = 1000;
+const inBlock = (of: string, block: string) =>
+  `${of}.number > ${block} * ${size} and ${of}.number <= (${block} + 1) * ${size}`;
+
+const countOf = (kind: HistoryType) => `(select count(*)::int from generation g
+    where g.organization_id = due.organization_id and g.environment = due.environment
+      and g.kind = '${kind}' and g.status = 'completed' and ${inBlock('g', 'due.block')})`;
+
+// Finds the ends of blocks by their own small index. A block with open generations is left to a later call.
+const countBlocks = statement<{ block: number }>(
+  'generation.count_blocks',
+  `with due as (
+     select g.organization_id, g.environment, g.number / ${size} - 1 as block
+       from generation g
+      where g.number % ${size} = 0
+        and not exists (select from generation_block b
+                         where b.organization_id = g.organization_id and b.environment = g.environment
+                           and b.block = g.number / ${size} - 1)
+        and not exists (select from generation o
+                         where o.organization_id = g.organization_id and o.environment = g.environment
+                           and o.status in (${generationStates.sql('processing')})
+                           and o.number > g.number - ${size} and o.number <= g.number)
+      limit $1)
+   insert into generation_block (organization_id, environment, block, ${Object.values(columns).join(', ')})
+   select organization_id, environment, block, ${historyTypes.map(countOf).join(', ')} from due
+   on conflict do nothing
+   returning block`,
+);
+
+/** Counts the generations of blocks that have ended, of all tenants. @returns how many blocks */
+export function countGenerationBlocks(database: Database): Promise<number> {
+  const sql = sqlOn(database.pool);
+  return inBatches(async (limit) => (await sql.rows(countBlocks, [limit])).length, 100);
+}
+
+interface Marks {
+  total: number;
+  /** Where the page begins: so many items after this number, in descending order. Null when it is empty. */
+  upTo: number | null;
+  skip: number | null;
+}
+
+/** @param kind null for everything that the history shows */
+function statementsOf(kind: HistoryType | null) {
+  const shown = kind ? `kind = '${kind}'` : `kind in (${historyTypes.map((type) => `'${type}'`).join(', ')})`;
+  const counted = kind ? columns[kind] : Object.values(columns).join(' + ');
+  const name = kind ?? 'all';
+  // Blocks without a row are counted one by one: usually the last one or two.
+  const marks = statement<Marks>(
+    `generation.marks_${name}`,
+    `with counted as (
+       select n as block,
+              case when b.block is null then
+                     (select count(*)::int from generation g
+                       where g.organization_id = $1 and g.environment = $2 and g.status = 'completed'
+                         and ${shown} and ${inBlock('g', 'n')})
+                   else ${counted} end as count
+         from generate_series(0, coalesce(
+                (select (total - 1) / ${size} from generation_total where organization_id = $1 and environment = $2), -1)) as n
+         left join generation_block b on b.organization_id = $1 and b.environment = $2 and b.block = n),
+     summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),
+     first as (select * from summed where so_far > $3::bigint order by block desc limit 1)
+     select coalesce((select sum(count) from counted), 0)::int as total, (block + 1) * ${size} as "upTo",
+            ($3 - (so_far - count))::int as skip
+       from (select 1) as one left join first on true`,
+  );
+  const page = statement<GenerationDetail>(
+    `generation.history_${name}`,
+    `select ${generationColumns} from generation
+      where organization_id = $1 and environment = $2 and status = 'completed' and ${shown} and number <= $3
+      order by number desc limit $4 offset $5`,
+  );
+  return { marks, page };
+}
+
+const statements = {
+  all: statementsOf(null),
+  ...(Object.fromEntries(historyTypes.map((type) => [type, statementsOf(type)])) as Record<
+    HistoryType,
+    ReturnType<typeof statementsOf>
+  >),
+};
+
+/** A tenant's completed images, videos and music, newest first, at a cost that does not grow with the offset. */
+export async function listHistory(
+  scope: Scope,
+  { type, limit, offset }: PageRequest & { type?: HistoryType | undefined },
+): Promise<Page<GenerationDetail>> {
+  const { marks, page } = statements[type ?? 'all'];
+  const { total, upTo, skip } = (await scope.one(marks, offset))!;
+  const items = upTo === null ? [] : await scope.rows(page, upTo, limit, skip);
+  return { items, total, limit, offset };
+}

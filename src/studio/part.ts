@@ -1,0 +1,45 @@
+import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
+import type { Part } from '../platform/part.ts';
+import { Waiters } from '../platform/waiters.ts';
+import type { ProviderServices } from '../providers/part.ts';
+import type { StorageServices } from '../storage/part.ts';
+import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
+import { generationIds, videoIds } from './core/ids.ts';
+import { startPendingGeneration } from './create-generation.ts';
+import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import { countGenerationBlocks } from './history.ts';
+import { endOverdueGenerations } from './overdue.ts';
+
+export interface StudioServices {
+  generationWaiters: Waiters;
+  generationPolicy: GenerationPolicy;
+}
+
+const overdueAtOnce = 50;
+
+/** Pictures, videos and music made by models. */
+export const studio: Part<Foundation & ProviderServices & StorageServices, StudioServices> = {
+  name: 'studio',
+  entities: [Generation, GenerationTotal, GenerationBlock],
+  ids: [generationIds, videoIds],
+  failPoints: failPoint.names,
+  promptKinds: ['generation.start'],
+  open({ notifications }) {
+    const generationWaiters = new Waiters('generation');
+    notifications.on(generationWaiters.channel, (id) => generationWaiters.tell(id));
+    return { generationWaiters, generationPolicy: defaultGenerationPolicy };
+  },
+  outbox: (services) => ({
+    'generation.start': (scope, id, waiter?: string | null) => startPendingGeneration(services, scope, id, waiter),
+  }),
+  sweeps: ({ database, generationWaiters: waiters }) => [
+    {
+      name: 'end generations that nobody works on',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => endOverdueGenerations({ database, waiters }, limit), overdueAtOnce),
+    },
+    { name: 'count ended generations in blocks', everyMs: 60_000, run: () => countGenerationBlocks(database) },
+  ],
+};

@@ -1,0 +1,158 @@
+import type { Database } from '../platform/database.ts';
+import { type AppError, rateLimited, unavailable } from '../platform/errors.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { unauthorized } from './authenticate.ts';
+import type { Caller } from './caller.ts';
+import { plans } from './core/plans.ts';
+import type { KeyCache } from './key-cache.ts';
+import type { OpenCounter } from './open-counter.ts';
+import { subjectOf } from './rate-limiter.ts';
+
+/** Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans. */
+export type OpenKind = 'eventStreams' | 'waitingRequests';
+
+const windowOf = { eventStreams: 'event_streams', waitingRequests: 'waiting_requests' } as const;
+/** Nobody knows when a place becomes free. */
+const retryAfterSeconds = 5;
+/** A revoked or expired key loses what it has open within this time, and the time of a query. */
+const checkEveryMs = 500;
+
+const findValid = statement<{ id: string }>(
+  'api_key.still_valid',
+  'select id from api_key where id = any($1) and revoked_at is null',
+);
+
+/** One open request. */
+export interface OpenRequest {
+  /** Aborted when the key is no longer valid, the process drains, or the request is closed. */
+  readonly signal: AbortSignal;
+  /**
+   * To be asked before anything is told: why the caller must not have it any more, or undefined. Costs a query only after a
+   * key was changed somewhere, or while announcements may be missed.
+   */
+  refusal(): Promise<AppError | undefined>;
+  /** Gives its place free. */
+  close(): void;
+}
+
+class Held implements OpenRequest {
+  readonly caller: Caller;
+  readonly #ending = new AbortController();
+  readonly #requests: OpenRequests;
+  /** The changes of keys that its key is known to have survived. */
+  checkedIn: number;
+  refused: AppError | undefined;
+
+  constructor(requests: OpenRequests, caller: Caller) {
+    this.#requests = requests;
+    this.caller = caller;
+    this.checkedIn = caller.generation;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  end(refused?: AppError): void {
+    this.refused ??= refused;
+    this.#ending.abort();
+  }
+
+  refusal(): Promise<AppError | undefined> {
+    return this.#requests.refusalOf(this);
+  }
+
+  close(): void {
+    this.end();
+    this.#requests.release(this);
+  }
+}
+
+export interface OpenRequestsOptions {
+  database: Database;
+  cache: KeyCache;
+  counter: OpenCounter;
+  /** Aborted when the process begins to drain. */
+  draining: AbortSignal;
+}
+
+/**
+ * The open requests of this process. A key that is revoked, or expires, loses what it has open: when `announceKeyChange`
+ * has returned nothing more is told to it, and its requests end within a second.
+ */
+export class OpenRequests {
+  readonly #options: OpenRequestsOptions;
+  readonly #held = new Map<Held, () => void>();
+  #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
+
+  constructor(options: OpenRequestsOptions) {
+    this.#options = options;
+    options.cache.onChange(() => this.#check());
+    options.draining.addEventListener('abort', () => {
+      for (const one of this.#held.keys()) one.end();
+    });
+  }
+
+  /** @throws AppError rate_limit_exceeded when the caller's organization has as many open as its plan includes */
+  async open(caller: Caller, kind: OpenKind): Promise<OpenRequest> {
+    const limit = plans[caller.plan][kind];
+    const leave = await this.#options.counter.enter(`${subjectOf(caller)}:${kind}`, limit);
+    if (!leave) {
+      const resetAt = Math.ceil(Date.now() / 1000) + retryAfterSeconds;
+      throw rateLimited({ window: windowOf[kind], limit, resetAt, retryAfter: retryAfterSeconds });
+    }
+    const one = new Held(this, caller);
+    if (this.#options.draining.aborted) one.end();
+    this.#held.set(one, leave);
+    this.#timer ??= setInterval(() => this.#check(), checkEveryMs).unref();
+    return one;
+  }
+
+  release(one: Held): void {
+    this.#held.get(one)?.();
+    this.#held.delete(one);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async refusalOf(one: Held): Promise<AppError | undefined> {
+    try {
+      if (this.#isDue(one)) await this.#checkAll([one]);
+      return one.refused;
+    } catch {
+      return unavailable('The database');
+    }
+  }
+
+  #isDue(one: Held): boolean {
+    const { expiresAt } = one.caller;
+    if (expiresAt !== null && expiresAt <= Date.now()) one.end(unauthorized('expired_api_key'));
+    const { cache } = this.#options;
+    return !one.refused && !(cache.isCertain && one.checkedIn === cache.generation);
+  }
+
+  /** Called at every change of a key and regularly: an announcement can be missed, and a failed query is repeated. */
+  #check(): void {
+    const due = [...this.#held.keys()].filter((one) => this.#isDue(one));
+    if (due.length === 0 || this.#isChecking) return;
+    this.#isChecking = true;
+    this.#checkAll(due)
+      .catch(() => {})
+      .finally(() => {
+        this.#isChecking = false;
+      });
+  }
+
+  async #checkAll(due: readonly Held[]): Promise<void> {
+    const { cache, database } = this.#options;
+    const { generation } = cache;
+    const keyIds = [...new Set(due.map(({ caller }) => caller.keyId))];
+    const valid = new Set((await sqlOn(database.pool).rows(findValid, [keyIds])).map(({ id }) => id));
+    for (const one of due) {
+      if (valid.has(one.caller.keyId)) one.checkedIn = generation;
+      else one.end(unauthorized('invalid_api_key'));
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** How many attempts a process begins for organizations that have deliveries at the same time. */
+export interface PacePolicy {
+  /** Attempts a second, shared equally by these organizations. */
+  perSecond: number;
+  /** What an organization may begin at once: its attempts of this time. */
+  burstMs: number;
+  /** For so long after its last attempt an organization counts among those that share. */
+  rememberMs: number;
+}
+
+/** A fraction of what one process can do: what others wait for is then begun at once. */
+export const defaultPace: PacePolicy = { perSecond: 400, burstMs: 100, rememberMs: 2_000 };
+
+interface Paced {
+  cameAt: number;
+  /** The theoretical arrival time of the rate algorithm. */
+  freeAt: number;
+}
+
+/**
+ * Keeps an organization whose receivers answer quickly from filling a process with its attempts: places alone do not, because
+ * they are free again at once. While no other organization has deliveries, nothing is held back. The generic cell rate
+ * algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
+ */
+export class Pace {
+  readonly #policy: PacePolicy;
+  readonly #organizations = new Map<string, Paced>();
+
+  constructor(policy: PacePolicy = defaultPace) {
+    this.#policy = policy;
+  }
+
+  /** How many attempts the organization may begin now. */
+  most(organizationId: string, now: number): number {
+    const interval = this.#intervalMs(organizationId, now);
+    if (interval === 0) return Number.POSITIVE_INFINITY;
+    const { burstMs } = this.#policy;
+    const ahead = Math.max(0, (this.#organizations.get(organizationId)?.freeAt ?? 0) - now);
+    const atOnce = Math.max(1, Math.floor(burstMs / interval));
+    return Math.max(0, Math.floor(atOnce - ahead / interval + 1e-6));
+  }
+
+  /** The organizations that may begin none now. */
+  spent(now: number): string[] {
+    return [...this.#organizations.keys()].filter((id) => this.most(id, now) === 0);
+  }
+
+  /** To be told of all attempts that are begun. */
+  began(organizationId: string, attempts: number, now: number): void {
+    const freeAt = Math.max(this.#organizations.get(organizationId)?.freeAt ?? 0, now);
+    const interval = this.#intervalMs(organizationId, now);
+    this.#organizations.set(organizationId, { cameAt: now, freeAt: freeAt + attempts * interval });
+  }
+
+  /** Between two attempts of the organization; 0 while it is alone. */
+  #intervalMs(organizationId: string, now: number): number {
+    for (const [id, { cameAt }] of this.#organizations) {
+      if (cameAt < now - this.#policy.rememberMs) this.#organizations.delete(id);
+    }
+    const others = this.#organizations.size - (this.#organizations.has(organizationId) ? 1 : 0);
+    return others === 0 ? 0 : ((others + 1) * 1_000) / this.#policy.perSecond;
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type Admitted,
+  admitAttempts,
+  admitExempt,
+  fairPlaces,
+  type SubscriptionLoad,
+  takeTurns,
+} from './admission.ts';
+import type { BreakerPolicy } from './breaker.ts';
+
+/** A subscription with deliveries that are due, by the kind of attempt. */
+export interface DueSubscription {
+  id: string;
+  organizationId: string;
+  /** The hostname of its URL, where its rate is limited. */
+  host?: string | undefined;
+  load: SubscriptionLoad;
+  /** First attempts. */
+  first: number;
+  /** Retries that are due. */
+  retries: number;
+  /** Those of both that ignore the breaker. */
+  exempt: number;
+}
+
+/** The attempts that a subscription may begin. */
+export interface Turn {
+  subscription: DueSubscription;
+  /** While the breaker is open, beside its probe. */
+  exempt: number;
+  first: number;
+  retries: number;
+  /** What to store before they are sent. */
+  admitted: Admitted;
+}
+
+/** The places of a process for attempts. */
+export interface Room {
+  free: number;
+  /** How many attempts of an organization are under way. */
+  held(organizationId: string): number;
+  /** How many it may begin now, where its pace is limited, and who may begin none: see `Pace`. */
+  most?(organizationId: string): number;
+  spent?: readonly string[];
+}
+
+/** While an organization has had the attempts of its pace. */
+export const pacedWaitMs = 50;
+
+/** Attempts by host and by organization. */
+export type HostShares = Map<string, Map<string, number>>;
+
+export interface Plan {
+  turns: Turn[];
+  /** After how long a rate limit or a busy receiver may allow more; undefined when nothing waits for that. */
+  waitMs: number | undefined;
+}
+
+/**
+ * Divides the free places among subscriptions, in the given order. None gets more than its breaker, its concurrency and its
+ * rate allow, and no organization more than its share of the places and, where they are given, of the attempts to a host.
+ * @param now ms since the epoch @param chance gives numbers in [0, 1)
+ */
+export function planTurns(
+  due: readonly DueSubscription[],
+  room: Room,
+  now: number,
+  breaker: BreakerPolicy,
+  chance: () => number,
+  hosts?: HostShares,
+): Plan {
+  const turns: Turn[] = [];
+  const taken = new Map<string, number>();
+  let { free } = room;
+  let waitMs: number | undefined;
+  for (const subscription of due) {
+    const { organizationId, load, retries } = subscription;
+    // A closed breaker holds nothing back: all take their turns.
+    const ignoring = load.breaker.nextProbeAt === null ? 0 : subscription.exempt;
+    const first = Math.max(0, subscription.first - ignoring);
+    const ofIts = taken.get(organizationId) ?? 0;
+    const ofHost = subscription.host === undefined ? undefined : hosts?.get(subscription.host);
+    const hostLeft = ofHost?.get(organizationId) ?? (ofHost ? 0 : Number.POSITIVE_INFINITY);
+    const paceLeft = (room.most?.(organizationId) ?? Number.POSITIVE_INFINITY) - ofIts;
+    const most = Math.max(0, Math.min(fairPlaces(free, room.held(organizationId) + ofIts), hostLeft, paceLeft));
+    if (paceLeft <= 0) waitMs = Math.min(waitMs ?? pacedWaitMs, pacedWaitMs);
+    const exempt = admitExempt(load, Math.min(most, ignoring), now);
+    const left = { ...load, inFlight: load.inFlight + exempt.attempts, rateFreeAt: exempt.rateFreeAt };
+    const others = admitAttempts(left, Math.min(most - exempt.attempts, first + retries), now, breaker);
+    const attempts = exempt.attempts + others.attempts;
+    if (attempts === 0) {
+      const asked = first + retries > 0 ? others : exempt;
+      if (free > 0 && ignoring + first + retries > 0) waitMs = Math.min(waitMs ?? asked.waitMs, asked.waitMs);
+      continue;
+    }
+    free -= attempts;
+    taken.set(organizationId, ofIts + attempts);
+    ofHost?.set(organizationId, hostLeft - attempts);
+    const turn = takeTurns(others.attempts, { first, retries }, chance());
+    turns.push({ subscription, exempt: exempt.attempts, ...turn, admitted: others });
+  }
+  return { turns, waitMs };
+}

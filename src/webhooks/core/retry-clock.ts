@@ -1,0 +1,70 @@
+/** Durations in ms. */
+export interface ClockPolicy {
+  /** How far ahead a webhook's workflow releases retries to the dispatchers. */
+  aheadMs: number;
+  /** How long after the last released retry it looks what became of them. */
+  settleMs: number;
+  /** It looks at least this often, even where everything is far away. */
+  longestLookMs: number;
+}
+
+export const defaultClockPolicy: ClockPolicy = { aheadMs: 240_000, settleMs: 5_000, longestLookMs: 3_600_000 };
+
+/** The retries of a webhook that wait. Times are ms since the epoch. */
+export interface Waiting {
+  now: number;
+  /** How many, counted up to `mostCounted`. */
+  count: number;
+  /** When the latest of the released ones is due; null when none is released. */
+  lastReleasedAt: number | null;
+  /** When the first of the others is due. */
+  nextUnreleasedAt: number | null;
+  /** When the first of all is due. */
+  nextAt: number | null;
+  /** While the breaker is open: when it probes. */
+  probeAt: number | null;
+  failingSince: number | null;
+  /** When the last attempt failed. */
+  lastFailedAt: number | null;
+  pausedAt: number | null;
+}
+
+export const mostCounted = 10_000;
+
+/**
+ * After how many ms the workflow of a webhook looks again: in time to release what is due next, and soon after what it has
+ * released. After a failure it looks again too, later and later, so that its line counts the failures that came since: not
+ * each of them wakes it. The longer the webhook has been failing, the less often all that is.
+ */
+export function nextLookMs(waiting: Waiting, policy: ClockPolicy): number {
+  const { now, lastReleasedAt, nextUnreleasedAt, probeAt, failingSince, lastFailedAt, pausedAt } = waiting;
+  const { aheadMs, settleMs, longestLookMs } = policy;
+  if (pausedAt !== null) return longestLookMs;
+  const most = aheadMs / 2;
+  const least = Math.min(Math.max(settleMs, (now - (failingSince ?? now)) / 4), most);
+  const looks = [longestLookMs];
+  if (lastReleasedAt !== null) {
+    const settled = Math.max(lastReleasedAt, probeAt ?? 0, now) - now + settleMs;
+    looks.push(Math.min(Math.max(settled, least), most));
+  }
+  if (lastFailedAt !== null) looks.push(Math.max(least, now - lastFailedAt));
+  if (nextUnreleasedAt !== null) looks.push(Math.max(nextUnreleasedAt - now - most, settleMs));
+  return Math.ceil(Math.min(...looks));
+}
+
+const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+const counted = (count: number, one: string, many: string): string =>
+  `${count >= mostCounted ? `${mostCounted} or more` : count} ${count === 1 ? one : many}`;
+
+/** What the workflow of a webhook waits for, in one line. */
+export function describeWaiting(waiting: Waiting, lastFailure: string | null, deadLetters: number): string {
+  const { now, count, nextAt, probeAt, pausedAt } = waiting;
+  const parts = [`**${counted(count, 'delivery waits', 'deliveries wait')}**`];
+  if (pausedAt !== null)
+    parts.unshift(`**Paused** since ${clock(pausedAt)}: nothing is sent until the signal \`resume\``);
+  else if (probeAt !== null) parts.push(`the breaker probes at ${clock(Math.max(probeAt, now))}`);
+  else if (nextAt !== null) parts.push(`the next attempt is due at ${clock(Math.max(nextAt, now))}`);
+  if (lastFailure !== null) parts.push(`last answer ${lastFailure.replace(/^HTTP /, '')}`);
+  if (deadLetters > 0) parts.push(counted(deadLetters, 'dead letter', 'dead letters'));
+  return `${parts.join(', ')}. As of ${clock(now)}.`;
+}

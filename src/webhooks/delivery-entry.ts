@@ -1,0 +1,70 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type HeldBack, heldBack } from './core/admission.ts';
+import { type DeliveryStatus, isOpen, isReplayable } from './core/delivery-status.ts';
+import { webhookIds } from './core/ids.ts';
+import { webhookNotFound } from './errors.ts';
+import { type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
+
+/** A delivery in the log: its state and its last attempt. */
+export interface DeliveryEntry {
+  id: string;
+  eventId: string;
+  eventType: string;
+  status: DeliveryStatus;
+  statusCode: number | null;
+  responseBody: string | null;
+  responseBodyTruncated: boolean;
+  durationMs: number | null;
+  /** All attempts, those before replays included. */
+  attempts: number;
+  nextAttemptAt: Date | null;
+  errorClass: string | null;
+  replayable: boolean;
+  /** Of what caused the event. */
+  correlationId: string;
+  /** Why its next attempt waits although it is due; undefined when it does not. */
+  heldBack: HeldBack | undefined;
+  createdAt: Date;
+}
+
+export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'heldBack'> {
+  ignoresBreaker: boolean;
+  /** Whether an attempt is under way. */
+  isLeased: boolean;
+}
+
+export function entryOf({ ignoresBreaker, isLeased, ...row }: DeliveryRow, load: LoadRow): DeliveryEntry {
+  const due = isOpen(row.status) && !isLeased && row.nextAttemptAt?.getTime();
+  const held = due ? heldBack(loadOf(load), { nextAttemptAt: due, ignoresBreaker }, load.now.getTime()) : undefined;
+  return { ...row, replayable: isReplayable(row.status), heldBack: held };
+}
+
+/** The columns of a `DeliveryRow`, of a delivery `d` and its event `e`. */
+export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.status, d.status_code as "statusCode",
+  d.response_body as "responseBody", d.response_body_truncated as "responseBodyTruncated",
+  d.duration_ms as "durationMs", d.attempts, d.next_attempt_at as "nextAttemptAt", d.error_class as "errorClass",
+  d.ignores_breaker as "ignoresBreaker", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
+  e.correlation_id as "correlationId", d.created_at as "createdAt"`;
+
+/** A subscription whose deliveries are shown. */
+export interface ListedSubscription extends LoadRow {
+  /** Whether earlier versions made deliveries of it whose event type is not filled yet. */
+  isUnfilled: boolean;
+}
+
+const findLoad = statement<ListedSubscription>(
+  'subscription.load',
+  `select ${loadColumns},
+          exists (select from delivery d where d.subscription_id = s.id and d.event_type is null) as "isUnfilled"
+     from webhook_subscription s
+    where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
+);
+
+/** @param id in either form @throws AppError not_found */
+export async function loadSubscription(scope: Scope, id: string): Promise<ListedSubscription> {
+  const uuid = webhookIds.parse(id);
+  const found = uuid && (await scope.one(findLoad, uuid));
+  if (!found) throw webhookNotFound(id);
+  return found;
+}

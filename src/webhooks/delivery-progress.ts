@@ -1,0 +1,96 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { DeliveryProgress, LetterProgress } from '../temporal/contracts/webhooks.ts';
+import { holdMs } from './core/admission.ts';
+import type { DeliveryStatus } from './core/delivery-status.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+
+interface ProgressRow {
+  status: DeliveryStatus;
+  attempts: number;
+  statusCode: number | null;
+  errorClass: string | null;
+  /** Until its next attempt; 0 when none is scheduled. */
+  waitMs: number;
+  ageMs: number;
+  isLeased: boolean;
+  /** Whether it is to have no workflow. */
+  isLeft: boolean;
+}
+
+const findDelivery = statement<ProgressRow>(
+  'delivery.progress',
+  `select status, attempts, status_code as "statusCode", error_class as "errorClass",
+          greatest(0, round(extract(epoch from next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
+          (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs",
+          coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at = '-infinity', false) as "isLeft"
+     from delivery where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/** Why a delivery is a dead letter. */
+export const whyDead = ({
+  attempts,
+  statusCode,
+  errorClass,
+}: Pick<ProgressRow, 'attempts' | 'statusCode' | 'errorClass'>) =>
+  `${errorClass ?? `HTTP ${statusCode}`} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
+
+/** The progress of a delivery, worded for operators. */
+function progressOf(row: ProgressRow): DeliveryProgress {
+  const { status } = row;
+  switch (status) {
+    case 'pending':
+    case 'retrying':
+      return { kind: 'wait', ms: row.waitMs };
+    case 'dead_lettered':
+      return { kind: 'dead_lettered', why: whyDead(row) };
+    case 'delivered':
+    case 'failed':
+      return { kind: 'over', status };
+  }
+}
+
+/** A delivery whose row is gone needs nothing more. */
+const gone: DeliveryProgress = { kind: 'over', status: 'failed' };
+
+/** How a delivery stands. */
+export async function findProgress(scope: Scope, deliveryId: string): Promise<DeliveryProgress> {
+  const row = await scope.one(findDelivery, deliveryId);
+  return row ? progressOf(row) : gone;
+}
+
+/** How a delivery that may be a dead letter stands. */
+export async function findLetterProgress(scope: Scope, deliveryId: string): Promise<LetterProgress> {
+  const row = await scope.one(findDelivery, deliveryId);
+  return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;
+}
+
+const leftAlone = (row: ProgressRow) => row.waitMs === 0 && (row.status === 'pending' || row.status === 'retrying');
+
+interface Patience {
+  /** For the attempt to begin; it is then waited for. */
+  beginMs: number;
+  /** Waits so many ms before the next look. */
+  pause(): Promise<void>;
+}
+
+/**
+ * Waits for the end of an attempt that is due.
+ * @returns how the delivery stands: `wait` with the time after which to ask again when nobody has begun the attempt
+ */
+export async function awaitAttempt(
+  scope: Scope,
+  deliveryId: string,
+  { heldLookMs }: Pick<DeliveryPolicy, 'heldLookMs'>,
+  { beginMs, pause }: Patience,
+): Promise<DeliveryProgress> {
+  const begun = performance.now();
+  for (;;) {
+    const row = await scope.one(findDelivery, deliveryId);
+    if (!row) return gone;
+    if (!leftAlone(row)) return progressOf(row);
+    if (!row.isLeased && performance.now() - begun > beginMs)
+      return { kind: 'wait', ms: holdMs(heldLookMs, row.ageMs) };
+    await pause();
+  }
+}

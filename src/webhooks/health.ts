@@ -1,0 +1,73 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { attemptsOfDay } from './attempt-hours.ts';
+import { openDelivery } from './core/delivery-status.ts';
+import { type HealthState, healthState, successRate } from './core/health.ts';
+import { mostCounted } from './core/retry-clock.ts';
+import { webhookNotFound } from './errors.ts';
+import { getSubscription, type Subscription, type SubscriptionServices } from './subscriptions.ts';
+
+/** How deliveries to a webhook fare. */
+export interface WebhookHealth {
+  state: HealthState;
+  /** Since when every attempt has failed; null while the latest one succeeded. */
+  failingSince: Date | null;
+  /** While the breaker is open: no attempt before. */
+  nextProbeAt: Date | null;
+  /** Deliveries with attempts still to come; counted up to `mostCounted`. */
+  waiting: number;
+  /** Counted up to `mostCounted`. */
+  deadLettered: number;
+  /** Of the attempts of the last 24 hours, in [0, 1]; null when there were none. */
+  successRate24h: number | null;
+}
+
+interface HealthRow {
+  failures: number;
+  failingSince: Date | null;
+  nextProbeAt: Date | null;
+  waiting: number;
+  deadLettered: number;
+  delivered: number;
+  failed: number;
+}
+
+// Each names the condition of a partial index.
+const counted = (condition: string) =>
+  `(select count(*)::int from (select from delivery d where d.organization_id = $1 and d.environment = $2
+        and d.subscription_id = s.id and ${condition} limit ${mostCounted}) counted)`;
+
+const findHealth = statement<HealthRow>(
+  'subscription.health',
+  `select s.consecutive_failures as failures, s.failing_since as "failingSince",
+          case when s.is_active then s.next_probe_at end as "nextProbeAt",
+          ${counted("d.status = 'pending' and d.attempts = 0")}
+            + ${counted(`d.status in (${openDelivery}) and d.attempts > 0`)} as waiting,
+          ${counted("d.status = 'dead_lettered'")} as "deadLettered", day.delivered, day.failed
+     from webhook_subscription s cross join lateral ${attemptsOfDay('s.id')} day
+    where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
+);
+
+export interface SubscriptionDetail extends Subscription {
+  health: WebhookHealth;
+}
+
+/** A subscription and its health. @param id in either form @throws AppError not_found; SealError */
+export async function getSubscriptionDetail(
+  services: Pick<SubscriptionServices, 'sealer'>,
+  scope: Scope,
+  id: string,
+): Promise<SubscriptionDetail> {
+  const subscription = await getSubscription(services, scope, id);
+  const row = await scope.one(findHealth, subscription.id);
+  if (!row) throw webhookNotFound(id);
+  const { failures, failingSince, nextProbeAt, waiting, deadLettered, delivered, failed } = row;
+  const state = healthState(failures, nextProbeAt !== null);
+  const health = {
+    ...{ state, failingSince, nextProbeAt },
+    waiting: Math.min(waiting, mostCounted),
+    deadLettered,
+    successRate24h: successRate(delivered, failed),
+  };
+  return { ...subscription, health };
+}

@@ -1,0 +1,139 @@
+import type { Database } from '../platform/database.ts';
+import { withDeadline } from '../platform/deadline.ts';
+import type { Log } from '../platform/log.ts';
+import { type Sql, sqlOn } from '../platform/sql.ts';
+import { systemTransaction } from '../platform/unit-of-work.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+import { whyDead } from './delivery-progress.ts';
+import { failPoint } from './fail-points.ts';
+import { takeHostPlaces } from './host-rate.ts';
+import {
+  findLetters,
+  findUnparked,
+  findUnparking,
+  leaveOlder,
+  leaveSurplus,
+  markParked,
+  markParking,
+  markUnparked,
+  takeTurn,
+  type Unparked,
+} from './parking-sql.ts';
+import { resumeIfParked, resumeParking, startParking } from './webhook-workflows.ts';
+
+export interface ParkingServices {
+  database: Database;
+  temporal: TemporalClient;
+  deliveryPolicy: DeliveryPolicy;
+  log: Log;
+}
+
+const lookEveryMs = 1_000;
+/** Temporal may hang: the turn is another process's after that. */
+const deadlineMs = 10_000;
+/** Names under which its paces are kept beside those of hosts; no host has such a name. */
+const parkingPace = '(parking)';
+const unparkingPace = '(unparking)';
+
+/**
+ * Gives dead letters the workflows in which operators replay them, at a pace that the installation can bear, and tells
+ * those of deliveries that are no dead letters any more. One process at a time does it. What is to be done stands in the
+ * rows, so that a crash repeats at most what is harmless.
+ */
+export class Parking {
+  readonly #services: ParkingServices;
+  #stopping = false;
+  #woken = Promise.withResolvers<void>();
+  #running: Promise<void> | undefined;
+
+  constructor(services: ParkingServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Looks at once. */
+  wake(): void {
+    this.#woken.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      await this.#once().catch((err) => this.#services.log.warn({ err }, 'dead letters will be parked later'));
+      const timer = setTimeout(() => this.wake(), lookEveryMs);
+      await this.#woken.promise;
+      clearTimeout(timer);
+      this.#woken = Promise.withResolvers();
+    }
+  }
+
+  async #once(): Promise<void> {
+    const { database, deliveryPolicy } = this.#services;
+    const sql = sqlOn(database.pool);
+    const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
+    if (subscriptions.length > 0) await sql.rows(leaveOlder, [subscriptions]);
+    const unparking = await sql.rows(findUnparking, [deliveryPolicy.parkedPerSecond]);
+    if (subscriptions.length + unparking.length === 0) return;
+    await systemTransaction(database, async (tx) => {
+      if (!(await tx.one(takeTurn))?.taken) return;
+      if (subscriptions.length > 0) await this.#park(tx, subscriptions);
+      await this.#unpark(tx);
+    });
+  }
+
+  async #park(tx: Sql, subscriptions: string[]): Promise<void> {
+    const { parkedPerSecond } = this.#services.deliveryPolicy;
+    const found = await tx.rows(findLetters, [subscriptions, parkedPerSecond]);
+    const next = found.slice(0, await this.#places(tx, parkingPace, found.length, parkedPerSecond)).map(({ id }) => id);
+    // Committed before they are started. Others were replayed meanwhile.
+    const marked = await sqlOn(this.#services.database.pool).rows(markParking, [next]);
+    const ids = marked.map(({ id }) => id);
+    const letters = found.filter(({ id }) => ids.includes(id));
+    await this.#tell(letters, (letter) => this.#start(letter));
+    failPoint('letter.parked');
+    await tx.rows(markParked, [ids]);
+    const surplus = await tx.rows(leaveSurplus, [subscriptions, parkedPerSecond]);
+    await this.#tell(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
+  }
+
+  async #unpark(tx: Sql): Promise<void> {
+    // Nobody waits for these, and what was replayed has the machine's attention.
+    const perSecond = this.#services.deliveryPolicy.parkedPerSecond / 2;
+    const found = await tx.rows(findUnparking, [perSecond]);
+    const replayed = found.slice(0, await this.#places(tx, unparkingPace, found.length, perSecond));
+    await this.#tell(replayed, ({ id }) => resumeIfParked(this.#services.temporal, id));
+    await tx.rows(markUnparked, [replayed.map(({ id }) => id)]);
+  }
+
+  /** @returns how many of them may be told now */
+  async #places(sql: Sql, name: string, wanted: number, perSecond: number): Promise<number> {
+    if (wanted === 0) return 0;
+    return (await takeHostPlaces(sql, new Map([[name, wanted]]), perSecond, perSecond)).get(name) ?? 0;
+  }
+
+  #tell<Told>(all: Told[], tell: (one: Told) => Promise<void>): Promise<unknown> {
+    return withDeadline(Promise.all(all.map(tell)), deadlineMs);
+  }
+
+  #start(letter: Unparked): Promise<void> {
+    const { temporal, deliveryPolicy } = this.#services;
+    const { id: deliveryId, organizationId, environment, correlationId, subscriptionId, eventType } = letter;
+    const args = {
+      ...{ organizationId, environment, correlationId, deliveryId, subscriptionId, eventType },
+      ...{ why: whyDead(letter), parkedMs: deliveryPolicy.parkedMs },
+    };
+    // One that was replayed may have its workflow still.
+    const start = letter.attempts > letter.scheduleAttempts ? resumeParking : startParking;
+    return start(temporal, args, fairnessOf({ organizationId, environment }, letter.plan));
+  }
+}

@@ -1,0 +1,193 @@
+import { AppError } from '../platform/errors.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { failPoint } from './fail-points.ts';
+import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
+import { type ReplayServices, renewed, requireActive } from './replay.ts';
+import { beginRetries } from './retry-clock.ts';
+
+/*
+ * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
+ * parts of a bounded size. Each part is a transaction that also moves the cursor, so none is done twice and none is lost.
+ * The first parts belong to the request; the rest is work of the outbox.
+ */
+
+/** Dead letters, or events, that one part reads. */
+const perPart = 1_000;
+/** Parts that the request itself does. */
+const partsAtOnce = 3;
+/** How long the outbox works on a recovery before it takes its turn again. */
+const turnMs = 8_000;
+
+export interface Recovery {
+  /** A canonical uuid. */
+  recoveryId: string;
+  /** Deliveries that were replayed or created so far. */
+  queued: number;
+  /** Whether these are all. */
+  complete: boolean;
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+const begin = statement(
+  'recovery.begin',
+  `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events, after_at, after_id, queued)
+   values ($3::uuid, $1::uuid, $2::text, $4::uuid, $5::timestamptz, clock_timestamp(), false, $5::timestamptz, '${noId}', 0)`,
+);
+
+interface RecoveryRow {
+  subscriptionId: string;
+  readsEvents: boolean;
+  queued: number;
+}
+
+const selectOpen = `select subscription_id as "subscriptionId", reads_events as "readsEvents", queued from recovery
+    where organization_id = $1 and environment = $2 and id = $3 and finished_at is null`;
+const findRecovery = statement<RecoveryRow>('recovery.find', selectOpen);
+const lockRecovery = statement<RecoveryRow>('recovery.lock', `${selectOpen} for update`);
+
+interface Part {
+  /** How many dead letters or events were read: fewer than a part has are the last ones. */
+  read: number;
+  queued: number;
+  /** Whether some of them were attempted before. */
+  retried: boolean;
+}
+
+const ofThis = 'r.organization_id = $1 and r.environment = $2 and r.id = $3';
+const isLast = `(select count(*) from part) < ${perPart}`;
+const latest = '(select created_at, id from part order by created_at desc, id desc limit 1) latest';
+const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
+
+// Those that are dead-lettered again meanwhile are not replayed again.
+const recoverLetters = statement<Part>(
+  'recovery.dead_letters',
+  `with part as (
+     select d.* from recovery r cross join lateral (
+         select id, created_at from delivery
+          where organization_id = $1 and environment = $2 and subscription_id = r.subscription_id
+            and status = 'dead_lettered' and (created_at, id) > (r.after_at, r.after_id)
+            and (finished_at is null or finished_at <= r.until)
+          order by created_at, id limit ${perPart} for update) d
+      where ${ofThis}),
+   renewed as (
+     update delivery d set ${renewed('false')} from part
+      where d.organization_id = $1 and d.environment = $2 and d.id = part.id and d.status = 'dead_lettered'
+     returning d.id, d.attempts),
+   done as (select count(*)::int as queued, coalesce(bool_or(attempts > 0), false) as retried from renewed),
+   moved as (
+     update recovery r
+        set queued = r.queued + done.queued, reads_events = ${isLast},
+            after_at = case when ${isLast} then greatest(r.since, s.created_at) else latest.created_at end,
+            after_id = case when ${isLast} then '${noId}' else latest.id end
+       from done cross join webhook_subscription s left join ${latest} on true
+      where ${ofThis} and s.id = r.subscription_id)
+   ${answer}`,
+);
+
+// The new deliveries are the latest of the list, as resent ones are.
+const recoverEvents = statement<Part>(
+  'recovery.events',
+  `with part as (
+     select e.* from recovery r cross join lateral (
+         select id, created_at, type from event
+          where organization_id = $1 and environment = $2 and (created_at, id) > (r.after_at, r.after_id)
+            and created_at <= r.until
+          order by created_at, id limit ${perPart}) e
+      where ${ofThis}),
+   missed as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's', 'clock_timestamp()')} from part e
+       join recovery r on ${ofThis}
+       join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')}
+      where e.type <> 'test.webhook' and e.created_at >= s.created_at
+      order by e.created_at, e.id
+     on conflict (subscription_id, event_id) do nothing
+     returning id),
+   done as (select count(*)::int as queued, false as retried from missed),
+   moved as (
+     update recovery r
+        set queued = r.queued + done.queued, after_at = coalesce(latest.created_at, r.after_at),
+            after_id = coalesce(latest.id, r.after_id), finished_at = case when ${isLast} then clock_timestamp() end
+       from done left join ${latest} on true
+      where ${ofThis})
+   ${answer}`,
+);
+
+const finish = statement(
+  'recovery.finish',
+  `update recovery set finished_at = clock_timestamp() where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/** Does the next part of a recovery, of a subscription that is locked and active. @returns what is left to do, and what was done */
+async function recoverPart(
+  tx: Transaction,
+  recoveryId: string,
+  of: RecoveryRow,
+): Promise<RecoveryRow & { complete: boolean }> {
+  const { subscriptionId, readsEvents } = of;
+  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverLetters, recoveryId))!;
+  if (retried) await beginRetries(tx, [subscriptionId]);
+  const isLastPart = read < perPart;
+  return {
+    ...of,
+    readsEvents: readsEvents || isLastPart,
+    queued: of.queued + queued,
+    complete: readsEvents && isLastPart,
+  };
+}
+
+/**
+ * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
+ * from before the subscription was created are not included. Of many, the first are queued at once and the others soon.
+ * @throws AppError not_found, conflict when it is turned off
+ */
+export async function recoverDeliveries(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  since: Date,
+  claim?: IdempotencyClaim,
+): Promise<Once<Recovery>> {
+  const recover = async (tx: Transaction): Promise<Recovery> => {
+    await requireActive(tx, subscriptionId);
+    const recoveryId = newId();
+    await tx.rows(begin, recoveryId, subscriptionId, since);
+    let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
+    for (let part = 0; part < partsAtOnce && !done.complete; part++) done = await recoverPart(tx, recoveryId, done);
+    if (!done.complete) await tx.enqueue('webhook.recover', recoveryId);
+    return { recoveryId, queued: done.queued, complete: done.complete };
+  };
+  const once = await scope.transaction(recover, { claim });
+  failPoint('delivery.recovered');
+  if (!once.replayed) services.deliveries.wake();
+  return once;
+}
+
+/** Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. */
+export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
+  const end = performance.now() + turnMs;
+  const proceed = async (tx: Transaction): Promise<boolean> => {
+    const recovery = await tx.one(findRecovery, recoveryId);
+    if (!recovery) return true;
+    try {
+      await requireActive(tx, recovery.subscriptionId);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      await tx.rows(finish, recoveryId);
+      return true;
+    }
+    // Another process may have gone on with it until the subscription was locked.
+    const current = await tx.one(lockRecovery, recoveryId);
+    return !current || (await recoverPart(tx, recoveryId, current)).complete;
+  };
+  while (performance.now() < end) {
+    const complete = await scope.transaction(proceed);
+    failPoint('delivery.recovery_part');
+    if (complete) return;
+  }
+  await scope.transaction((tx) => tx.enqueue('webhook.recover', recoveryId));
+}

@@ -1,0 +1,40 @@
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { deliveryNotFound } from './errors.ts';
+import { deliveriesChannel, deliveryColumns, eventIdOf } from './publish-event.ts';
+import { type ReplayedDelivery, type ReplayServices, requireActive } from './replay.ts';
+
+const resendStatement = statement<{ id: string }>(
+  'delivery.resend',
+  `with resent as (
+     insert into delivery (${deliveryColumns}, resent_event_id)
+     select made.id, $1::uuid, $2::text, d.subscription_id, made.id, e.type, 'pending', 0, 0, clock_timestamp(), false,
+            clock_timestamp(), e.id
+       from delivery d join event e on e.id = ${eventIdOf('d')} cross join (select uuidv7() as id) made
+      where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.id = $4
+     returning id)
+   select id, pg_notify('${deliveriesChannel}', '') from resent`,
+);
+
+/**
+ * Delivers the event of a delivery once more, whatever became of that: as a new delivery. Ids are uuids.
+ * @throws AppError not_found, conflict when the subscription is turned off
+ */
+export async function resendDelivery(
+  services: ReplayServices,
+  scope: Scope,
+  subscriptionId: string,
+  deliveryId: string,
+  claim?: IdempotencyClaim,
+): Promise<Once<ReplayedDelivery>> {
+  const resend = async (tx: Transaction): Promise<ReplayedDelivery> => {
+    await requireActive(tx, subscriptionId);
+    const resent = await tx.one(resendStatement, subscriptionId, deliveryId);
+    if (!resent) throw deliveryNotFound(deliveryId);
+    return { deliveryId: resent.id, status: 'pending' };
+  };
+  const once = await scope.transaction(resend, { claim });
+  if (!once.replayed) services.deliveries.wake();
+  return once;
+}

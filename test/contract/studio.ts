@@ -1,0 +1,24 @@
+import type { ApiClient } from '../api-client.ts';
+import type { Recorder } from './recorder.ts';
+
+/** What is generated, how it is read again, and how a generation fails. Studio has no dialects. */
+export async function recordStudio(recorder: Recorder, client: ApiClient): Promise<void> {
+  const ask = async (method: string, path: string, body?: object, headers?: Record<string, string>) => {
+    const of = body ? `${path} ${JSON.stringify(body)}` : path;
+    const answer = await client.request(method, `/api/studio${path}`, body, headers);
+    const again = headers ? ' with an Idempotency-Key' : '';
+    recorder.record(`${method} studio${of.replace(/gen_[0-9a-f]{32}/, '{id}')}${again}`, answer);
+    return answer;
+  };
+  const image = { prompt: 'A red bicycle', aspectRatio: '16:9', seed: 7 };
+  const made = await ask('POST', '/generate', image);
+  await ask('POST', '/generate-music', { prompt: 'A calm waltz', bpm: 90 });
+  await ask('POST', '/generate', { prompt: 'sandbox:refuse' }, { 'idempotency-key': 'contract' });
+  await ask('POST', '/generate', { prompt: ' ', model: 'ideogram-v2', seed: -1 });
+  await ask('POST', '/generate', { prompt: 'wide', model: 'ideogram-v2', aspectRatio: '21:9' });
+  await ask('GET', `/generations/${made.body.data.id}`);
+  await ask('GET', '/generations/nonsense');
+  await ask('GET', '/history');
+  await ask('GET', '/history?type=speech');
+  await ask('GET', '/models');
+}

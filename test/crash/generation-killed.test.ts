@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { apiClient } from '../api-client.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+// One after the other: the process that takes the place of the one before is the next to die.
+let product: Product;
+let tenant: Tenant;
+let process: ProductProcess;
+const start = () => product.start(['api', 'runs', 'generation']);
+const client = () => apiClient(process.api, tenant.testKey);
+beforeAll(async () => {
+  product = await openProduct({ env: secrets });
+  [process, tenant] = [await start(), await product.createTenant()];
+});
+afterAll(() => product.close());
+
+/** What is left of the tenant's credits, what was made, and which of its files can be read. */
+async function state() {
+  const { balance, reserved } = (await client().get('/api/v1/credits')).body.data;
+  const { total } = (await client().get('/api/studio/history')).body.data;
+  const { rows } = await product.database.pool.query(
+    'select count(*)::int as files from file where organization_id = $1 and recorded_at is not null',
+    [organizationIds.parse(tenant.organizationId)],
+  );
+  return { balance, reserved, total, files: rows[0].files };
+}
+
+test.each(['generation.committed', 'generation.started', 'generation.stored', 'generation.recorded'])(
+  'killed at %s: one picture is made and paid once, and the retry gets it',
+  async (at) => {
+    const before = await state();
+    const asked = { prompt: `A lighthouse, ${at}` };
+    const once = { 'idempotency-key': at };
+    await process.arm(at);
+    await expect(client().post('/api/studio/generate', asked, once)).rejects.toThrow();
+    await process.ended;
+    process = await start();
+    // Before anybody asks again: the generation does not need its client.
+    const after = { ...before, balance: before.balance - 1, total: before.total + 1, files: before.files + 1 };
+    await until('it is completed', async () => (await state()).total === after.total);
+    expect(await state()).toEqual(after);
+    const retry = await client().post('/api/studio/generate', asked, once);
+    expect(retry).toMatchObject({ status: 200, body: { data: { prompt: asked.prompt, creditsUsed: 1 } } });
+    expect(retry.headers.get('idempotent-replayed')).toBe('true');
+    expect(await state()).toEqual(after);
+  },
+);

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { pino } from 'pino';
+import { Background } from '../../src/platform/background.ts';
+import type { Database } from '../../src/platform/database.ts';
+import { newId } from '../../src/platform/ids.ts';
+import {
+  defaultOutboxPolicy,
+  GoesOn,
+  Outbox,
+  type OutboxHandlers,
+  type OutboxPolicy,
+} from '../../src/platform/outbox.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { sqlOn, statement } from '../../src/platform/sql.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { createOrganization } from '../../src/tenancy/organizations.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+import { until } from '../until.ts';
+
+const lock = 4711;
+const log = pino({ level: 'silent' });
+const background = new Background(log);
+let files: TestDatabase;
+let database: Database;
+let holder: pg.Client;
+let scope: Scope;
+let other: Scope;
+beforeAll(async () => {
+  files = await createTestDatabase();
+  // Fewer connections than the backlog has entries.
+  database = await openTestDatabase(files.url, 10);
+  const scopeOf = async (name: string) => {
+    const { id } = await createOrganization(database, { name, plan: 'free' });
+    return new Scope(database, { organizationId: organizationIds.parse(id)!, environment: 'test' }, 'correlation');
+  };
+  [scope, other] = [await scopeOf('One'), await scopeOf('Other')];
+  holder = new pg.Client({ connectionString: files.ownerUrl });
+  await holder.connect();
+  await holder.query('select pg_advisory_lock($1)', [lock]);
+});
+afterAll(async () => {
+  await holder.end();
+  await background.settled();
+  await database.close();
+  await files.drop();
+});
+
+// Of statements of the product.
+const productKinds = ['run.start', 'run.proceed', 'run.cancel', 'schedule.sync', 'webhook.wake'];
+const idle = Object.fromEntries(productKinds.map((kind) => [kind, async () => {}]));
+const withoutNudge = { kinds: [], afterCommit: () => undefined, requireKind() {} };
+
+const holdUp = statement('test.hold_up', `select pg_advisory_xact_lock_shared(${lock}), $1::uuid, $2::text`);
+const looks = statement('test.looks', 'select $1::uuid, $2::text');
+const makeDue = statement('test.make_due', 'update outbox set available_at = clock_timestamp()');
+
+test('a backlog whose work hangs in the database leaves connections to what somebody waits for', async () => {
+  let [held, prompt] = [0, 0];
+  const handlers = {
+    ...idle,
+    'test.held_up': async (on: Scope) => {
+      held++;
+      await on.rows(holdUp).catch(() => {});
+    },
+    'test.prompt': async (on: Scope) => {
+      await on.rows(looks);
+      prompt++;
+    },
+  };
+  const outbox = new Outbox({ database, background, log }, handlers, { promptKinds: ['test.prompt'] });
+  const enqueue = async (count: number) => {
+    for (let n = 0; n < count; n++) {
+      await scope.transaction(async (tx) => {
+        for (const kind of Object.keys(handlers).slice(-2)) await tx.enqueue(kind, newId());
+      });
+    }
+  };
+  database.outbox = withoutNudge;
+  await enqueue(40);
+  await sqlOn(database.pool).rows(makeDue);
+  const drained = outbox.drain();
+  database.outbox = outbox;
+  await enqueue(20);
+  await until('what somebody waits for is done', async () => prompt === 60);
+  // Half of the backlog has not begun: what hangs gives up after some seconds, so that a slow machine begins more of it.
+  expect(held).toBeLessThanOrEqual(30);
+  await holder.query('select pg_advisory_unlock_all()');
+  await drained;
+});
+
+describe('tenants', () => {
+  const [mine, its] = ['mine', 'its'];
+  const kind = 'test.of_tenants';
+  const nameOf = ({ tenant }: Scope) => (tenant.organizationId === scope.tenant.organizationId ? mine : its);
+  const openWith = (handler: OutboxHandlers[string], policy: Partial<OutboxPolicy> = {}) =>
+    new Outbox(
+      { database, background, log },
+      { ...idle, [kind]: handler },
+      {
+        promptKinds: [kind],
+        policy: { ...defaultOutboxPolicy, ...policy },
+      },
+    );
+  /** Enqueues what nobody attempts after the commit, and makes it due. */
+  async function leave(count: number, of: Scope) {
+    database.outbox = withoutNudge;
+    await of.transaction(async (tx) => {
+      for (let n = 0; n < count; n++) await tx.enqueue(kind, newId());
+    });
+    await sqlOn(database.pool).rows(makeDue);
+  }
+
+  test('one’s backlog, whose work hangs, delays no entry of another', async () => {
+    const hang = Promise.withResolvers<void>();
+    let done = 0;
+    const outbox = openWith(async (on) => {
+      if (nameOf(on) === mine) await hang.promise;
+      else done++;
+    });
+    await leave(100, scope);
+    await leave(1, other);
+    const drained = outbox.drain();
+    await until('the other tenant’s is done', async () => done === 1);
+    hang.resolve();
+    expect((await drained).drained).toBe(101);
+  });
+
+  test('one has its places until what it began elsewhere is over, and fewer once another comes', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const outbox = openWith(
+      async (on) => {
+        begun.push(nameOf(on));
+        return new GoesOn(new Promise<void>((resolve) => ends.push(resolve)));
+      },
+      { ofTenantAlone: 3, ofTenants: 2, rememberTenantMs: 60_000 },
+    );
+    const enqueue = async (of: Scope, count: number) => {
+      database.outbox = outbox;
+      for (let n = 0; n < count; n++) await of.transaction((tx) => tx.enqueue(kind, newId()));
+    };
+    await enqueue(scope, 4);
+    await enqueue(other, 2);
+    await until('each has its places', async () => begun.length === 4);
+    expect(begun).toEqual([mine, mine, mine, its]);
+    // What is left to the drain waits for the same places.
+    await leave(2, scope);
+    expect(await outbox.drain()).toMatchObject({ drained: 0 });
+    expect(begun).toHaveLength(4);
+    for (let at = 0; at < 4; at++) ends[at]!();
+    await until('one of each follows', async () => begun.length === 6);
+    expect(begun.slice(4).toSorted()).toEqual([its, mine]);
+    for (let at = 4; at < 6; at++) ends[at]!();
+    await background.settled();
+    const drained = outbox.drain();
+    await until('the drain begins one', async () => begun.length === 7);
+    ends[6]!();
+    await until('and then the other', async () => begun.length === 8);
+    ends[7]!();
+    expect((await drained).drained).toBe(2);
+  });
+});
