@@ -73,7 +73,8 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
       await page.getByRole('tab', { name: 'User Metadata' }).click();
       // What code wrote is shown in a frame of its own.
       const frame = page.locator('iframe').first();
-      await frame.scrollIntoViewIfNeeded();
+      // Scrolls there, and unlike `scrollIntoViewIfNeeded` looks again when the page has replaced the frame.
+      await frame.hover();
       return frame.contentFrame().locator('body');
     },
     async openMessages(kind) {
