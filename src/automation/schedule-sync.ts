@@ -1,7 +1,8 @@
+import { findTimezone } from '../platform/core/timezone.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { findTimezone, temporalExpressions } from './core/cron.ts';
+import { temporalExpressions } from './core/cron.ts';
 import {
   createTemporalSchedule,
   findTemporalSchedule,

@@ -1,3 +1,4 @@
+import { findTimezone } from '../platform/core/timezone.ts';
 import { enqueueSql, replacingEarlier } from '../platform/enqueue.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -6,7 +7,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { getAutomation } from './automations.ts';
-import { findCronProblem, findTimezone, nextTimes } from './core/cron.ts';
+import { findCronProblem, nextTimes } from './core/cron.ts';
 import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
 import { workflowNotFound } from './errors.ts';

@@ -38,16 +38,6 @@ export function findCronProblem(cron: string): string | undefined {
   }
 }
 
-/** The canonical name of a time zone; undefined for unknown zones and for offsets such as `+02:00`. */
-export function findTimezone(name: string): string | undefined {
-  if (!/^[a-z]/i.test(name)) return undefined;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * The same times in expressions that Temporal reads identically: numbers only. If day of month and day of week are both
  * given, crontab(5) matches either and Temporal both, so the result has two expressions.

@@ -1,0 +1,23 @@
+import type { Interval } from './intervals.ts';
+
+/** A booking that is confirmed or pending. Milliseconds since the epoch; ends are not included. */
+export interface Booked {
+  startsAt: number;
+  endsAt: number;
+  /** With the buffers with which it was made. */
+  holdStartsAt: number;
+  holdEndsAt: number;
+}
+
+/**
+ * What already takes time, without the booking that is being moved. It holds at least what `readsForSlots` or
+ * `readsForBooking` asks for, in any order; more does no harm.
+ */
+export interface Taken {
+  /** The host's bookings of all event types. */
+  bookings: readonly Booked[];
+  /** The starts of the bookings of this event type, for the limits of a day, a week and a month. */
+  counted: readonly number[];
+  /** Busy times of the host's connected calendars; they may overlap. */
+  busy: readonly Interval[];
+}
