@@ -7,6 +7,10 @@ export class Recent<Key, Value> {
     this.room = room;
   }
 
+  peek(key: Key): Value | undefined {
+    return this.values.get(key);
+  }
+
   get(key: Key, compute: () => Value): Value {
     const known = this.values.get(key);
     if (known !== undefined) {

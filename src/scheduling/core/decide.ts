@@ -1,0 +1,128 @@
+import { type DayNumber, dayMs, hourMs, minuteMs } from './calendar-date.ts';
+import { type Interval, Spans } from './intervals.ts';
+import { LimitCheck } from './limits.ts';
+import { Openings } from './openings.ts';
+import { endOfTime } from './read-times.ts';
+import type { Refusal } from './refusals.ts';
+import type { CalendarRules, EventTypeRules } from './rules.ts';
+import type { Taken } from './taken.ts';
+import { ZoneClock } from './zone-clock.ts';
+
+/** All that decides whether a time can be booked. */
+export interface Facts {
+  /** Milliseconds since the epoch. */
+  now: number;
+  rules: CalendarRules;
+  eventType: EventTypeRules;
+  taken: Taken;
+  /** Public holidays by the codes in the business hours (`publicHolidays`), at least those near the time asked about. */
+  holidays: ReadonlySet<DayNumber>;
+}
+
+/** The moment after the last day on which bookings may start: its end in the host's zone. */
+function endOfAdvance(now: number, maxAdvance: number, timezone: string): number {
+  const today = new ZoneClock(timezone, { startsAt: now, endsAt: now }).dayAt(now);
+  const after = today + maxAdvance + 1;
+  if (after * dayMs >= endOfTime) return Infinity;
+  const around = { startsAt: (after - 2) * dayMs, endsAt: (after + 2) * dayMs };
+  return new ZoneClock(timezone, around).startOfDay(after);
+}
+
+/**
+ * Decides for times within a window. Availability and bookings both ask it, so what one offers the other accepts. The
+ * checks come in the published order.
+ */
+export class Decider {
+  readonly openings: Openings;
+  private readonly now: number;
+  private readonly eventType: EventTypeRules;
+  private readonly earliest: number;
+  private readonly advanceEnds: number;
+  private readonly booked: Spans;
+  private readonly holds: Spans;
+  private readonly busy: Spans;
+  private readonly limits: LimitCheck;
+
+  constructor({ now, rules, eventType, taken, holidays }: Facts, window: Interval) {
+    this.now = now;
+    this.eventType = eventType;
+    this.earliest = now + eventType.minNotice * hourMs;
+    this.advanceEnds =
+      eventType.maxAdvance === null ? Infinity : endOfAdvance(now, eventType.maxAdvance, rules.timezone);
+    this.openings = new Openings(rules, holidays, window);
+    this.booked = Spans.of(taken.bookings);
+    this.holds = Spans.of(
+      taken.bookings.map(({ holdStartsAt, holdEndsAt }) => ({ startsAt: holdStartsAt, endsAt: holdEndsAt })),
+    );
+    this.busy = Spans.of(taken.busy);
+    const { host } = this.openings;
+    const days = { from: host.dayAt(window.startsAt), to: host.dayAt(window.endsAt) };
+    this.limits = new LimitCheck(rules, taken, host, days);
+  }
+
+  /** Why start..end cannot be booked; undefined when it can. */
+  decide(startsAt: number, endsAt: number): Refusal | undefined {
+    return (
+      this.refuseEarlyOrLate(startsAt, endsAt) ??
+      this.refuseClosed(startsAt, endsAt) ??
+      this.refuseTaken(startsAt, endsAt)
+    );
+  }
+
+  /** Undefined when the host is closed then, so that it is no slot at all; otherwise whether it can be booked. */
+  offers(startsAt: number, endsAt: number): boolean | undefined {
+    if (this.refuseClosed(startsAt, endsAt)) return undefined;
+    return !this.refuseEarlyOrLate(startsAt, endsAt) && !this.refuseTaken(startsAt, endsAt);
+  }
+
+  private refuseEarlyOrLate(startsAt: number, endsAt: number): Refusal | undefined {
+    if (!this.eventType.isActive) return { code: 'outside_availability', startsAt, endsAt, reason: 'inactive' };
+    if (startsAt < this.now || startsAt < this.earliest) {
+      const earliest = Math.ceil(this.earliest / minuteMs) * minuteMs;
+      return { code: 'notice_too_short', startsAt, endsAt, reason: startsAt < this.now ? 'past' : 'notice', earliest };
+    }
+    if (startsAt >= this.advanceEnds) {
+      const latest = this.advanceEnds - minuteMs;
+      return { code: 'too_far_advance', startsAt, endsAt, reason: 'advance', latest };
+    }
+    return undefined;
+  }
+
+  private refuseClosed(startsAt: number, endsAt: number): Refusal | undefined {
+    const { blackouts, open } = this.openings;
+    const conflictsUntil = blackouts.overlapsUntil(startsAt, endsAt);
+    if (conflictsUntil !== undefined) {
+      return { code: 'blackout_period', startsAt, endsAt, reason: 'blackout', conflictsUntil };
+    }
+    const closedAt = open.firstGap(startsAt, endsAt);
+    if (closedAt === undefined) return undefined;
+    return { code: 'outside_availability', startsAt, endsAt, reason: this.openings.reasonAt(closedAt) };
+  }
+
+  private refuseTaken(startsAt: number, endsAt: number): Refusal | undefined {
+    const booked = this.booked.overlapsUntil(startsAt, endsAt);
+    if (booked !== undefined) {
+      return { code: 'slot_unavailable', startsAt, endsAt, reason: 'booked', conflictsUntil: booked };
+    }
+    const busy = this.busy.overlapsUntil(startsAt, endsAt);
+    if (busy !== undefined) {
+      return { code: 'slot_unavailable', startsAt, endsAt, reason: 'calendar', conflictsUntil: busy };
+    }
+    const holdStartsAt = startsAt - this.eventType.bufferBefore * minuteMs;
+    const holdEndsAt = endsAt + this.eventType.bufferAfter * minuteMs;
+    const held =
+      this.holds.overlapsUntil(holdStartsAt, holdEndsAt) ?? this.busy.overlapsUntil(holdStartsAt, holdEndsAt);
+    if (held !== undefined)
+      return { code: 'buffer_conflict', startsAt, endsAt, reason: 'buffer', conflictsUntil: held };
+    return this.limits.check({ startsAt, endsAt, holdStartsAt, holdEndsAt });
+  }
+}
+
+/**
+ * Why a booking of the event type cannot start at this moment; undefined when it can.
+ * @param startsAt on a whole minute
+ */
+export function decideBooking(facts: Facts, startsAt: number): Refusal | undefined {
+  const endsAt = startsAt + facts.eventType.duration * minuteMs;
+  return new Decider(facts, { startsAt, endsAt }).decide(startsAt, endsAt);
+}

@@ -1,0 +1,82 @@
+import { type DayNumber, dayMs, minuteMs } from './calendar-date.ts';
+import type { Interval } from './intervals.ts';
+import { countedWindow } from './limits.ts';
+import type { DayRange } from './read-times.ts';
+import type { CalendarRules, EventTypeRules } from './rules.ts';
+import { ZoneClock } from './zone-clock.ts';
+
+/** What has to be read before a decision: it grows with the days asked about, not with all that is kept. */
+export interface Reads {
+  /** The host's bookings whose hold overlaps this. */
+  bookings: Interval;
+  /** And as many of them, by start, directly before and directly after; 0 unless consecutiveMax is set. */
+  neighbours: number;
+  /** The bookings of the event type that start in this; null when they do not matter. */
+  counted: Interval | null;
+  /** Busy times of the host's calendars that overlap this. */
+  busy: Interval;
+}
+
+/** The days asked about, both included, in the zone of the one who asks. */
+export interface SlotQuery {
+  range: DayRange;
+  timezone: string;
+}
+
+/** The moments of these days. */
+export function momentsOf({ range, timezone }: SlotQuery): Interval {
+  const around = { startsAt: (range.from - 2) * dayMs, endsAt: (range.to + 3) * dayMs };
+  const clock = new ZoneClock(timezone, around);
+  return { startsAt: clock.startOfDay(range.from), endsAt: clock.startOfDay(range.to + 1) };
+}
+
+function reads(rules: CalendarRules, eventType: EventTypeRules, { startsAt, endsAt }: Interval): Reads {
+  const { limits, timezone } = rules;
+  const host = new ZoneClock(timezone, { startsAt, endsAt });
+  const before = eventType.bufferBefore * minuteMs;
+  const after = eventType.bufferAfter * minuteMs;
+  const gap = (limits.minGapMinutes ?? 0) * minuteMs;
+  return {
+    bookings: { startsAt: startsAt - Math.max(before, gap), endsAt: endsAt + Math.max(after, gap) },
+    neighbours: limits.consecutiveMax ?? 0,
+    counted: countedWindow(rules, { from: host.dayAt(startsAt), to: host.dayAt(endsAt) }),
+    busy: { startsAt: startsAt - before, endsAt: endsAt + after },
+  };
+}
+
+export function readsForBooking(rules: CalendarRules, eventType: EventTypeRules, startsAt: number): Reads {
+  return reads(rules, eventType, { startsAt, endsAt: startsAt + eventType.duration * minuteMs });
+}
+
+/** Nothing that is past is read. */
+export function readsForSlots(rules: CalendarRules, eventType: EventTypeRules, query: SlotQuery, now: number): Reads {
+  const { startsAt, endsAt } = momentsOf(query);
+  const from = Math.min(Math.max(startsAt, now), endsAt);
+  return reads(rules, eventType, { startsAt: from, endsAt: endsAt + eventType.duration * minuteMs });
+}
+
+/** For what is left of the limits on a day of the host. */
+export function readsForCheck(rules: Pick<CalendarRules, 'timezone' | 'limits'>, day: DayNumber): Reads {
+  const times = momentsOf({ range: { from: day, to: day }, timezone: rules.timezone });
+  return {
+    bookings: times,
+    neighbours: rules.limits.consecutiveMax ?? 0,
+    counted: countedWindow(rules, { from: day, to: day }),
+    busy: { startsAt: times.startsAt, endsAt: times.startsAt },
+  };
+}
+
+/** A run that began before is followed back for a day, and zones differ by more than one. */
+const holidayMargin = 4;
+
+/** The days whose holidays matter for the slots of these days. */
+export const holidayDaysForSlots = ({ range }: SlotQuery): DayRange => ({
+  from: range.from - holidayMargin,
+  to: range.to + holidayMargin,
+});
+
+/** The same for one time. */
+export function holidayDaysForBooking(startsAt: number): DayRange {
+  const day = Math.floor(startsAt / dayMs);
+  return { from: day - holidayMargin, to: day + holidayMargin };
+}

@@ -1,0 +1,22 @@
+import slugify from '@sindresorhus/slugify';
+
+export const maxSlugLength = 100;
+const nameless = 'event';
+
+export const isSlug = (text: string): boolean => /^[a-z0-9-]{1,100}$/.test(text);
+
+/** A name as a slug: transliterated to Latin letters, digits and hyphens; `event` when nothing is left. */
+export function slugOf(name: string): string {
+  const slug = slugify(name, { decamelize: false }).replace(/[^a-z0-9-]/g, '');
+  return slug.slice(0, maxSlugLength).replace(/-+$/, '') || nameless;
+}
+
+/** The slug, or with -2, -3, … the first one that is not taken. */
+export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(slug)) return slug;
+  for (let number = 2; ; number++) {
+    const end = `-${number}`;
+    const numbered = slug.slice(0, maxSlugLength - end.length) + end;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
