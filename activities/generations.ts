@@ -3,6 +3,7 @@ import type { Database } from '../src/platform/database.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
+import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
 import { type Ending, stopGeneration } from '../src/studio/end-generation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
@@ -10,6 +11,26 @@ import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
+
+/** Times that a provider is told of a cancelled job. */
+const cancelAttempts = 4;
+
+/** @param isLast the failure of the last attempt is none */
+async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (failure) {
+    if (!(failure instanceof ProviderFailure)) throw failure;
+    if (failure.retryable && !isLast) throw toRetry(failure);
+  }
+}
+
+const toRetry = ({ message, retryAfterMs }: ProviderFailure) =>
+  ApplicationFailure.create({
+    message,
+    type: failureTypes.providerUnavailable,
+    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+  });
 
 export type GenerationRef = Ending & WorkContext;
 
@@ -34,21 +55,23 @@ export const createGenerationActivities = ({
         const call = { attempt, maxAttempts: ref.maxAttempts, signal };
         return await advanceGeneration(services, scopeOf(database, ref), ref, call);
       } catch (failure) {
-        if (!(failure instanceof ProviderFailure)) throw failure;
-        const { message, retryAfterMs } = failure;
-        throw ApplicationFailure.create({
-          message,
-          type: failureTypes.providerUnavailable,
-          ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
-        });
+        throw failure instanceof ProviderFailure ? toRetry(failure) : failure;
       } finally {
         clearInterval(beat);
       }
     },
 
-    /** Records the generation as cancelled, unless it has ended. */
+    /**
+     * Records the generation as cancelled, unless it has ended, and tells its provider. A provider that does not listen is
+     * told a few times, and no failure.
+     */
     async recordGenerationCancelled(ref: GenerationRef): Promise<void> {
-      await stopGeneration(services, scopeOf(database, ref), ref, null);
+      const { info, cancellationSignal: signal } = Context.current();
+      const scope = scopeOf(database, ref);
+      await stopGeneration(services, scope, ref, null);
+      await withoutRetries(info.attempt >= cancelAttempts, () =>
+        cancelAtProvider(services, scope, ref.generationId, { attempt: info.attempt, signal }),
+      );
     },
   };
 };

@@ -1,15 +1,22 @@
 import {
   ApplicationFailure,
   CancellationScope,
+  condition,
+  defineSignal,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
+  setHandler,
   setWorkflowOptions,
-  sleep,
 } from '@temporalio/workflow';
 import type { GenerationActivities } from '../activities/generations.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import type { GenerationPolicy, MakeGenerationArgs } from '../src/temporal/contracts/studio.ts';
+import {
+  type GenerationPolicy,
+  type GenerationProgress,
+  generationMessages,
+  type MakeGenerationArgs,
+} from '../src/temporal/contracts/studio.ts';
 
 /** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
@@ -23,6 +30,17 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
     },
   });
 
+const providerReported = defineSignal(generationMessages.providerReported);
+
+/** In one line what a generation waits for. */
+function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string {
+  const { kind, provider, percent, ms } = progress;
+  const until = new Date(Date.now() + ms).toISOString().slice(0, 19);
+  return kind === 'lost'
+    ? `${provider} did not confirm that it took the job. Waits until ${until}Z for its report. Cancel to give the credits back.`
+    : `Waits for ${provider} (${percent} %), and asks again at ${until}Z. Cancel to give the credits back.`;
+}
+
 /**
  * One generation of Studio. While its provider works it waits here, and holds no worker. When the generation fails this
  * workflow fails too, so that operators find it among the failed ones.
@@ -30,9 +48,18 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
 export async function makeGeneration({ policy, ...ref }: MakeGenerationArgs): Promise<void> {
   const activities = proxied(policy);
   const { maximumAttempts: maxAttempts } = policy.retry;
+  let reported = false;
+  setHandler(
+    providerReported,
+    () => {
+      reported = true;
+    },
+    { description: 'Ask the provider now, and not only when the time has come.' },
+  );
   try {
     for (;;) {
       setCurrentDetails('Its provider is asked, or the file is made and stored.');
+      reported = false;
       const progress = await activities.advanceGeneration({ ...ref, maxAttempts });
       if (progress.kind === 'ended') return setCurrentDetails('');
       if (progress.kind === 'failed') {
@@ -44,12 +71,13 @@ export async function makeGeneration({ policy, ...ref }: MakeGenerationArgs): Pr
           message,
         });
       }
-      setCurrentDetails('Waits for its provider. Cancel it to give the credits back.');
-      await sleep(progress.ms);
+      setCurrentDetails(waitsFor(progress));
+      await condition(() => reported, progress.ms);
     }
   } catch (failure) {
-    // An operator cancelled this workflow.
+    // Its caller or an operator cancelled it.
     if (isCancellation(failure)) {
+      setCurrentDetails('Is being cancelled: its credits are given back, and its provider is told.');
       await CancellationScope.nonCancellable(() => activities.recordGenerationCancelled(ref));
     }
     throw failure;

@@ -24,13 +24,61 @@ export interface MadeMedia {
   discard(): Promise<void>;
 }
 
-/** Where a job stands. `wait`: ask again after so many milliseconds. */
-export type MediaProgress = { kind: 'wait'; ms: number } | { kind: 'made'; made: MadeMedia };
+/** What is known of a job before it is begun. */
+export interface Expectation {
+  /** How long such a job usually takes. */
+  ms: number;
+  /** Whether `poll` tells fractions. Without them progress is told by the time. */
+  reportsProgress: boolean;
+}
 
+/**
+ * Where a submitted job stands. Without `askAfterMs` the caller decides when it asks again. `ready`: the provider is
+ * through with it; whether it succeeded is sometimes known only once the file is fetched.
+ */
+export type MediaStatus =
+  | { kind: 'working' /** 0 to 1. */; fraction?: number; askAfterMs?: number }
+  | { kind: 'ready' };
+
+/**
+ * A job was submitted, and nobody knows whether it was taken: the connection broke, or the provider answered what may be
+ * said before or after it took the job. It is never submitted again, because it may have been charged.
+ */
+export class SubmissionLost extends Error {
+  override name = 'SubmissionLost';
+}
+
+/**
+ * Makes files in jobs: `submit`, then `poll` until it is ready, then `fetchFile`. All calls but `submit` are harmless when they
+ * are repeated. A retryable ProviderFailure of `submit` says that the job was certainly not taken, as with 429 or a refused
+ * connection; one of `poll` or `fetchFile` that the job may still succeed.
+ */
 export interface MediaModel {
+  /** Whether `submit` is harmless too when it is repeated. Then nothing is recorded of a submission. */
+  readonly repeatable: boolean;
+
+  expectation(request: PromptedRequest): Expectation;
+
   /**
-   * Brings a job forward and says where it stands. Harmless when it is called again for the same job.
+   * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
+   * end, so that the provider can be told.
+   * @returns the provider's id of the job, at most 200 characters
+   * @throws ProviderFailure; SubmissionLost
+   */
+  submit(job: MediaJob, call: Call): Promise<string>;
+
+  /**
+   * @param upstreamId what `submit` returned, or what the provider's webhook reported
+   * @throws ProviderFailure; the signal's reason once it is aborted
+   */
+  poll(job: MediaJob, upstreamId: string, call: Call): Promise<MediaStatus>;
+
+  /**
+   * Fetches the file of a job that is ready.
    * @throws ProviderFailure; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
    */
-  advance(job: MediaJob, call: Call): Promise<MediaProgress>;
+  fetchFile(job: MediaJob, upstreamId: string, call: Call): Promise<MadeMedia>;
+
+  /** Tells the provider that nobody wants the job any more. A provider that cannot stop it is no failure. @throws ProviderFailure */
+  cancel(job: MediaJob, upstreamId: string, call: Call): Promise<void>;
 }

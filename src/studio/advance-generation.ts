@@ -1,21 +1,26 @@
 import { createReadStream } from 'node:fs';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { mediaModels } from '../providers/core/media/models.ts';
+import { mediaModels, mediaProviders } from '../providers/core/media/models.ts';
 import type { PromptedRequest } from '../providers/core/media/requests.ts';
 import type { MadeMedia } from '../providers/media-ports.ts';
 import type { MediaRegistry } from '../providers/media-registry.ts';
 import { type FailureKind, ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
-import type { GenerationProgress } from '../temporal/contracts/studio.ts';
-import { deadlineMs } from './core/deadlines.ts';
+import type { GenerationPolicy, GenerationProgress } from '../temporal/contracts/studio.ts';
+import { cancelAtProvider } from './cancel-generation.ts';
+import { deadlineOf, pollAfterMs } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
+import { progressOf, progressOfFraction } from './core/progress.ts';
 import { type FailureReason, generationStates } from './core/status.ts';
 import { completeGeneration, type Ending, type EndServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
+import { ageMs } from './generations.ts';
+import { submitOnce } from './submit-generation.ts';
 
 export interface AdvanceServices extends EndServices {
   media: MediaRegistry;
+  generationPolicy: GenerationPolicy;
 }
 
 export interface AdvanceCall {
@@ -30,13 +35,24 @@ interface OpenGeneration {
   request: PromptedRequest;
   seed: number;
   ageMs: number;
+  progress: number | null;
+  expectedMs: number | null;
+  upstreamId: string | null;
 }
 
 const findOpen = statement<OpenGeneration>(
   'generation.open',
-  `select request, seed::float8 as seed, extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
+  `select request, seed::float8 as seed, progress, expected_ms as "expectedMs", upstream_id as "upstreamId", ${ageMs}
      from generation
     where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})`,
+);
+
+// Providers that tell no figures have none recorded.
+const raiseProgress = statement<{ progress: number }>(
+  'generation.raise_progress',
+  `update generation set progress = $4::int
+    where organization_id = $1 and environment = $2 and id = $3 and progress < $4
+   returning progress`,
 );
 
 const reasons: Partial<Record<FailureKind, FailureReason>> = {
@@ -78,42 +94,81 @@ async function fail(
   return { kind: 'failed', ...error };
 }
 
+/** The provider's answer, where it has one. @throws ProviderFailure */
+async function ask(
+  services: AdvanceServices,
+  scope: Scope,
+  ending: Ending,
+  open: OpenGeneration,
+  leftMs: number,
+  call: AdvanceCall,
+): Promise<GenerationProgress> {
+  const { request, seed, ageMs } = open;
+  const { environment, organizationId } = scope.tenant;
+  const { generationPolicy: policy } = services;
+  const { provider } = mediaModels.get(request.model)!;
+  const model = services.media.mediaModel(environment, provider);
+  const job = { id: ending.generationId, request, seed, ageMs };
+  const asking = { organizationId, attempt: call.attempt, signal: call.signal };
+  const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): GenerationProgress => ({
+    ...{ kind, ms: Math.min(ms, leftMs), provider: mediaProviders[provider] },
+    percent: progressOf({ ...open, progress }),
+  });
+
+  if (open.upstreamId === null) {
+    const submission = await submitOnce(scope, model, job, asking, policy.submitTimeoutMs);
+    if (submission.kind === 'ended') return { kind: 'ended' };
+    if (submission.kind === 'lost') return waits('lost', leftMs);
+    open.upstreamId = submission.upstreamId;
+  }
+  const status = await model.poll(job, open.upstreamId, asking);
+  if (status.kind === 'working') {
+    const told = status.fraction === undefined ? 0 : progressOfFraction(status.fraction);
+    const raised = open.progress !== null && told > open.progress && (await scope.one(raiseProgress, job.id, told));
+    const ms = status.askAfterMs ?? pollAfterMs(policy.poll, ageMs);
+    return waits('wait', ms, raised ? raised.progress : open.progress);
+  }
+  const made = await model.fetchFile(job, open.upstreamId, asking);
+  try {
+    await store(services, scope, ending, open, made, call.signal);
+  } finally {
+    await made.discard();
+  }
+  return { kind: 'ended' };
+}
+
 /**
- * Brings a generation forward: asks its provider where it stands, and once the file is made stores and records it. Harmless
- * when it is repeated: a generation that has ended is left as it is.
+ * Brings a generation forward: hands it to its provider or asks there where it stands, and once the file is made stores and
+ * records it. Harmless when it is repeated: a generation that has ended is left as it is.
  * @throws ProviderFailure or StorageFailure while another attempt may succeed; errors of the database
  */
 export async function advanceGeneration(
   services: AdvanceServices,
   scope: Scope,
   ending: Ending,
-  { attempt, maxAttempts, signal }: AdvanceCall,
+  call: AdvanceCall,
 ): Promise<GenerationProgress> {
   const open = await scope.one(findOpen, ending.generationId);
   if (!open) return { kind: 'ended' };
-  const { request, seed, ageMs } = open;
-  const leftMs = deadlineMs(request.kind) - ageMs;
-  if (leftMs <= 0) return fail(services, scope, ending, timedOut);
-  const { organizationId, environment } = scope.tenant;
+  const { kind } = open.request;
+  const leftMs = deadlineOf(services.generationPolicy.deadlineMs, kind) - open.ageMs;
+  if (leftMs <= 0) {
+    const failed = await fail(services, scope, ending, timedOut);
+    // Nobody waits for what it still makes. Whether it listens changes nothing.
+    await cancelAtProvider(services, scope, ending.generationId, call).catch(() => {});
+    return failed;
+  }
+  const mayRepeat = call.attempt < call.maxAttempts;
   try {
-    const model = services.media.mediaModel(environment, mediaModels.get(request.model)!.provider);
-    const job = { id: ending.generationId, request, seed, ageMs };
-    const progress = await model.advance(job, { organizationId, attempt, signal });
-    if (progress.kind === 'wait') return { kind: 'wait', ms: Math.min(progress.ms, leftMs) };
-    const { made } = progress;
-    try {
-      await store(services, scope, ending, open, made, signal);
-    } finally {
-      await made.discard();
-    }
-    return { kind: 'ended' };
+    return await ask(services, scope, ending, open, leftMs, call);
   } catch (error) {
     if (error instanceof ProviderFailure) {
-      if (error.retryable && attempt < maxAttempts) throw error;
+      // What a provider has is asked for until the deadline; so is a provider for a video, which takes minutes anyway.
+      if (error.retryable && (mayRepeat || open.upstreamId !== null || kind === 'video')) throw error;
       const code = reasons[error.kind] ?? 'provider_error';
       return fail(services, scope, ending, { code, message: error.message });
     }
-    if (error instanceof StorageFailure && attempt >= maxAttempts) {
+    if (error instanceof StorageFailure && !mayRepeat) {
       return fail(services, scope, ending, { code: 'provider_error', message: error.message });
     }
     throw error;

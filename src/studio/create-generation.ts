@@ -35,8 +35,10 @@ const insertGeneration = statement<{ id: string }>(
      insert into generation_total (organization_id, environment, total) values ($1::uuid, $2::text, 1)
      on conflict (organization_id, environment) do update set total = generation_total.total + 1
      returning total as number)
-   insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id, created_at)
-   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text, clock_timestamp()
+   insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id,
+                           expected_ms, progress, created_at)
+   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text,
+          $8::int, $9::smallint, clock_timestamp()
      from numbered
    returning id`,
 );
@@ -67,7 +69,7 @@ export interface CreatedGeneration {
  * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused
  */
 export async function createGeneration(
-  { media }: StudioWork,
+  { media, generationPolicy: { deadlineMs } }: StudioWork,
   scope: Scope,
   { request, idempotency: claim, waiter }: NewGeneration,
 ): Promise<CreatedGeneration> {
@@ -76,16 +78,18 @@ export async function createGeneration(
 
   const problems = problemsOf(request, mediaModels);
   if (problems.length > 0) throw invalid(problems);
-  media.mediaModel(scope.tenant.environment, mediaModels.get(request.model)!.provider);
+  const model = media.mediaModel(scope.tenant.environment, mediaModels.get(request.model)!.provider);
+  const { ms, reportsProgress } = model.expectation(request);
 
   const id = newId();
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       const { kind } = request;
       const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
-      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(kind) });
+      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(deadlineMs, kind) });
       const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), scope.correlationId];
-      await tx.one(insertGeneration, ...values);
+      const progress = reportsProgress ? 0 : null;
+      await tx.one(insertGeneration, ...values, Math.ceil(ms), progress);
       await tx.enqueue('generation.start', id, waiter);
       return { id };
     },

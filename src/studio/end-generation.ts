@@ -1,19 +1,24 @@
 import { settleCredits, voidCredits } from '../credits/reservations.ts';
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
+import type { MediaKind } from '../providers/core/media/models.ts';
 import type { PromptedRequest } from '../providers/core/media/requests.ts';
 import type { MadeMedia } from '../providers/media-ports.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
+import type { SignedUrls } from '../storage/signed-urls.ts';
+import { publishEvent } from '../webhooks/publish-event.ts';
 import { settledCredits } from './core/credits.ts';
-import type { FailureReason } from './core/status.ts';
+import { videoCompleted, videoFailed } from './core/events.ts';
+import type { GenerationError } from './core/status.ts';
 import { creditKey } from './create-generation.ts';
 import { failPoint } from './fail-points.ts';
 
 export interface EndServices {
   files: Files;
   waiters: Waiters;
+  signedUrls: Pick<SignedUrls, 'sign'>;
 }
 
 /** Whose end it is, and the channel of another process that waits for it. */
@@ -30,11 +35,11 @@ const complete = statement<{ id: string }>(
    returning id`,
 );
 
-const stop = statement<{ id: string }>(
+const stop = statement<{ kind: MediaKind }>(
   'generation.stop',
   `update generation set status = $4::text, error = $5::jsonb, finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning id`,
+   returning kind`,
 );
 
 const notify = statement(
@@ -68,6 +73,17 @@ export async function completeGeneration(
     if (!(await tx.one(complete, generationId, ...values))) return false;
     await services.files.record(tx, stored);
     await settleCredits(tx, { key: creditKey(generationId), amount });
+    if (request.kind === 'video') {
+      const facts = {
+        status: 'completed',
+        duration: made.seconds!,
+        width: width!,
+        height: height!,
+        creditsUsed: amount,
+      } as const;
+      const url = services.signedUrls.sign(stored.name);
+      await publishEvent(tx, videoCompleted, generationId, { videoId: generationId, url, ...facts });
+    }
     await tell(services, tx, ending);
     return true;
   });
@@ -79,19 +95,26 @@ export async function completeGeneration(
 /**
  * Ends a generation without a file and gives its credits back, in one transaction.
  * @param error null when it was cancelled
+ * @param also what else belongs to the transaction
  * @returns false when it had ended before
  */
 export async function stopGeneration(
   services: Pick<EndServices, 'waiters'>,
   scope: Scope,
   ending: Ending,
-  error: { code: FailureReason; message: string } | null,
+  error: GenerationError | null,
+  also?: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> {
   const { generationId } = ending;
   const stopped = await scope.transaction(async (tx) => {
     const status = error ? 'failed' : 'cancelled';
-    if (!(await tx.one(stop, generationId, status, error && JSON.stringify(error)))) return false;
+    const stopped = await tx.one(stop, generationId, status, error && JSON.stringify(error));
+    if (!stopped) return false;
     await voidCredits(tx, { key: creditKey(generationId) });
+    if (stopped.kind === 'video' && error) {
+      await publishEvent(tx, videoFailed, generationId, { videoId: generationId, status: 'failed', error });
+    }
+    await also?.(tx);
     await tell(services, tx, ending);
     return true;
   });

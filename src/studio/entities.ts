@@ -30,6 +30,14 @@ export const Generation = defineEntity({
     /** What was charged. */
     credits: p.integer().nullable(),
     error: p.json<GenerationError>().nullable(),
+    /** How long it was expected to take when it was created, in milliseconds. */
+    expectedMs: p.integer().nullable(),
+    /** In percent, as its provider told; null when it tells none. */
+    progress: p.smallint().nullable(),
+    /** When it began to be handed to a provider that must not get it twice. */
+    submittedAt: p.datetime().nullable(),
+    /** The provider's id of it. */
+    upstreamId: p.string().length(200).nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),
     finishedAt: p.datetime().nullable(),

@@ -3,6 +3,9 @@ import { defineFailPoints } from '../platform/fail-points.ts';
 export const failPoint = defineFailPoints(
   'generation.committed',
   'generation.started',
+  'generation.submitting',
+  'generation.submitted',
   'generation.stored',
   'generation.recorded',
+  'generation.cancelled',
 );

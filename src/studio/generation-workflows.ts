@@ -1,8 +1,13 @@
 import type { MediaKind } from '../providers/core/media/models.ts';
-import type { TemporalClient } from '../temporal/client.ts';
+import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { queues } from '../temporal/contracts/queues.ts';
-import { generationWorkflowId, type MakeGenerationArgs, studioWorkflows } from '../temporal/contracts/studio.ts';
+import {
+  generationMessages,
+  generationWorkflowId,
+  type MakeGenerationArgs,
+  studioWorkflows,
+} from '../temporal/contracts/studio.ts';
 import type { Fairness } from '../temporal/contracts/work-context.ts';
 import { formatId } from './core/ids.ts';
 
@@ -17,10 +22,36 @@ export const startMakeGeneration = (
     type: studioWorkflows.makeGeneration,
     workflowId: generationWorkflowId(args.generationId),
     queue: queues.generation,
-    priority: priorities.prompt,
+    // Nobody waits for a video at the other end of a request.
+    priority: kind === 'video' ? priorities.retry : priorities.prompt,
     args,
     resourceId: args.generationId,
     summary: formatId(kind, args.generationId),
     fairness,
     once: true,
   });
+
+/** Asks the workflow of a generation to stop. Harmless when it is over or was never started. */
+export const cancelMakeGeneration = (temporal: TemporalClient, generationId: string): Promise<void> =>
+  temporal.cancel(generationWorkflowId(generationId));
+
+/** Has the workflow ask the provider now. Harmless when it is over or was never started. */
+export const wakeMakeGeneration = (temporal: TemporalClient, generationId: string): Promise<void> =>
+  temporal.signalIfOpen(generationWorkflowId(generationId), generationMessages.providerReported);
+
+/** @throws Error when Temporal does not answer in time */
+export const generationWorkflowState = (temporal: TemporalClient, generationId: string): Promise<WorkflowState> =>
+  temporal.state(generationWorkflowId(generationId));
+
+/**
+ * The generations whose workflows were terminated or timed out since then.
+ * @throws Error when Temporal does not answer in time
+ */
+export async function stoppedGenerationIds(temporal: TemporalClient, since: Date): Promise<string[]> {
+  const ids = await temporal.workflowIds(
+    `TaskQueue = '${temporal.taskQueue(queues.generation)}' AND WorkflowType = '${studioWorkflows.makeGeneration}'
+       AND ExecutionStatus IN ('Terminated', 'TimedOut') AND CloseTime >= '${since.toISOString()}'`,
+  );
+  const prefix = generationWorkflowId('');
+  return [...new Set(ids)].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length));
+}

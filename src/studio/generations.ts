@@ -3,7 +3,7 @@ import { statement } from '../platform/sql.ts';
 import type { PromptedRequest } from '../providers/core/media/requests.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import type { GenerationError, GenerationStatus } from './core/status.ts';
-import { generationNotFound } from './errors.ts';
+import { generationNotFound, videoNotFound } from './errors.ts';
 
 export interface GenerationDetail {
   id: string;
@@ -19,12 +19,21 @@ export interface GenerationDetail {
   /** What was charged. */
   credits: number | null;
   error: GenerationError | null;
+  /** In percent, as its provider told; null when it tells none. */
+  progress: number | null;
+  /** How long it was expected to take. */
+  expectedMs: number | null;
+  ageMs: number;
   createdAt: Date;
   finishedAt: Date | null;
 }
 
+/** Milliseconds since a generation was created, in SQL. */
+export const ageMs = `extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"`;
+
 /** Columns of a `GenerationDetail`. */
 export const generationColumns = `id, status, request, seed::float8 as seed, file, width, height, seconds, credits, error,
+  progress, expected_ms as "expectedMs", ${ageMs},
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 const find = statement<GenerationDetail>(
@@ -37,5 +46,13 @@ export async function getGeneration(scope: Scope, id: string): Promise<Generatio
   const uuid = generationIds.parse(id) ?? videoIds.parse(id);
   const found = uuid && (await scope.one(find, uuid));
   if (!found) throw generationNotFound(id);
+  return found;
+}
+
+/** A video by its id in any form: a UUID or `vid_…`. @throws AppError not_found, also for generations of other kinds */
+export async function getVideo(scope: Scope, id: string): Promise<GenerationDetail> {
+  const uuid = videoIds.parse(id);
+  const found = uuid ? await scope.one(find, uuid) : undefined;
+  if (found?.request.kind !== 'video') throw videoNotFound(id);
   return found;
 }

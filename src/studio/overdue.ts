@@ -2,9 +2,11 @@ import type { Database } from '../platform/database.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { deadlineMs } from './core/deadlines.ts';
-import { generationStates } from './core/status.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { Deadlines } from './core/deadlines.ts';
+import { type GenerationError, generationStates } from './core/status.ts';
 import { type EndServices, stopGeneration } from './end-generation.ts';
+import { generationWorkflowState, stoppedGenerationIds } from './generation-workflows.ts';
 
 /** Time for a workflow to record the end by itself. */
 const graceMs = 120_000;
@@ -23,26 +25,69 @@ const findOverdue = statement<Overdue>(
     order by created_at limit $3`,
 );
 
+const hasOpen = statement<{ found: boolean }>(
+  'generation.any_open',
+  `select exists (select from generation where status in (${generationStates.sql('processing')})) as found`,
+);
+
+const findOpen = statement<Overdue>(
+  'generation.find_open',
+  `select id, organization_id as "organizationId", environment, correlation_id as "correlationId" from generation
+    where id = any($1::uuid[]) and status in (${generationStates.sql('processing')})`,
+);
+
+type WatchServices = Pick<EndServices, 'waiters'> & { database: Database };
+
+async function end(services: WatchServices, { id, correlationId, ...tenant }: Overdue, error: GenerationError) {
+  const scope = new Scope(services.database, tenant, correlationId);
+  return stopGeneration(services, scope, { generationId: id, waiter: null }, error);
+}
+
 /**
- * Ends generations that nobody works on any more, for example because an operator terminated their workflow: they have
- * failed, and their credits are given back. Across all tenants.
+ * Ends generations that nobody works on any more, whatever became of their workflow: they have failed, and their credits
+ * are given back. Across all tenants.
  * @returns how many
  */
 export async function endOverdueGenerations(
-  services: Pick<EndServices, 'waiters'> & { database: Database },
+  services: WatchServices,
+  deadlines: Deadlines,
   limit: number,
 ): Promise<number> {
   const { database } = services;
-  const limits = [deadlineMs('video') + graceMs, deadlineMs('image') + graceMs];
+  const limits = [deadlines.video + graceMs, deadlines.others + graceMs];
   const overdue = await sqlOn(database.pool).rows(findOverdue, [...limits, limit]);
   const error = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
-  for (const { id, correlationId, ...tenant } of overdue) {
-    await stopGeneration(
-      services,
-      new Scope(database, tenant, correlationId),
-      { generationId: id, waiter: null },
-      error,
-    );
-  }
+  for (const generation of overdue) await end(services, generation, error);
   return overdue.length;
+}
+
+/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
+const lateMs = 60_000;
+
+/**
+ * Returns a function that ends the generations whose workflows an operator terminated since its last successful call, or
+ * that timed out: they have failed, and their credits are given back. One question to Temporal for all of them, and none
+ * while no generation is open. What is older is ended when it is overdue.
+ * A workflow that an operator reset is listed as terminated, and its successor has the same id: hence the second look.
+ */
+export function watchStoppedGenerations(services: WatchServices & { temporal: TemporalClient }): () => Promise<number> {
+  const { database, temporal } = services;
+  let lookedAt = Date.now();
+  return async () => {
+    const sql = sqlOn(database.pool);
+    const since = new Date(lookedAt - lateMs);
+    const now = Date.now();
+    const [open] = await sql.rows(hasOpen);
+    const ids = open?.found ? await stoppedGenerationIds(temporal, since) : [];
+    const stopped = ids.length === 0 ? [] : await sql.rows(findOpen, [ids]);
+    let ended = 0;
+    for (const generation of stopped) {
+      const state = await generationWorkflowState(temporal, generation.id);
+      if (state === 'open') continue;
+      const error = { code: 'provider_error', message: 'The generation was terminated by an operator.' } as const;
+      if (await end(services, generation, error)) ended++;
+    }
+    lookedAt = now;
+    return ended;
+  };
 }

@@ -5,12 +5,14 @@ import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
+import { videoCompleted, videoFailed } from './core/events.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { startPendingGeneration } from './create-generation.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
-import { endOverdueGenerations } from './overdue.ts';
+import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
 
 export interface StudioServices {
   generationWaiters: Waiters;
@@ -24,6 +26,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   name: 'studio',
   entities: [Generation, GenerationTotal, GenerationBlock],
   ids: [generationIds, videoIds],
+  events: [videoCompleted, videoFailed],
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],
   open({ notifications }) {
@@ -33,12 +36,18 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   },
   outbox: (services) => ({
     'generation.start': (scope, id, waiter?: string | null) => startPendingGeneration(services, scope, id, waiter),
+    'generation.cancel': (_, id) => cancelMakeGeneration(services.temporal, id),
   }),
-  sweeps: ({ database, generationWaiters: waiters }) => [
+  sweeps: ({ database, temporal, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
+    {
+      name: 'end generations that were terminated in Temporal',
+      everyMs: 5_000,
+      run: watchStoppedGenerations({ database, temporal, waiters }),
+    },
     {
       name: 'end generations that nobody works on',
       everyMs: 60_000,
-      run: () => inBatches((limit) => endOverdueGenerations({ database, waiters }, limit), overdueAtOnce),
+      run: () => inBatches((limit) => endOverdueGenerations({ database, waiters }, deadlineMs, limit), overdueAtOnce),
     },
     { name: 'count ended generations in blocks', everyMs: 60_000, run: () => countGenerationBlocks(database) },
   ],

@@ -1,10 +1,13 @@
 import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
 import type { ApiFeature } from '../../mount.ts';
+import { videoEvents } from '../../schemas/studio/videos.ts';
 import { generateRoutes } from './generate.ts';
 import { generationRoutes } from './generations.ts';
+import { videoRoutes } from './videos.ts';
 
 export const studio: ApiFeature = {
-  tags: [{ name: 'Studio', description: 'Generate images and music, and read what was generated.' }],
+  tags: [{ name: 'Studio', description: 'Generate images, videos and music, and read what was generated.' }],
   ids: [generationIds, videoIds],
-  routes: (services) => [generateRoutes(services), generationRoutes(services)],
+  events: videoEvents,
+  routes: (services) => [generateRoutes(services), videoRoutes(services), generationRoutes(services)],
 };

@@ -2,17 +2,19 @@ const id = 'gen_0199aaaabbbb7ccc8dddeeeeffff0000';
 const createdAt = '2026-01-15T10:30:00.000Z';
 const completedAt = '2026-01-15T10:30:04.000Z';
 
-const address = (ending: string) =>
+export const videoId = 'vid_0199aaaabbbb7ccc8dddeeeeffff0001';
+
+export const exampleAddress = (ending: string) =>
   `https://api.example.com/files/${'kJ3vQ8sXw2LtYp0RbN7hFz5CgM1dUeA6iOxT4mKqSWE'}.${ending}?expires=1768559400&signature=0Zs1mF0a8c3l1Yb5uJkq0sV9u2b1t8WbXh7uQeXn4wM`;
 
 const image = {
-  ...{ id, url: address('png'), prompt: 'A red bicycle in front of a blue wall', model: 'flux-pro-1.1' },
+  ...{ id, url: exampleAddress('png'), prompt: 'A red bicycle in front of a blue wall', model: 'flux-pro-1.1' },
   ...{ aspectRatio: '1:1', width: 1024, height: 1024, seed: 42, creditsUsed: 1 },
 };
 
 export const imageExamples = { image: { ...image, createdAt } };
 export const musicRecordExamples = {
-  music: { id, url: address('mp3'), duration: 10.03, format: 'mp3' as const, creditsUsed: 3 },
+  music: { id, url: exampleAddress('mp3'), duration: 10.03, format: 'mp3' as const, creditsUsed: 3 },
 };
 export const processingExamples = { processing: { id, status: 'processing' as const } };
 

@@ -1,11 +1,12 @@
 import { z } from '@hono/zod-openapi';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { formatId } from '../../../src/studio/core/ids.ts';
+import { progressOf } from '../../../src/studio/core/progress.ts';
 import { failureReasons, generationStates, generationStatuses } from '../../../src/studio/core/status.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
 import { historyTypes } from '../../../src/studio/history.ts';
 
-const url = z.url().openapi({ description: 'A signed address of the file. Every answer has a new one.' });
+export const url = z.url().openapi({ description: 'A signed address of the file. Every answer has a new one.' });
 const creditsUsed = z.int();
 const time = z.iso.datetime();
 
@@ -51,6 +52,7 @@ export const generationSchema = z
     format: z.literal('mp3').optional(),
     seed: z.int().optional(),
     creditsUsed: creditsUsed.optional().openapi({ description: 'Present once it is completed.' }),
+    progress: z.int().min(0).max(99).optional().openapi({ description: 'Of a video that is being made, in percent.' }),
     createdAt: time,
     completedAt: time.nullable(),
     error: z.object({ code: z.enum(failureReasons), message: z.string() }).nullable(),
@@ -79,9 +81,9 @@ export const historySchema = z
 export type Sign = (file: string) => string;
 
 /** Encoders pad music: its length is told to the hundredth. */
-const hundredths = (seconds: number) => Math.round(seconds * 100) / 100;
+export const hundredths = (seconds: number) => Math.round(seconds * 100) / 100;
 
-const idOf = ({ id, request }: GenerationDetail) => formatId(request.kind, id);
+export const idOf = ({ id, request }: GenerationDetail) => formatId(request.kind, id);
 
 /** A completed image. */
 export function imageRecord(image: GenerationDetail, sign: Sign): z.infer<typeof imageSchema> {
@@ -110,6 +112,7 @@ function madeOf(generation: GenerationDetail, sign: Sign) {
     ...(width !== null && height !== null && { width, height }),
     ...(seconds !== null && { duration: hundredths(seconds) }),
     ...(request.kind === 'music' && { format: 'mp3' as const }),
+    ...(request.kind === 'video' && { aspectRatio: request.aspectRatio }),
     ...(request.kind === 'image' && { aspectRatio: request.aspectRatio, seed }),
   };
 }
@@ -119,6 +122,7 @@ export function generationRecord(generation: GenerationDetail, sign: Sign): z.in
   return {
     ...{ id: idOf(generation), type: request.kind, status, prompt: request.prompt, model: request.model },
     ...madeOf(generation, sign),
+    ...(request.kind === 'video' && status === 'processing' && { progress: progressOf(generation) }),
     ...{ createdAt: createdAt.toISOString(), error },
     completedAt: status === 'completed' ? finishedAt!.toISOString() : null,
   };

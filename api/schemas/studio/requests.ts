@@ -7,13 +7,24 @@ import {
   modelNames,
   qualities,
 } from '../../../src/providers/core/media/models.ts';
-import { type ImageRequest, type MusicRequest, requestLimits } from '../../../src/providers/core/media/requests.ts';
+import {
+  type ImageRequest,
+  type MusicRequest,
+  requestLimits,
+  type VideoRequest,
+} from '../../../src/providers/core/media/requests.ts';
 import { filledText, text } from '../text.ts';
 
-const { promptCharacters, negativePromptCharacters, seed, musicSeconds, bpm } = requestLimits;
+const { promptCharacters, negativePromptCharacters, seed, videoSeconds, musicSeconds, bpm } = requestLimits;
 
 const prompt = filledText(promptCharacters);
 const modelOf = (kind: MediaKind) => z.enum(modelNames(mediaModels, kind) as [string, ...string[]]);
+
+// No enumeration: generators of clients make names of its values, and these have no letters.
+const aspectRatio = z
+  .string()
+  .regex(new RegExp(`^(${aspectRatios.join('|')})$`), `Expected one of ${aspectRatios.join(', ')}.`)
+  .optional();
 
 export const generateSchema = z
   .object({
@@ -22,12 +33,7 @@ export const generateSchema = z
     model: modelOf('image')
       .optional()
       .openapi({ description: `Default ${defaultModels.image}.` }),
-    // No enumeration: generators of clients make names of its values, and these have no letters.
-    aspectRatio: z
-      .string()
-      .regex(new RegExp(`^(${aspectRatios.join('|')})$`), `Expected one of ${aspectRatios.join(', ')}.`)
-      .optional()
-      .openapi({ description: 'Default 1:1. The model ideogram-v2 has no 21:9.' }),
+    aspectRatio: aspectRatio.openapi({ description: 'Default 1:1. The model ideogram-v2 has no 21:9.' }),
     quality: z.enum(qualities).optional().openapi({ description: 'Default standard. It does not change the size.' }),
     seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and told, when it is absent.' }),
   })
@@ -49,6 +55,26 @@ export const generateMusicSchema = z
   })
   .openapi('GenerateMusic');
 
+export const generateVideoSchema = z
+  .object({
+    prompt: prompt.openapi({ description: 'At most 1000 characters for runway-gen3.' }),
+    model: modelOf('video')
+      .optional()
+      .openapi({ description: `Default ${defaultModels.video}.` }),
+    duration: z
+      .number()
+      .min(videoSeconds.least)
+      .max(videoSeconds.most)
+      .optional()
+      .openapi({
+        description: `In seconds, fractions too. Default ${videoSeconds.least}. What is delivered is paid by started seconds, and never more than what was asked.`,
+      }),
+    aspectRatio: aspectRatio.openapi({
+      description: 'Default 16:9. `GET /api/studio/models` tells the ratios and the longest duration of each model.',
+    }),
+  })
+  .openapi('GenerateVideo');
+
 /** Fills in the defaults. An empty text is no text. */
 export const readImageRequest = (body: z.infer<typeof generateSchema>): ImageRequest => ({
   kind: 'image',
@@ -68,6 +94,14 @@ export const readMusicRequest = (body: z.infer<typeof generateMusicSchema>): Mus
   bpm: body.bpm ?? null,
 });
 
+export const readVideoRequest = (body: z.infer<typeof generateVideoSchema>): VideoRequest => ({
+  kind: 'video',
+  prompt: body.prompt,
+  model: body.model ?? defaultModels.video,
+  duration: body.duration ?? videoSeconds.least,
+  aspectRatio: (body.aspectRatio ?? '16:9') as AspectRatio,
+});
+
 export const generateExamples = {
   short: { prompt: 'A red bicycle in front of a blue wall' },
   everything: {
@@ -78,6 +112,11 @@ export const generateExamples = {
     quality: 'high' as const,
     seed: 42,
   },
+};
+
+export const videoExamples = {
+  short: { prompt: 'Waves on a beach at sunset' },
+  everything: { prompt: 'Waves on a beach at sunset', model: 'kling-1.5-pro', duration: 7.5, aspectRatio: '9:16' },
 };
 
 export const musicExamples = {

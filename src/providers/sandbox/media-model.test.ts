@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../platform/log.ts';
 import type { ImageRequest, PromptedRequest, VideoRequest } from '../core/media/requests.ts';
-import type { MediaProgress } from '../media-ports.ts';
+import type { MadeMedia, MediaStatus } from '../media-ports.ts';
 import { renderMedia } from './media/rendering.ts';
 import { sandboxMediaModel } from './media-model.ts';
 
@@ -21,13 +21,21 @@ const image = (prompt: string): ImageRequest => ({
 });
 const video: VideoRequest = { kind: 'video', prompt: 'waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
 
-const advance = (
+/** Where the job stands, with the file once it is made. */
+async function advance(
   request: PromptedRequest,
   { ageMs = 0, attempt = 1, seed = 7, signal = new AbortController().signal } = {},
-) => sandboxMediaModel(work).advance({ id: 'any', request, seed, ageMs }, { organizationId: 'one', attempt, signal });
+): Promise<Progress> {
+  const [model, job] = [sandboxMediaModel(work), { id: 'any', request, seed, ageMs }];
+  const call = { organizationId: 'one', attempt, signal };
+  const upstreamId = await model.submit(job, call);
+  const status = await model.poll(job, upstreamId, call);
+  return status.kind === 'ready' ? { kind: 'made', made: await model.fetchFile(job, upstreamId, call) } : status;
+}
+type Progress = MediaStatus | { kind: 'made'; made: MadeMedia };
 
 /** The SHA-256 of what was made, which is then discarded. */
-async function digestOf(progress: MediaProgress): Promise<string> {
+async function digestOf(progress: Progress): Promise<string> {
   if (progress.kind !== 'made') throw new Error('It is not made yet.');
   const { path, discard } = progress.made;
   const digest = createHash('sha256')
@@ -50,8 +58,11 @@ test('a picture is made at once, of the size of its ratio, and is the same for t
 });
 
 test('what is slow is waited for, and a video for two seconds at least', async () => {
-  expect(await advance(image('sandbox:slow=3 a boat'), { ageMs: 1_000 })).toEqual({ kind: 'wait', ms: 2_000 });
-  expect(await advance(video, { ageMs: 500 })).toEqual({ kind: 'wait', ms: 1_500 });
+  expect(await advance(image('sandbox:slow=3 a boat'), { ageMs: 1_000 })).toEqual({
+    kind: 'working',
+    askAfterMs: 2_000,
+  });
+  expect(await advance(video, { ageMs: 500 })).toEqual({ kind: 'working', askAfterMs: 1_500 });
   await digestOf(await advance(image('sandbox:slow=3 a boat'), { ageMs: 3_000 }));
 });
 

@@ -8,7 +8,7 @@ import { sizes } from '../core/media/aspect-ratios.ts';
 import type { Quality } from '../core/media/models.ts';
 import { canonicalRequest, type PromptedRequest, pixelLimits } from '../core/media/requests.ts';
 import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
-import type { MadeMedia, MediaJob, MediaModel } from '../media-ports.ts';
+import type { MadeMedia, MediaModel } from '../media-ports.ts';
 import { ProviderFailure } from '../ports.ts';
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
@@ -43,6 +43,9 @@ const digestOf = (request: PromptedRequest, seed: number): string => {
 
 /** A video is under way for at least so long, as those of providers are. */
 const leastVideoSeconds = 2;
+
+/** Videos that one process computes or has waiting at the same time. The others wait in their workflows. */
+const videosAtOnce = 4;
 
 const types = { image: 'png', video: 'mp4', music: 'mp3' } as const;
 
@@ -87,22 +90,54 @@ async function render(
   }
 }
 
+/** Longer waits for those that have waited longer: those of a large backlog do not all ask every moment. */
+const againMs = (overdueMs: number) => Math.min(15_000, Math.max(500, overdueMs / 2));
+
+/** When the request is answered, in milliseconds from its creation. */
+function dueMs(request: PromptedRequest): number {
+  const { slowSeconds } = readSandboxWords(request.prompt, request.model);
+  return Math.max(slowSeconds, request.kind === 'video' ? leastVideoSeconds : 0) * 1_000;
+}
+
 /**
  * Media without a provider: files that are computed from the request, so that equal requests have equal files. Words in the
  * prompt take effect in this order: slow, overloaded, then a failure.
  */
-export const sandboxMediaModel = (work: BoundedWork): MediaModel => ({
-  async advance({ request, seed, ageMs }: MediaJob, { attempt, signal, organizationId }) {
-    signal.throwIfAborted();
-    const words = readSandboxWords(request.prompt, request.model);
-    const seconds = Math.max(words.slowSeconds, request.kind === 'video' ? leastVideoSeconds : 0);
-    const left = seconds * 1_000 - ageMs;
-    if (left > 0) return { kind: 'wait', ms: Math.ceil(left) };
-    if (isStillOverloaded(words, attempt)) {
-      throw new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
-    }
-    const failure = requestedFailure(words, request.model);
-    if (failure) throw failure;
-    return { kind: 'made', made: await render(work, organizationId, request, seed) };
-  },
-});
+export function sandboxMediaModel(work: BoundedWork): MediaModel {
+  let videos = 0;
+  return {
+    repeatable: true,
+
+    expectation: (request) => ({ ms: dueMs(request), reportsProgress: false }),
+
+    submit: async ({ id }) => id,
+
+    async poll({ request, ageMs }, _, { attempt, signal }) {
+      signal.throwIfAborted();
+      const left = dueMs(request) - ageMs;
+      if (left > 0) return { kind: 'working', askAfterMs: Math.ceil(left) };
+      const words = readSandboxWords(request.prompt, request.model);
+      if (isStillOverloaded(words, attempt)) {
+        throw new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
+      }
+      const failure = requestedFailure(words, request.model);
+      if (failure) throw failure;
+      if (request.kind === 'video' && videos >= videosAtOnce) return { kind: 'working', askAfterMs: againMs(-left) };
+      return { kind: 'ready' };
+    },
+
+    async fetchFile({ request, seed }, _, { organizationId, signal }) {
+      signal.throwIfAborted();
+      if (request.kind !== 'video') return render(work, organizationId, request, seed);
+      videos++;
+      try {
+        // In a turn of their own: an organization's pictures do not wait behind its videos.
+        return await render(work, `${organizationId}/video`, request, seed);
+      } finally {
+        videos--;
+      }
+    },
+
+    cancel: async () => {},
+  };
+}

@@ -7,7 +7,7 @@ import type {
   VideoRequest,
 } from '../../providers/core/media/requests.ts';
 import { reservedCredits, settledCredits } from './credits.ts';
-import { estimatedSeconds, laterProgress, progressOfFraction, progressOfTime } from './progress.ts';
+import { estimatedSeconds, progressOf, progressOfFraction, progressOfTime } from './progress.ts';
 
 const image: ImageRequest = {
   ...{ kind: 'image', prompt: 'a boat', negativePrompt: null, model: 'flux-dev' },
@@ -49,17 +49,19 @@ describe('credits', () => {
 
 describe('progress', () => {
   test('is 0 to 99 and never falls', () => {
-    const figures = fc.array(fc.oneof(fc.double(), fc.double({ min: 0, max: 1.2, noNaN: true })));
+    const ages = fc.array(fc.double({ min: 0, max: 10_000_000, noNaN: true }));
     fc.assert(
-      fc.property(figures, (fractions) => {
+      fc.property(ages, fc.integer({ min: 0, max: 1_000_000 }), (all, expectedMs) => {
         let told = 0;
-        for (const fraction of fractions) {
-          const next = laterProgress(told, progressOfFraction(fraction));
+        for (const ageMs of all.sort((one, other) => one - other)) {
+          const next = progressOf({ progress: null, expectedMs, ageMs });
           expect(Number.isInteger(next) && next >= told && next <= 99).toBe(true);
           told = next;
         }
       }),
     );
+    expect(progressOf({ progress: 30, expectedMs: 1_000, ageMs: 900 })).toBe(30);
+    for (const fraction of [Number.NaN, -1, 1.2]) expect([0, 99]).toContain(progressOfFraction(fraction));
   });
 
   test('comes from a figure or from time', () => {

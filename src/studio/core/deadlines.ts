@@ -1,9 +1,17 @@
 import type { MediaKind } from '../../providers/core/media/models.ts';
 
-const minute = 60_000;
+/** How long a generation may take from its creation, in milliseconds. */
+export interface Deadlines {
+  video: number;
+  others: number;
+}
 
-/** How long a generation may take from its creation. */
-export const deadlineMs = (kind: MediaKind): number => (kind === 'video' ? 30 : 5) * minute;
+export const deadlineOf = ({ video, others }: Deadlines, kind: MediaKind): number =>
+  kind === 'video' ? video : others;
 
 /** Reserved credits are kept for an hour longer, so that no work is done on credits that were given back. */
-export const reservationMs = (kind: MediaKind): number => deadlineMs(kind) + 60 * minute;
+export const reservationMs = (deadlines: Deadlines, kind: MediaKind): number => deadlineOf(deadlines, kind) + 3_600_000;
+
+/** When a provider is asked again that does not say when: later and later for a job that takes long. */
+export const pollAfterMs = ({ leastMs, mostMs }: { leastMs: number; mostMs: number }, ageMs: number): number =>
+  Math.min(mostMs, Math.max(leastMs, Math.round(ageMs / 10)));

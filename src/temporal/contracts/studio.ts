@@ -10,18 +10,32 @@ export interface StudioWorkflows {
 /** One id per generation: Temporal refuses a second start of the same one, whichever process makes it. */
 export const generationWorkflowId = (generationId: string) => `generation-${generationId}`;
 
+export const generationMessages = {
+  /** The provider has something to tell: look now. Harmless at any other time. */
+  providerReported: 'providerReported',
+} as const;
+
 /** Every duration of a generation is a value, so that tests run a whole retry schedule in seconds. */
 export interface GenerationPolicy {
   /** Of one call, which may render a file. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
   retry: RetryProfile;
+  /** How long a provider has to take a job. */
+  submitTimeoutMs: number;
+  /** Between two questions to a provider that does not say when to ask again: a tenth of the job's age within these. */
+  poll: { leastMs: number; mostMs: number };
+  /** How long a generation may take from its creation. */
+  deadlineMs: { video: number; others: number };
 }
 
 export const defaultGenerationPolicy: GenerationPolicy = {
   timeoutMs: 200_000,
   heartbeatTimeoutMs: 10_000,
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
+  submitTimeoutMs: 60_000,
+  poll: { leastMs: 1_000, mostMs: 10_000 },
+  deadlineMs: { video: 1_800_000, others: 300_000 },
 };
 
 /** References and small values only: what was asked stays in PostgreSQL. */
@@ -32,8 +46,11 @@ export interface MakeGenerationArgs extends WorkContext {
   policy: GenerationPolicy;
 }
 
-/** Where a generation stands. `wait`: look again after so many milliseconds. */
+/**
+ * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
+ * provider took it, and only its report can tell.
+ */
 export type GenerationProgress =
-  | { kind: 'wait'; ms: number }
+  | { kind: 'wait' | 'lost'; ms: number /** Its display name. */; provider: string; percent: number }
   | { kind: 'ended' }
   | { kind: 'failed'; code: string; message: string };

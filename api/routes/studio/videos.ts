@@ -1,0 +1,113 @@
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Services } from '../../../src/services.ts';
+import { cancelVideo } from '../../../src/studio/cancel-generation.ts';
+import { createGeneration } from '../../../src/studio/create-generation.ts';
+import { getVideo } from '../../../src/studio/generations.ts';
+import type { ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempotency.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { jsonBody } from '../../middleware/json-body.ts';
+import { newRoutes } from '../../new-routes.ts';
+import { answer, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { prefixedIdInPath } from '../../schemas/ids.ts';
+import { videoId } from '../../schemas/studio/examples.ts';
+import { generateVideoSchema, readVideoRequest, videoExamples as requests } from '../../schemas/studio/requests.ts';
+import {
+  cancelledVideoExamples,
+  startedVideo,
+  startedVideoExamples,
+  startedVideoSchema,
+  videoExamples,
+  videoRecord,
+  videoSchema,
+} from '../../schemas/studio/videos.ts';
+
+const idQuery = z.object({
+  id: z
+    .string()
+    .min(1)
+    .openapi({
+      param: { name: 'id', in: 'query', example: videoId },
+      description: 'The prefixed id. Its UUID is accepted too.',
+    }),
+});
+
+const id = '$response.body#/data/id';
+const links = {
+  getVideo: { operationId: 'getVideo', parameters: { id } },
+  cancelVideo: { operationId: 'cancelVideo', parameters: { id } },
+};
+
+/** Videos take minutes: they are started, and then asked for. */
+export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const mayUse = requireKey(services, 'studio');
+  const shared = { tags: ['Studio'], security: keySecurity('studio') };
+
+  const start = createRoute({
+    ...shared,
+    method: 'post',
+    middleware: [mayUse, jsonBody()] as const,
+    path: '/generate-video',
+    operationId: 'generateVideo',
+    summary: 'Start a video',
+    description:
+      'Answers at once. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
+    request: { headers: idempotencyHeader, body: { content: jsonContent(generateVideoSchema, requests) } },
+    responses: {
+      200: answer('The video was started.', startedVideoSchema, {
+        ...{ examples: startedVideoExamples, links, replayable: true },
+      }),
+      ...scopedFailures(402, 409, 413, 415, 422),
+    },
+  });
+  const get = createRoute({
+    ...shared,
+    method: 'get',
+    middleware: [mayUse] as const,
+    path: '/generate-video',
+    operationId: 'getVideo',
+    summary: 'Retrieve a video',
+    description: 'Where it stands, and once it is completed its address.',
+    request: { query: idQuery },
+    responses: {
+      200: answer('Returns the video.', videoSchema, { examples: videoExamples }),
+      ...scopedFailures(404),
+    },
+  });
+  const cancel = createRoute({
+    ...shared,
+    method: 'post',
+    middleware: [mayUse] as const,
+    path: '/generate-video/{id}/cancel',
+    operationId: 'cancelVideo',
+    summary: 'Cancel a video',
+    description:
+      'The credits are given back at once, and the provider is told. A video that has ended stays as it is and is returned.',
+    request: { params: prefixedIdInPath('id', videoId) },
+    responses: {
+      200: answer('Returns the video.', videoSchema, { examples: cancelledVideoExamples }),
+      ...scopedFailures(404),
+    },
+  });
+
+  const sign = (file: string) => services.signedUrls.sign(file);
+  const routes = newRoutes();
+  routes.openapi(start, async (c) => {
+    const scope = c.get('scope');
+    const request = readVideoRequest(c.req.valid('json'));
+    const made = await createGeneration(services, scope, { request, idempotency: readIdempotency(c), waiter: null });
+    markReplayed(c, made.replayed);
+    return c.json(success(startedVideo(await getVideo(scope, made.generationId))), 200);
+  });
+  routes.openapi(get, async (c) => {
+    const video = await getVideo(c.get('scope'), c.req.valid('query').id);
+    return c.json(success(videoRecord(video, sign)), 200);
+  });
+  routes.openapi(cancel, async (c) => {
+    const cancelling = { waiters: services.generationWaiters };
+    const video = await cancelVideo(cancelling, c.get('scope'), c.req.valid('param').id);
+    return c.json(success(videoRecord(video, sign)), 200);
+  });
+  return routes;
+}

@@ -1,0 +1,95 @@
+import { z } from '@hono/zod-openapi';
+import { videoCompleted, videoFailed } from '../../../src/studio/core/events.ts';
+import { estimatedSeconds, progressOf } from '../../../src/studio/core/progress.ts';
+import { failureReasons } from '../../../src/studio/core/status.ts';
+import type { GenerationDetail } from '../../../src/studio/generations.ts';
+import { documentEvent } from '../webhooks/event.ts';
+import { exampleAddress, videoId } from './examples.ts';
+import { hundredths, idOf, type Sign, url } from './records.ts';
+
+const id = z.string();
+
+export const startedVideoSchema = z
+  .object({
+    id,
+    status: z.literal('processing'),
+    estimatedTime: z.int().min(1).openapi({ description: 'How long such a video usually takes, in seconds.' }),
+  })
+  .openapi('StartedVideo');
+
+const completed = z
+  .object({
+    id,
+    status: z.literal('completed'),
+    url,
+    duration: z.number().openapi({ description: 'Of the file, in seconds.' }),
+    width: z.int(),
+    height: z.int(),
+    creditsUsed: z.int(),
+  })
+  .openapi('CompletedVideo');
+
+const failed = z
+  .object({
+    id,
+    status: z.literal('failed'),
+    error: z.object({ code: z.enum(failureReasons), message: z.string() }),
+  })
+  .openapi('FailedVideo');
+
+export const videoSchema = z
+  .union([
+    z
+      .object({
+        id,
+        status: z.literal('processing'),
+        progress: z.int().min(0).max(99).openapi({ description: 'In percent. It never falls.' }),
+      })
+      .openapi('ProcessingVideo'),
+    completed,
+    failed,
+    z.object({ id, status: z.literal('cancelled') }).openapi('CancelledVideo'),
+  ])
+  .openapi('Video', { description: 'A video: its `status` says which of these it is.' });
+
+/** A video that was started. It stays the same for a request with the same Idempotency-Key. */
+export const startedVideo = (video: GenerationDetail): z.infer<typeof startedVideoSchema> => ({
+  ...{ id: idOf(video), status: 'processing', estimatedTime: estimatedSeconds(video.expectedMs ?? 0) },
+});
+
+export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof videoSchema> {
+  const { status, file, width, height, seconds, credits, error } = video;
+  const id = idOf(video);
+  switch (status) {
+    case 'processing':
+      return { id, status, progress: progressOf(video) };
+    case 'completed':
+      return {
+        ...{ id, status, url: sign(file!), duration: hundredths(seconds!) },
+        ...{ width: width!, height: height!, creditsUsed: credits! },
+      };
+    case 'failed':
+      return { id, status, error: error! };
+    case 'cancelled':
+      return { id, status };
+  }
+}
+
+const size = { width: 1024, height: 576 };
+const done = { url: exampleAddress('mp4'), duration: 5, ...size, creditsUsed: 25 };
+const refused = { code: 'content_policy' as const, message: 'The provider refused the content.' };
+
+export const startedVideoExamples = { started: { id: videoId, status: 'processing' as const, estimatedTime: 90 } };
+export const videoExamples = {
+  processing: { id: videoId, status: 'processing' as const, progress: 40 },
+  completed: { id: videoId, status: 'completed' as const, ...done },
+  failed: { id: videoId, status: 'failed' as const, error: refused },
+  cancelled: { id: videoId, status: 'cancelled' as const },
+};
+export const cancelledVideoExamples = { cancelled: videoExamples.cancelled, completed: videoExamples.completed };
+
+const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0001';
+export const videoEvents = [
+  documentEvent(videoCompleted, 'A video was completed', completed, { videoId: uuid, status: 'completed', ...done }),
+  documentEvent(videoFailed, 'A video failed', failed, { videoId: uuid, status: 'failed', error: refused }),
+];

@@ -1,0 +1,59 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { mediaModels } from '../providers/core/media/models.ts';
+import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import type { MediaRegistry } from '../providers/media-registry.ts';
+import type { Call } from '../providers/ports.ts';
+import { type EndServices, stopGeneration } from './end-generation.ts';
+import { failPoint } from './fail-points.ts';
+import { ageMs, type GenerationDetail, getVideo } from './generations.ts';
+
+interface Submitted {
+  request: PromptedRequest;
+  seed: number;
+  ageMs: number;
+  upstreamId: string;
+}
+
+const findSubmitted = statement<Submitted>(
+  'generation.submitted',
+  `select request, seed::float8 as seed, upstream_id as "upstreamId", ${ageMs} from generation
+    where organization_id = $1 and environment = $2 and id = $3 and upstream_id is not null`,
+);
+
+/** Tells the provider of a generation, where it has it, that nobody wants it any more. @throws ProviderFailure */
+export async function cancelAtProvider(
+  { media }: { media: MediaRegistry },
+  scope: Scope,
+  generationId: string,
+  call: Pick<Call, 'attempt' | 'signal'>,
+): Promise<void> {
+  const submitted = await scope.one(findSubmitted, generationId);
+  if (!submitted) return;
+  const { upstreamId, ...rest } = submitted;
+  const { organizationId, environment } = scope.tenant;
+  const model = media.mediaModel(environment, mediaModels.get(rest.request.model)!.provider);
+  await model.cancel({ id: generationId, ...rest }, upstreamId, { organizationId, ...call });
+}
+
+/**
+ * Cancels a video: its credits are given back in the same transaction, and what its workflow still makes is dropped. One
+ * that has ended stays as it is.
+ * @param id a UUID or `vid_…`
+ * @returns the video as it is now
+ * @throws AppError not_found
+ */
+export async function cancelVideo(
+  services: Pick<EndServices, 'waiters'>,
+  scope: Scope,
+  id: string,
+): Promise<GenerationDetail> {
+  const video = await getVideo(scope, id);
+  if (video.status !== 'processing') return video;
+  const { id: generationId } = video;
+  await stopGeneration(services, scope, { generationId, waiter: null }, null, async (tx) => {
+    await tx.enqueue('generation.cancel', generationId);
+  });
+  failPoint('generation.cancelled');
+  return getVideo(scope, id);
+}

@@ -1,0 +1,27 @@
+import type { Database } from '../platform/database.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import { generationStates } from './core/status.ts';
+import { wakeMakeGeneration } from './generation-workflows.ts';
+
+// Only where the answer to the submission was lost: the id is known in every other case.
+const findReported = statement<{ id: string }>(
+  'generation.reported',
+  `update generation set upstream_id = coalesce(upstream_id, $2::text)
+    where id = $1::uuid and submitted_at is not null and status in (${generationStates.sql('processing')})
+   returning id`,
+);
+
+/**
+ * A provider reported on a job: its workflow asks the provider now. A report is a hint and no result. It also tells the
+ * provider's id of a job whose submission got no answer. Harmless at any time, and for a generation that does not exist.
+ * @param upstreamId the provider's id of the job, at most 200 characters
+ */
+export async function providerReported(
+  { database, temporal }: { database: Database; temporal: TemporalClient },
+  generationId: string,
+  upstreamId: string,
+): Promise<void> {
+  const found = await sqlOn(database.pool).one(findReported, [generationId, upstreamId]);
+  if (found) await wakeMakeGeneration(temporal, generationId);
+}

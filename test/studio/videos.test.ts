@@ -1,0 +1,250 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { videoIds } from '../../src/studio/core/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { sharedProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { type StudioView, viewStudio } from '../temporal-studio.ts';
+import { until } from '../until.ts';
+import { measureMp4 } from './mp4.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(120_000);
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let temporal: StudioView;
+beforeAll(async () => {
+  [product, temporal] = await Promise.all([sharedProduct(), viewStudio()]);
+});
+afterAll(async () => {
+  await temporal?.close();
+  await product?.close();
+});
+
+const path = '/api/studio/generate-video';
+const newTenant = async (plan = 'pro') =>
+  apiClient(product.process.api, (await product.createTenant({ plan })).testKey);
+
+/** Credits of a tenant: what can be spent, and what is reserved. */
+async function credits(on: ApiClient): Promise<{ balance: number; reserved: number }> {
+  const { balance, reserved } = (await on.get('/api/v1/credits')).body.data;
+  return { balance, reserved };
+}
+
+async function start(on: ApiClient, body: object, headers?: Record<string, string>): Promise<string> {
+  const answer = await on.post(path, body, headers);
+  expect(answer).toMatchObject({ status: 200, body: { data: { status: 'processing' } } });
+  return answer.body.data.id;
+}
+const read = async (on: ApiClient, id: string) => (await on.get(`${path}?id=${id}`)).body.data;
+const cancel = (on: ApiClient, id: string) => on.post(`${path}/${id}/cancel`);
+
+const ended = (on: ApiClient, id: string) =>
+  until('the video ends', async () => {
+    const video = await read(on, id);
+    return video.status !== 'processing' && video;
+  });
+
+describe('a video', () => {
+  test('is made while it tells its progress, is a file of the length and size that were asked for, and is announced', async () => {
+    const tenant = await newTenant();
+    const { balance } = await credits(tenant);
+    const subscribed = await tenant.post('/api/v1/webhooks', {
+      ...{ name: 'Videos', url: 'https://hooks.example.com/videos', events: ['studio.video.completed'] },
+    });
+    const asked = { prompt: 'Waves', model: 'kling-1.5-pro', duration: 5.5, aspectRatio: '9:16' };
+    const key = { 'idempotency-key': 'one' };
+    const first = await tenant.post(path, asked, key);
+    expect(first).toMatchObject({ status: 200, body: { data: { status: 'processing', estimatedTime: 2 } } });
+    const { id } = first.body.data;
+    expect(id).toMatch(/^vid_[0-9a-f]{32}$/);
+    expect(await credits(tenant)).toEqual({ balance, reserved: 30 });
+    const uuid = videoIds.parse(id)!;
+    expect((await tenant.get(`/api/studio/generations/${uuid}`)).body.data).toMatchObject({
+      ...{ id, type: 'video', status: 'processing', prompt: 'Waves', aspectRatio: '9:16', error: null },
+      ...{ progress: expect.any(Number), completedAt: null },
+    });
+
+    const told: number[] = [];
+    const video = await until('the video ends', async () => {
+      const now = await read(tenant, uuid);
+      if (now.status === 'processing') {
+        expect(Object.keys(now).sort()).toEqual(['id', 'progress', 'status']);
+        told.push(now.progress);
+      }
+      return now.status !== 'processing' && now;
+    });
+    expect(told.every((one) => Number.isInteger(one) && one >= 0 && one <= 99)).toBe(true);
+    expect(told.toSorted((one, other) => one - other)).toEqual(told);
+    expect(new Set(told).size).toBeGreaterThan(2);
+    const { url, ...rest } = video;
+    expect(rest).toEqual({ id, status: 'completed', duration: 5.5, width: 576, height: 1024, creditsUsed: 30 });
+    expect(await credits(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
+
+    const name = new URL(url).pathname.slice('/files/'.length);
+    const mp4 = await readFile(join(runningServers().folder, 'files', name.slice(0, 2), name));
+    expect(measureMp4(mp4)).toMatchObject({ seconds: 5.5, width: 576, height: 1024, isWhole: true });
+
+    const answer = await tenant.post(path, asked, key);
+    expect([answer.body.data, answer.headers.get('idempotent-replayed')]).toEqual([first.body.data, 'true']);
+    expect(await credits(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
+    const { items, total } = (await tenant.get('/api/studio/history?type=video')).body.data;
+    expect([total, items[0]]).toEqual([1, expect.objectContaining({ id, type: 'video', prompt: 'Waves' })]);
+
+    const webhook = subscribed.body.data.id;
+    const [delivery, none] = (await tenant.get(`/api/v1/webhooks/${webhook}/deliveries`)).body.data.deliveries;
+    expect([delivery.eventType, none]).toEqual(['studio.video.completed', undefined]);
+    const detail = (await tenant.get(`/api/v1/webhooks/${webhook}/deliveries/${delivery.id}`)).body.data;
+    const { data } = JSON.parse(detail.requestBody);
+    expect({ ...data, url: new URL(data.url).pathname }).toEqual({ ...video, url: new URL(url).pathname });
+    // What has ended stays as it is.
+    expect((await cancel(tenant, id)).body.data).toMatchObject(rest);
+  });
+
+  test('that fails costs nothing, says why, and is announced; one that is overloaded at first is made', async () => {
+    const tenant = await newTenant();
+    const { balance } = await credits(tenant);
+    const events = ['studio.video.failed'];
+    const url = 'https://hooks.example.com/videos';
+    const webhook = (await tenant.post('/api/v1/webhooks', { name: 'Videos', url, events })).body.data.id;
+    const reasons: Record<string, string> = {
+      'sandbox:fail': 'provider_error',
+      'sandbox:refuse': 'content_policy',
+      'sandbox:timeout': 'timeout',
+      'sandbox:fail@minimax-video': 'provider_error',
+    };
+    const model = 'minimax-video';
+    const ids = new Map<string, string>();
+    for (const prompt of Object.keys(reasons)) ids.set(prompt, await start(tenant, { prompt, model }));
+    const made = await start(tenant, { prompt: 'sandbox:overloaded sandbox:fail@runway-gen3', model });
+    for (const [prompt, code] of Object.entries(reasons)) {
+      const id = ids.get(prompt)!;
+      expect(await ended(tenant, id)).toEqual({ id, status: 'failed', error: { code, message: expect.any(String) } });
+      const generation = (await tenant.get(`/api/studio/generations/${id}`)).body.data;
+      expect(generation).toMatchObject({ status: 'failed', error: { code } });
+      expect(generation).not.toHaveProperty('progress');
+    }
+    expect(await ended(tenant, made)).toMatchObject({ status: 'completed', duration: 5, creditsUsed: 25 });
+    expect(await credits(tenant)).toEqual({ balance: balance - 25, reserved: 0 });
+    const { deliveries } = (await tenant.get(`/api/v1/webhooks/${webhook}/deliveries`)).body.data;
+    expect(deliveries.map(({ eventType }: { eventType: string }) => eventType)).toEqual(Array(4).fill(events[0]));
+  });
+
+  test.each([
+    [{ prompt: '' }, 'prompt'],
+    [{ prompt: 'é'.repeat(1_001) }, 'prompt'],
+    [{ prompt: 'x', duration: 4.9 }, 'duration'],
+    [{ prompt: 'x', duration: '5' }, 'duration'],
+    [{ prompt: 'x', duration: 7, model: 'minimax-video' }, 'duration'],
+    [{ prompt: 'x', duration: 11 }, 'duration'],
+    [{ prompt: 'x', model: 'flux-dev' }, 'model'],
+    [{ prompt: 'x', aspectRatio: '1:1' }, 'aspectRatio'],
+    [{ prompt: 'x', aspectRatio: '21:9', model: 'kling-1.5-pro' }, 'aspectRatio'],
+    [{ prompt: 'x', aspectRatio: null }, 'aspectRatio'],
+  ])('is refused where the request is wrong: %j', async (body, at) => {
+    const { status, body: answer } = await product.api.post(path, body);
+    expect([status, answer.error.details.errors.map((one: { path: string }) => one.path)]).toEqual([400, [at]]);
+  });
+
+  test('is found by its own id alone', async () => {
+    for (const query of ['', '?id=', '?id=a&id=b']) {
+      const { status, body } = await product.api.get(`${path}${query}`);
+      expect([query, status, body.error.details.errors[0].path]).toEqual([query, 400, 'id']);
+    }
+    const tenant = await newTenant();
+    const id = await start(tenant, { prompt: 'sandbox:slow=600' });
+    const { data: image } = (await product.api.post('/api/studio/generate', { prompt: 'x' })).body;
+    const unknown = 'vid_0199aaaabbbb7ccc8dddeeeeffff0000';
+    const tries: [ApiClient, string][] = [
+      ...['nonsense', unknown, image.id, id].map((one): [ApiClient, string] => [product.api, one]),
+      [tenant, id.replace('vid_', 'gen_')],
+    ];
+    for (const [client, videoId] of tries) {
+      const refused = { status: 404, body: { error: { code: 'not_found', details: { videoId } } } };
+      expect(await client.get(`${path}?id=${videoId}`)).toMatchObject(refused);
+      expect(await cancel(client, videoId)).toMatchObject(refused);
+    }
+    expect((await cancel(tenant, id)).body.data).toEqual({ id, status: 'cancelled' });
+  });
+});
+
+describe('a video that is cancelled', () => {
+  test('gives the credits back at once, in every state that it may be in', async () => {
+    const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
+    const tenant = apiClient(product.process.api, testKey);
+    const { balance } = await credits(tenant);
+    const organization = organizationIds.parse(organizationId);
+    const isStored = async (title: string) => {
+      const { rows } = await product.database.pool.query(`select from file where organization_id = $1 and title = $2`, [
+        organization,
+        title,
+      ]);
+      return rows.length > 0;
+    };
+    const moments: [string, (id: string) => Promise<boolean>][] = [
+      ['created', async () => true],
+      ['waiting', async (id) => /^Waits/.test(await temporal.detailsOf(id))],
+      ['about to be computed', async (id) => (await read(tenant, id)).progress === 99],
+      ['being stored', isStored],
+    ];
+    const videos: { id: string; status: string }[] = [];
+    for (const [what, isSo] of moments) {
+      const id = await start(tenant, { prompt: `Waves, ${what}` });
+      await until(`it is ${what}`, () => isSo(id));
+      const { data } = (await cancel(tenant, id)).body;
+      expect((await cancel(tenant, id)).body.data.status).toBe(data.status);
+      videos.push(data);
+    }
+    const charged = () => videos.filter(({ status }) => status === 'completed').length * 25;
+    expect(videos.slice(0, 2).map(({ status }) => status)).toEqual(['cancelled', 'cancelled']);
+    expect(await credits(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
+    for (const { id, status } of videos) {
+      const state = status === 'cancelled' ? 'CANCELLED' : 'COMPLETED';
+      await until('its workflow is over', async () =>
+        [state, 'COMPLETED', undefined].includes(await temporal.statusOf(id)),
+      );
+      expect((await read(tenant, id)).status).toBe(status);
+    }
+    expect(await credits(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
+  });
+
+  test('by an operator in Temporal is cancelled here too, and one that is terminated has failed soon', async () => {
+    const tenant = await newTenant();
+    const before = await credits(tenant);
+    const [one, other] = [
+      await start(tenant, { prompt: 'sandbox:slow=600' }),
+      await start(tenant, { prompt: 'sandbox:slow=600' }),
+    ];
+    await until('both wait', async () =>
+      [await temporal.detailsOf(one), await temporal.detailsOf(other)].every((text) => /^Waits for/.test(text)),
+    );
+    expect(await temporal.detailsOf(one)).toMatch(/^Waits for Runway \(\d+ %\), and asks again at .* Cancel/);
+    await temporal.cancel(one);
+    await temporal.terminate(other);
+    expect(await ended(tenant, one)).toEqual({ id: one, status: 'cancelled' });
+    expect(await ended(tenant, other)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
+    expect(await credits(tenant)).toEqual(before);
+  });
+});
+
+test('a hundred and more waiting videos hold up no image of the same organization', async () => {
+  const tenant = await newTenant('enterprise');
+  const before = await credits(tenant);
+  // More than the activities that a worker executes at the same time.
+  const ids: string[] = [];
+  for (let group = 0; group < 11; group++) {
+    const ten = Array.from({ length: 10 }, () => start(tenant, { prompt: 'sandbox:slow=600 Waves' }));
+    ids.push(...(await Promise.all(ten)));
+  }
+  await until('all of them wait', async () =>
+    (await Promise.all(ids.slice(-10).map((id) => temporal.detailsOf(id)))).every((text) => /^Waits for/.test(text)),
+  );
+  expect((await tenant.post('/api/studio/generate', { prompt: 'A lighthouse' })).status).toBe(200);
+  expect((await credits(tenant)).reserved).toBe(110 * 25);
+  for (let at = 0; at < ids.length; at += 10) {
+    await Promise.all(ids.slice(at, at + 10).map((id) => cancel(tenant, id)));
+  }
+  expect(await credits(tenant)).toEqual({ balance: before.balance - 1, reserved: 0 });
+});

@@ -1,0 +1,41 @@
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { videoIds } from '../src/studio/core/ids.ts';
+import { generationWorkflowId } from '../src/temporal/contracts/studio.ts';
+import { runningServers } from './servers.ts';
+
+/** Studio's videos as an operator of Temporal sees them. Ids are `vid_…`. */
+export interface StudioView {
+  /** As Temporal names it; undefined for one that it was never told of. */
+  statusOf(id: string): Promise<string | undefined>;
+  /** What its workflow says about itself; empty for one that Temporal was not told of yet. */
+  detailsOf(id: string): Promise<string>;
+  cancel(id: string): Promise<void>;
+  terminate(id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function viewStudio(address = runningServers().temporalAddress): Promise<StudioView> {
+  const connection = await Connection.connect({ address });
+  const { workflow } = new Client({ connection });
+  const handleOf = (id: string) => workflow.getHandle(generationWorkflowId(videoIds.parse(id)!));
+  async function unlessMissing<T>(look: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await look();
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+  }
+  return {
+    statusOf: (id) => unlessMissing(async () => (await handleOf(id).describe()).status.name),
+    detailsOf: async (id) =>
+      (await unlessMissing(async () =>
+        String(await handleOf(id).query('__temporal_workflow_metadata').then(currentDetails)),
+      )) ?? '',
+    cancel: async (id) => void (await handleOf(id).cancel()),
+    terminate: async (id) => void (await handleOf(id).terminate()),
+    close: () => connection.close(),
+  };
+}
+
+const currentDetails = (metadata: unknown) => (metadata as { currentDetails?: string }).currentDetails ?? '';
