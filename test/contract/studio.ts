@@ -7,7 +7,10 @@ export async function recordStudio(recorder: Recorder, client: ApiClient): Promi
     const of = body ? `${path} ${JSON.stringify(body)}` : path;
     const answer = await client.request(method, `/api/studio${path}`, body, headers);
     const again = headers ? ' with an Idempotency-Key' : '';
-    recorder.record(`${method} studio${of.replace(/(gen|vid)_[0-9a-f]{32}/, '{id}')}${again}`, answer);
+    recorder.record(
+      `${method} studio${of.replace(/gen_[0-9a-f]{32}/, '{id}').replace(/vid_[0-9a-f]{32}/, '{videoId}')}${again}`,
+      answer,
+    );
     return answer;
   };
   const image = { prompt: 'A red bicycle', aspectRatio: '16:9', seed: 7 };
@@ -18,12 +21,11 @@ export async function recordStudio(recorder: Recorder, client: ApiClient): Promi
   await ask('POST', '/generate', { prompt: 'wide', model: 'ideogram-v2', aspectRatio: '21:9' });
   await ask('GET', `/generations/${made.body.data.id}`);
   await ask('GET', '/generations/nonsense');
-  const { id } = (await ask('POST', '/generate-video', { prompt: 'sandbox:slow=600 Waves', duration: 5.5 })).body.data;
+  const { id } = (await ask('POST', '/generate-video', { prompt: 'sandbox:slow=9000 Waves', duration: 5.5 })).body.data;
   await ask('POST', '/generate-video', { prompt: 'Waves', model: 'kling-1.5-pro', aspectRatio: '21:9', duration: 4 });
   await ask('GET', `/generate-video?id=${id}`);
   await ask('GET', `/generations/${id}`);
   await ask('POST', `/generate-video/${id}/cancel`);
-  await ask('GET', `/generate-video?id=${id}`);
   await ask('GET', '/generate-video');
   await ask('GET', '/generate-video?id=nonsense');
   await ask('GET', '/history');

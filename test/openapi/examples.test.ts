@@ -62,7 +62,7 @@ class Reader {
   async call(of: DocumentedOperation, parameters: Record<string, string> = {}): Promise<void> {
     // Each dialect below the prefix that its guides name.
     const template = this.#dialect === 'A' ? of.path : atV1(of.path);
-    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!);
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!) + queryOf(of, parameters);
     this.done.add(of.operation.operationId);
     for (const { type, body } of bodiesOf(of, this.#dialect)) {
       const headers = {
@@ -98,12 +98,23 @@ class Reader {
   }
 }
 
+const requiredQuery = ({ parameters }: DocumentedOperation) =>
+  parameters.filter((one) => one.in === 'query' && one.required);
+
+function queryOf(of: DocumentedOperation, parameters: Record<string, string>): string {
+  const given = requiredQuery(of).map(({ name }): [string, string] => [name, parameters[name]!]);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+/** Whether an operation can be called without something that another one answered. */
+const standsAlone = (of: DocumentedOperation) => !of.path.includes('{') && requiredQuery(of).length === 0;
+
 test.each(['A', 'B'] as const)(
   'every example request of dialect %s is answered as documented, and every operation is one or has a link to it',
   async (dialect) => {
     const { testKey } = await product.createTenant({ plan: 'enterprise' });
     const reader = new Reader(apiClient(base, testKey), dialect);
-    for (const of of read.operations.filter(({ path }) => !path.includes('{'))) await reader.call(of);
+    for (const of of read.operations.filter(standsAlone)) await reader.call(of);
     // The address of a file stands whole in an answer, with its signature: no link could make it.
     reader.done.add('getFile');
     const missed = read.operations.filter(({ operation }) => !reader.done.has(operation.operationId));

@@ -83,6 +83,4 @@ export const notYetBuilt: readonly string[] = [
   'POST /api/studio/enhance-prompt',
   'POST /api/studio/upscale',
   'POST /api/studio/remove-bg',
-  'POST /api/studio/generate-video',
-  'GET /api/studio/generate-video',
 ];

@@ -63,7 +63,7 @@ describe('a video', () => {
     expect(await credits(tenant)).toEqual({ balance, reserved: 30 });
     const uuid = videoIds.parse(id)!;
     expect((await tenant.get(`/api/studio/generations/${uuid}`)).body.data).toMatchObject({
-      ...{ id, type: 'video', status: 'processing', prompt: 'Waves', aspectRatio: '9:16', error: null },
+      ...{ id, type: 'video', status: 'processing', prompt: 'Waves', error: null },
       ...{ progress: expect.any(Number), completedAt: null },
     });
 

@@ -112,7 +112,6 @@ function madeOf(generation: GenerationDetail, sign: Sign) {
     ...(width !== null && height !== null && { width, height }),
     ...(seconds !== null && { duration: hundredths(seconds) }),
     ...(request.kind === 'music' && { format: 'mp3' as const }),
-    ...(request.kind === 'video' && { aspectRatio: request.aspectRatio }),
     ...(request.kind === 'image' && { aspectRatio: request.aspectRatio, seed }),
   };
 }
