@@ -34,8 +34,11 @@ const providerReported = defineSignal(generationMessages.providerReported);
 
 /** In one line what a generation waits for. */
 function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string {
-  const { kind, provider, percent, ms } = progress;
-  const until = new Date(Date.now() + ms).toISOString().slice(0, 19);
+  const until = new Date(Date.now() + progress.ms).toISOString().slice(0, 19);
+  if (progress.kind === 'image') {
+    return `Its image is fetched when others of its organization are, at ${until}Z. Cancel to give the credits back.`;
+  }
+  const { kind, provider, percent } = progress;
   return kind === 'lost'
     ? `${provider} did not confirm that it took the job. Waits until ${until}Z for its report. Cancel to give the credits back.`
     : `Waits for ${provider} (${percent} %), and asks again at ${until}Z. Cancel to give the credits back.`;

@@ -153,6 +153,13 @@ const generationFailed: Failure = {
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
+const imageRefused: Failure = {
+  name: 'ImageRefused',
+  description: 'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged.',
+  example: invalid([{ path: 'imageUrl', message: 'The server of the image answered 404.' }]),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+};
+
 /** The failure of routes for the operator, which need the secret of the installation and not a key. */
 const withoutSecret = new AppError('unauthorized', 'Send the secret of the installation as a bearer token.');
 
@@ -210,7 +217,7 @@ const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
   (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
-    [...Object.values(failures), runFailed, generationFailed].map((failure) => [
+    [...Object.values(failures), runFailed, generationFailed, imageRefused].map((failure) => [
       named(failure, surface),
       component(failure, surface),
     ]),
@@ -227,3 +234,6 @@ export const runFailure = responseReference(named(runFailed, 'versioned'));
 
 /** The 500 of an operation that waits for a generation. */
 export const generationFailure = responseReference(named(generationFailed, 'keyed'));
+
+/** The 400 of an operation that works on an image. */
+export const imageFailure = responseReference(named(imageRefused, 'keyed'));

@@ -1,11 +1,32 @@
-import type { PromptedRequest } from './core/media/requests.ts';
+import type { GenerationRequest } from './core/media/requests.ts';
 import type { Call } from './ports.ts';
+
+/** The image that a generation works on. It was decoded to its end: it is none that is cut or too large. */
+export interface JobImage {
+  type: 'png' | 'jpg' | 'webp';
+  /** Of the image when it is upright, in pixels. */
+  width: number;
+  height: number;
+  /** In hex. */
+  sha256: string;
+  /** The decoded query of the address that the caller gave, where the sandbox looks for its words. */
+  query: string;
+  /** Writes the image, at most 25 MiB, to a new file of the local disk. @throws StorageFailure */
+  copyTo(path: string): Promise<void>;
+}
+
+/** A provider cannot work on the image that it was given: the fault of the caller's image, and not of the provider. */
+export class ImageUnusable extends Error {
+  override name = 'ImageUnusable';
+}
 
 /** A generation as its provider is asked about it. */
 export interface MediaJob {
   /** UUID of the generation. */
   id: string;
-  request: PromptedRequest;
+  request: GenerationRequest;
+  /** Of requests that work on an image. */
+  image: JobImage | null;
   /** The seed that was told, or chosen when the request named none. */
   seed: number;
   /** Milliseconds since the generation was created. */
@@ -18,6 +39,8 @@ export interface MadeMedia {
   path: string;
   /** Of pictures and videos, in pixels. */
   size: { width: number; height: number } | null;
+  /** Of a background removal: whether any pixel is not opaque. */
+  hasTransparency: boolean | null;
   /** The length of videos and music, as it is in the file. */
   seconds: number | null;
   /** Removes the file. To be called whatever became of it. */
@@ -37,7 +60,7 @@ export interface Expectation {
  * through with it; whether it succeeded is sometimes known only once the file is fetched.
  */
 export type MediaStatus =
-  | { kind: 'working' /** 0 to 1. */; fraction?: number; askAfterMs?: number }
+  | { kind: 'working'; /** 0 to 1. */ fraction?: number; askAfterMs?: number }
   | { kind: 'ready' };
 
 /**
@@ -57,7 +80,7 @@ export interface MediaModel {
   /** Whether `submit` is harmless too when it is repeated. Then nothing is recorded of a submission. */
   readonly repeatable: boolean;
 
-  expectation(request: PromptedRequest): Expectation;
+  expectation(request: GenerationRequest): Expectation;
 
   /**
    * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
@@ -75,7 +98,7 @@ export interface MediaModel {
 
   /**
    * Fetches the file of a job that is ready.
-   * @throws ProviderFailure; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
+   * @throws ProviderFailure; ImageUnusable; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
    */
   fetchFile(job: MediaJob, upstreamId: string, call: Call): Promise<MadeMedia>;
 

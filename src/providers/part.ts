@@ -1,7 +1,9 @@
 import type { Foundation } from '../foundation.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Part } from '../platform/part.ts';
+import { examineImage } from './images/examination.ts';
 import { openProviders } from './live.ts';
+import { withMediaAliases } from './media-aliases.ts';
 import { type MediaRegistry, mediaRegistry } from './media-registry.ts';
 import type { ProviderRegistry } from './registry.ts';
 import { renderMedia } from './sandbox/media/rendering.ts';
@@ -13,7 +15,7 @@ import { tracedProviders } from './traced.ts';
 export interface ProviderServices {
   providers: ProviderRegistry;
   media: MediaRegistry;
-  /** Renders the sandbox's files, apart from other bounded work, which takes milliseconds and would wait for it. */
+  /** Renders the sandbox's files and decodes given images, apart from other bounded work, which takes milliseconds and would wait for it. */
   renderings: BoundedWork;
 }
 
@@ -24,10 +26,10 @@ export const providers: Part<Foundation, ProviderServices, typeof providerSettin
   boundedTasks: [makeInstance],
   open({ env, log, tracing, boundedWork }) {
     const registry = openProviders(env, log, boundedWork);
-    const renderings = new BoundedWork({ log, tasks: [renderMedia] });
+    const renderings = new BoundedWork({ log, tasks: [renderMedia, examineImage] });
     return {
       providers: tracing ? tracedProviders(registry, tracing) : registry,
-      media: mediaRegistry(sandboxMediaModel(renderings)),
+      media: mediaRegistry(sandboxMediaModel(renderings), new Map(), withMediaAliases(env.MEDIA_ALIASES)),
       renderings,
     };
   },

@@ -11,6 +11,7 @@ export const providerSettings = {
     GOOGLE_API_KEY: foreignKey.optional(),
     GOOGLE_BASE_URL: url.optional(),
     MODEL_ALIASES: z.string().optional(),
+    MEDIA_ALIASES: z.string().optional(),
     MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),
   },
 };

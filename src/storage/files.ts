@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import { type Scope, Transaction } from '../platform/scope.ts';
@@ -7,7 +9,7 @@ import { sqlOn } from '../platform/sql.ts';
 import type { ByteRange } from './core/byte-range.ts';
 import { contentTypes, typeOf } from './core/file-types.ts';
 import { failPoint } from './fail-points.ts';
-import { storageFailure } from './failure.ts';
+import { StorageFailure, storageFailure } from './failure.ts';
 import { announce, findReadable, markRecorded, markRemovable } from './file-sql.ts';
 import type { Disk, FileRecord, NewFile, StoredFile } from './ports.ts';
 import type { Spool } from './spool.ts';
@@ -82,6 +84,16 @@ export class Files {
     return this.#told(() =>
       this.#options.disk.open(name, range).catch((error: unknown) => Promise.reject(storageFailure(error))),
     );
+  }
+
+  /** Writes a stored file to a new file of the local disk. @throws StorageFailure, also when it is gone */
+  async copyTo(name: string, path: string): Promise<void> {
+    const stream = await this.open(name);
+    await this.#told(async () => {
+      if (!stream) throw new StorageFailure('unavailable', new Error('The file is gone.'));
+      const copied = pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+      await copied.catch((error: unknown) => Promise.reject(storageFailure(error)));
+    });
   }
 
   /** Logs what broke: callers are told that something did, and not what. */

@@ -31,12 +31,17 @@ export class SignedUrls {
     this.#base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/files/`);
   }
 
+  /** For callers who will need an address later. @throws AppError service_unavailable where no URL_SIGNING_KEY is set */
+  requireKey(): string {
+    const { key } = this.#options;
+    if (key !== undefined) return key;
+    throw new AppError('service_unavailable', 'URL_SIGNING_KEY is not set, so files have no addresses.');
+  }
+
   /** @throws AppError service_unavailable where no URL_SIGNING_KEY is set */
   sign(name: string, now = new Date()): string {
-    const { key, seconds } = this.#options;
-    if (key === undefined) {
-      throw new AppError('service_unavailable', 'URL_SIGNING_KEY is not set, so files have no addresses.');
-    }
+    const { seconds } = this.#options;
+    const key = this.requireKey();
     const expires = String(Math.floor(now.getTime() / 1000) + seconds);
     return `${this.#base.href}${name}?expires=${expires}&signature=${signatureOf(key, name, expires)}`;
   }

@@ -1,24 +1,27 @@
 import { createReadStream } from 'node:fs';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { mediaModels, mediaProviders } from '../providers/core/media/models.ts';
-import type { PromptedRequest } from '../providers/core/media/requests.ts';
-import type { MadeMedia } from '../providers/media-ports.ts';
-import type { MediaRegistry } from '../providers/media-registry.ts';
-import { type FailureKind, ProviderFailure } from '../providers/ports.ts';
+import { mediaProviders } from '../providers/core/media/models.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
+import { ImageUnusable, type JobImage, type MadeMedia } from '../providers/media-ports.ts';
+import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
+import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { GenerationPolicy, GenerationProgress } from '../temporal/contracts/studio.ts';
 import { cancelAtProvider } from './cancel-generation.ts';
 import { deadlineOf, pollAfterMs } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
+import { type GenerationImage, queryOf } from './core/image.ts';
 import { progressOf, progressOfFraction } from './core/progress.ts';
-import { type FailureReason, generationStates } from './core/status.ts';
+import { type GenerationError, generationStates } from './core/status.ts';
 import { completeGeneration, type Ending, type EndServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
+import { failureReasonOf } from './failure-reason.ts';
+import { fetchInput, type InputServices } from './fetch-input.ts';
 import { ageMs } from './generations.ts';
 import { submitOnce } from './submit-generation.ts';
 
-export interface AdvanceServices extends EndServices {
+export interface AdvanceServices extends EndServices, InputServices {
   media: MediaRegistry;
   generationPolicy: GenerationPolicy;
 }
@@ -32,8 +35,10 @@ export interface AdvanceCall {
 }
 
 interface OpenGeneration {
-  request: PromptedRequest;
+  request: GenerationRequest;
   seed: number;
+  imageUrl: string | null;
+  image: GenerationImage | null;
   ageMs: number;
   progress: number | null;
   expectedMs: number | null;
@@ -42,7 +47,8 @@ interface OpenGeneration {
 
 const findOpen = statement<OpenGeneration>(
   'generation.open',
-  `select request, seed::float8 as seed, progress, expected_ms as "expectedMs", upstream_id as "upstreamId", ${ageMs}
+  `select request, seed::float8 as seed, image_url as "imageUrl", image, progress, expected_ms as "expectedMs",
+          upstream_id as "upstreamId", ${ageMs}
      from generation
     where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})`,
 );
@@ -54,12 +60,6 @@ const raiseProgress = statement<{ progress: number }>(
     where organization_id = $1 and environment = $2 and id = $3 and progress < $4
    returning progress`,
 );
-
-const reasons: Partial<Record<FailureKind, FailureReason>> = {
-  content_refused: 'content_policy',
-  invalid_request: 'invalid_input',
-  timeout: 'timeout',
-};
 
 const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
 
@@ -88,13 +88,21 @@ async function fail(
   services: AdvanceServices,
   scope: Scope,
   ending: Ending,
-  error: { code: FailureReason; message: string },
+  error: GenerationError,
 ): Promise<GenerationProgress> {
   await stopGeneration(services, scope, ending, error);
-  return { kind: 'failed', ...error };
+  const { code, message } = error;
+  return { kind: 'failed', code, message };
 }
 
-/** The provider's answer, where it has one. @throws ProviderFailure */
+/** The image as its provider gets it. */
+const jobImage = ({ files }: AdvanceServices, { file, ...facts }: GenerationImage, url: string | null): JobImage => ({
+  ...facts,
+  query: queryOf(url ?? ''),
+  copyTo: (path) => files.copyTo(file, path),
+});
+
+/** The provider's answer, where it has one. @throws ProviderFailure; ImageUnusable */
 async function ask(
   services: AdvanceServices,
   scope: Scope,
@@ -106,9 +114,9 @@ async function ask(
   const { request, seed, ageMs } = open;
   const { environment, organizationId } = scope.tenant;
   const { generationPolicy: policy } = services;
-  const { provider } = mediaModels.get(request.model)!;
-  const model = services.media.mediaModel(environment, provider);
-  const job = { id: ending.generationId, request, seed, ageMs };
+  const { provider, model } = mediaModelFor(services.media, environment, request);
+  const image = open.image && jobImage(services, open.image, open.imageUrl);
+  const job = { id: ending.generationId, request, image, seed, ageMs };
   const asking = { organizationId, attempt: call.attempt, signal: call.signal };
   const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): GenerationProgress => ({
     ...{ kind, ms: Math.min(ms, leftMs), provider: mediaProviders[provider] },
@@ -138,8 +146,29 @@ async function ask(
 }
 
 /**
- * Brings a generation forward: hands it to its provider or asks there where it stands, and once the file is made stores and
- * records it. Harmless when it is repeated: a generation that has ended is left as it is.
+ * Fetches the image that the generation works on, where it is still to be fetched.
+ * @returns undefined when the provider can be asked
+ */
+async function takeImage(
+  services: AdvanceServices,
+  scope: Scope,
+  ending: Ending,
+  open: OpenGeneration,
+  leftMs: number,
+  { signal }: AdvanceCall,
+): Promise<GenerationProgress | undefined> {
+  const { imageUrl, request, ageMs } = open;
+  if (imageUrl === null || open.image !== null) return undefined;
+  const input = await fetchInput(services, scope, { ...ending, request, imageUrl, ageMs }, signal);
+  if (input.kind === 'wait') return { kind: 'image', ms: Math.min(input.ms, leftMs) };
+  if (input.kind === 'refused') return fail(services, scope, ending, input.error);
+  open.image = input.image;
+  return undefined;
+}
+
+/**
+ * Brings a generation forward: fetches the image that it works on, hands it to its provider or asks there where it stands,
+ * and once the file is made stores and records it. Harmless when it is repeated: a generation that has ended is left as it is.
  * @throws ProviderFailure or StorageFailure while another attempt may succeed; errors of the database
  */
 export async function advanceGeneration(
@@ -160,13 +189,16 @@ export async function advanceGeneration(
   }
   const mayRepeat = call.attempt < call.maxAttempts;
   try {
-    return await ask(services, scope, ending, open, leftMs, call);
+    const untilFetched = await takeImage(services, scope, ending, open, leftMs, call);
+    return untilFetched ?? (await ask(services, scope, ending, open, leftMs, call));
   } catch (error) {
     if (error instanceof ProviderFailure) {
       // What a provider has is asked for until the deadline; so is a provider for a video, which takes minutes anyway.
       if (error.retryable && (mayRepeat || open.upstreamId !== null || kind === 'video')) throw error;
-      const code = reasons[error.kind] ?? 'provider_error';
-      return fail(services, scope, ending, { code, message: error.message });
+      return fail(services, scope, ending, { code: failureReasonOf(error.kind), message: error.message });
+    }
+    if (error instanceof ImageUnusable) {
+      return fail(services, scope, ending, { code: 'invalid_input', message: error.message, path: 'imageUrl' });
     }
     if (error instanceof StorageFailure && !mayRepeat) {
       return fail(services, scope, ending, { code: 'provider_error', message: error.message });

@@ -1,15 +1,14 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { mediaModels } from '../providers/core/media/models.ts';
-import type { PromptedRequest } from '../providers/core/media/requests.ts';
-import type { MediaRegistry } from '../providers/media-registry.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
+import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
 import type { Call } from '../providers/ports.ts';
-import { type EndServices, stopGeneration } from './end-generation.ts';
+import { type StopServices, stopGeneration } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 import { ageMs, type GenerationDetail, getVideo } from './generations.ts';
 
 interface Submitted {
-  request: PromptedRequest;
+  request: GenerationRequest;
   seed: number;
   ageMs: number;
   upstreamId: string;
@@ -32,8 +31,8 @@ export async function cancelAtProvider(
   if (!submitted) return;
   const { upstreamId, ...rest } = submitted;
   const { organizationId, environment } = scope.tenant;
-  const model = media.mediaModel(environment, mediaModels.get(rest.request.model)!.provider);
-  await model.cancel({ id: generationId, ...rest }, upstreamId, { organizationId, ...call });
+  const { model } = mediaModelFor(media, environment, rest.request);
+  await model.cancel({ id: generationId, image: null, ...rest }, upstreamId, { organizationId, ...call });
 }
 
 /**
@@ -44,7 +43,7 @@ export async function cancelAtProvider(
  * @throws AppError not_found
  */
 export async function cancelVideo(
-  services: Pick<EndServices, 'waiters'>,
+  services: StopServices,
   scope: Scope,
   id: string,
 ): Promise<GenerationDetail> {

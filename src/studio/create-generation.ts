@@ -1,13 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { reserveCredits } from '../credits/reservations.ts';
+import type { Egress } from '../platform/egress.ts';
 import { AppError, invalid } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type MediaKind, mediaModels } from '../providers/core/media/models.ts';
-import { canonicalRequest, type PromptedRequest, problemsOf, seedOf } from '../providers/core/media/requests.ts';
-import type { MediaRegistry } from '../providers/media-registry.ts';
+import type { MediaKind } from '../providers/core/media/models.ts';
+import {
+  canonicalRequest,
+  type GenerationRequest,
+  problemsOf,
+  seedOf,
+} from '../providers/core/media/requests.ts';
+import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
+import { imageRefused } from '../storage/fetch-image.ts';
+import type { SignedUrls } from '../storage/signed-urls.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
@@ -20,9 +28,15 @@ import { failPoint } from './fail-points.ts';
 import { startMakeGeneration } from './generation-workflows.ts';
 
 export interface StudioWork {
-  media: MediaRegistry;
   temporal: TemporalClient;
   generationPolicy: GenerationPolicy;
+}
+
+export interface CreateServices {
+  media: MediaRegistry;
+  generationPolicy: GenerationPolicy;
+  egress: Pick<Egress, 'checkDestination'>;
+  signedUrls: Pick<SignedUrls, 'read' | 'requireKey'>;
 }
 
 /** The key of a generation's reservation. */
@@ -35,23 +49,25 @@ const insertGeneration = statement<{ id: string }>(
      insert into generation_total (organization_id, environment, total) values ($1::uuid, $2::text, 1)
      on conflict (organization_id, environment) do update set total = generation_total.total + 1
      returning total as number)
-   insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id,
+   insert into generation (id, organization_id, environment, number, kind, status, request, seed, image_url, correlation_id,
                            expected_ms, progress, created_at)
-   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text,
-          $8::int, $9::smallint, clock_timestamp()
+   select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text, $8::text,
+          $9::int, $10::smallint, clock_timestamp()
      from numbered
    returning id`,
 );
 
 /** Without a seed of the caller: by chance, or in the sandbox from the request, so that equal requests are equal files. */
-function chooseSeed(scope: Scope, request: PromptedRequest): number {
+function chooseSeed(scope: Scope, request: GenerationRequest): number {
   if (request.kind === 'image' && request.seed !== null) return request.seed;
   const isLive = scope.tenant.environment === 'live';
   return seedOf(isLive ? randomBytes(4) : createHash('sha256').update(canonicalRequest(request)).digest());
 }
 
 export interface NewGeneration {
-  request: PromptedRequest;
+  request: GenerationRequest;
+  /** The address of the image that it works on, as the caller wrote it. */
+  imageUrl: string | null;
   idempotency?: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the end. */
   waiter: string | null;
@@ -63,22 +79,33 @@ export interface CreatedGeneration {
   replayed: boolean;
 }
 
+/** Refuses what the address alone says, without a request. @throws AppError validation_error */
+function checkImageUrl({ egress, signedUrls }: CreateServices, url: string): void {
+  const own = signedUrls.read(url);
+  if (own === 'refused') throw imageRefused('The address of the file is not valid, or not any more.');
+  const problem = own === 'elsewhere' ? egress.checkDestination(url) : undefined;
+  if (problem !== undefined) throw imageRefused(`Requests to this URL are not allowed: ${problem}.`);
+}
+
 /**
  * Creates a generation: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
  * workflow commit together.
- * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused
+ * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused;
+ *   service_unavailable where files have no addresses
  */
 export async function createGeneration(
-  { media, generationPolicy: { deadlineMs } }: StudioWork,
+  services: CreateServices,
   scope: Scope,
-  { request, idempotency: claim, waiter }: NewGeneration,
+  { request, imageUrl, idempotency: claim, waiter }: NewGeneration,
 ): Promise<CreatedGeneration> {
   const earlier = claim && (await findClaim(scope, claim));
   if (earlier) return { generationId: earlier.resourceId, replayed: true };
 
-  const problems = problemsOf(request, mediaModels);
+  const { media } = services;
+  const problems = problemsOf(request, media.models);
   if (problems.length > 0) throw invalid(problems);
-  const model = media.mediaModel(scope.tenant.environment, mediaModels.get(request.model)!.provider);
+  const { model } = mediaModelFor(media, scope.tenant.environment, request);
+  services.signedUrls.requireKey();
   const { ms, reportsProgress } = model.expectation(request);
 
   const id = newId();
@@ -86,8 +113,9 @@ export async function createGeneration(
     async (tx) => {
       const { kind } = request;
       const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
-      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(deadlineMs, kind) });
-      const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), scope.correlationId];
+      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind) });
+      if (imageUrl !== null) checkImageUrl(services, imageUrl);
+      const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), imageUrl, scope.correlationId];
       const progress = reportsProgress ? 0 : null;
       await tx.one(insertGeneration, ...values, Math.ceil(ms), progress);
       await tx.enqueue('generation.start', id, waiter);

@@ -3,7 +3,7 @@ import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
-import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import type { MadeMedia } from '../providers/media-ports.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
@@ -18,8 +18,11 @@ import { failPoint } from './fail-points.ts';
 export interface EndServices {
   files: Files;
   waiters: Waiters;
-  signedUrls: Pick<SignedUrls, 'sign'>;
+  signedUrls: SignedUrls;
 }
+
+/** What the end of a generation without a file needs. */
+export type StopServices = Pick<EndServices, 'files' | 'waiters'>;
 
 /** Whose end it is, and the channel of another process that waits for it. */
 export interface Ending {
@@ -27,19 +30,25 @@ export interface Ending {
   waiter: string | null;
 }
 
-const complete = statement<{ id: string }>(
+/** The image that it worked on, which is not needed any more. */
+interface Ended {
+  input: string | null;
+}
+
+const complete = statement<Ended>(
   'generation.complete',
   `update generation set status = 'completed', file = $4::text, width = $5::int, height = $6::int,
-          seconds = $7::float8, credits = $8::int, finished_at = clock_timestamp()
+          seconds = $7::float8, credits = $8::int, has_transparency = $9::boolean, image_url = null,
+          finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning id`,
+   returning image->>'file' as input`,
 );
 
-const stop = statement<{ kind: MediaKind }>(
+const stop = statement<Ended & { kind: MediaKind }>(
   'generation.stop',
-  `update generation set status = $4::text, error = $5::jsonb, finished_at = clock_timestamp()
+  `update generation set status = $4::text, error = $5::jsonb, image_url = null, finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning kind`,
+   returning kind, image->>'file' as input`,
 );
 
 const notify = statement(
@@ -47,7 +56,8 @@ const notify = statement(
   `select pg_notify($3::text, $4::text) where $1::uuid is not null and $2::text is not null`,
 );
 
-async function tell(
+/** Wakes the request that waits for a generation in another process, once this is committed. */
+export async function tellWaiter(
   services: Pick<EndServices, 'waiters'>,
   scope: Scope,
   { generationId, waiter }: Ending,
@@ -63,15 +73,17 @@ export async function completeGeneration(
   services: EndServices,
   scope: Scope,
   ending: Ending,
-  { request, stored, made }: { request: PromptedRequest; stored: StoredFile; made: MadeMedia },
+  { request, stored, made }: { request: GenerationRequest; stored: StoredFile; made: MadeMedia },
 ): Promise<boolean> {
   const { generationId } = ending;
   const amount = settledCredits(request, made.seconds);
   const { width = null, height = null } = made.size ?? {};
   const done = await scope.transaction(async (tx) => {
-    const values = [stored.name, width, height, made.seconds, amount];
-    if (!(await tx.one(complete, generationId, ...values))) return false;
+    const values = [stored.name, width, height, made.seconds, amount, made.hasTransparency];
+    const ended = await tx.one(complete, generationId, ...values);
+    if (!ended) return false;
     await services.files.record(tx, stored);
+    if (ended.input !== null) await services.files.remove(tx, [ended.input]);
     await settleCredits(tx, { key: creditKey(generationId), amount });
     if (request.kind === 'video') {
       const facts = {
@@ -84,7 +96,7 @@ export async function completeGeneration(
       const url = services.signedUrls.sign(stored.name);
       await publishEvent(tx, videoCompleted, generationId, { videoId: generationId, url, ...facts });
     }
-    await tell(services, tx, ending);
+    await tellWaiter(services, tx, ending);
     return true;
   });
   failPoint('generation.recorded');
@@ -99,7 +111,7 @@ export async function completeGeneration(
  * @returns false when it had ended before
  */
 export async function stopGeneration(
-  services: Pick<EndServices, 'waiters'>,
+  services: StopServices,
   scope: Scope,
   ending: Ending,
   error: GenerationError | null,
@@ -108,14 +120,17 @@ export async function stopGeneration(
   const { generationId } = ending;
   const stopped = await scope.transaction(async (tx) => {
     const status = error ? 'failed' : 'cancelled';
-    const stopped = await tx.one(stop, generationId, status, error && JSON.stringify(error));
-    if (!stopped) return false;
+    const ended = await tx.one(stop, generationId, status, error && JSON.stringify(error));
+    if (!ended) return false;
+    if (ended.input !== null) await services.files.remove(tx, [ended.input]);
     await voidCredits(tx, { key: creditKey(generationId) });
-    if (stopped.kind === 'video' && error) {
-      await publishEvent(tx, videoFailed, generationId, { videoId: generationId, status: 'failed', error });
+    if (ended.kind === 'video' && error) {
+      const { code, message } = error;
+      const facts = { status: 'failed', error: { code, message } } as const;
+      await publishEvent(tx, videoFailed, generationId, { videoId: generationId, ...facts });
     }
     await also?.(tx);
-    await tell(services, tx, ending);
+    await tellWaiter(services, tx, ending);
     return true;
   });
   services.waiters.tell(generationId);

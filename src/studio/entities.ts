@@ -1,7 +1,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
-import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
+import type { GenerationImage } from './core/image.ts';
 import type { GenerationError, GenerationStatus } from './core/status.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
@@ -19,14 +20,20 @@ export const Generation = defineEntity({
     kind: p.string().length(20).$type<MediaKind>(),
     status: p.string().length(10).$type<GenerationStatus>(),
     /** With its defaults filled in. */
-    request: p.json<PromptedRequest>(),
+    request: p.json<GenerationRequest>(),
     seed: p.bigint('number'),
+    /** Where the image is that it works on. Forgotten when it ends: an address may hold a credential. */
+    imageUrl: p.text().nullable(),
+    /** That image, once it was fetched. */
+    image: p.json<GenerationImage>().nullable(),
     file: p.string().length(48).nullable(),
     /** Of the file, in pixels. */
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     /** Of the file. */
     seconds: p.double().nullable(),
+    /** Of a background removal: whether any pixel of the file is not opaque. */
+    hasTransparency: p.boolean().nullable(),
     /** What was charged. */
     credits: p.integer().nullable(),
     error: p.json<GenerationError>().nullable(),

@@ -1,21 +1,25 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { PromptedRequest } from '../providers/core/media/requests.ts';
+import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import { generationIds, videoIds } from './core/ids.ts';
+import type { GenerationImage } from './core/image.ts';
 import type { GenerationError, GenerationStatus } from './core/status.ts';
 import { generationNotFound, videoNotFound } from './errors.ts';
 
 export interface GenerationDetail {
   id: string;
   status: GenerationStatus;
-  request: PromptedRequest;
+  request: GenerationRequest;
   seed: number;
+  /** What it works on, once it was fetched. */
+  image: Pick<GenerationImage, 'width' | 'height'> | null;
   /** The name of the file in the storage, once it is completed. */
   file: string | null;
   /** Of the file. */
   width: number | null;
   height: number | null;
   seconds: number | null;
+  hasTransparency: boolean | null;
   /** What was charged. */
   credits: number | null;
   error: GenerationError | null;
@@ -32,8 +36,8 @@ export interface GenerationDetail {
 export const ageMs = `extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"`;
 
 /** Columns of a `GenerationDetail`. */
-export const generationColumns = `id, status, request, seed::float8 as seed, file, width, height, seconds, credits, error,
-  progress, expected_ms as "expectedMs", ${ageMs},
+export const generationColumns = `id, status, request, seed::float8 as seed, image, file, width, height, seconds,
+  has_transparency as "hasTransparency", credits, error, progress, expected_ms as "expectedMs", ${ageMs},
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 const find = statement<GenerationDetail>(

@@ -1,7 +1,7 @@
 import { prices } from '../credits/core/pricing.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { type MediaModel, type MediaProvider, mediaModels } from '../providers/core/media/models.ts';
+import type { MediaModel, MediaProvider } from '../providers/core/media/models.ts';
 import { requestLimits } from '../providers/core/media/requests.ts';
 import type { MediaRegistry } from '../providers/media-registry.ts';
 
@@ -53,9 +53,9 @@ function isAvailable(media: MediaRegistry, environment: Environment, provider: M
   }
 }
 
-/** The models that callers can name, in the order of the table. */
+/** The models that callers can name, in the order of the table, and then those that the operator added. */
 export function listModels(media: MediaRegistry, environment: Environment): ListedModel[] {
-  return [...mediaModels].flatMap(([name, model]) => {
+  return [...media.models].flatMap(([name, model]) => {
     const facts = factsOf(model);
     if (!facts) return [];
     const available = isAvailable(media, environment, model.provider);

@@ -5,7 +5,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { Deadlines } from './core/deadlines.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
-import { type EndServices, stopGeneration } from './end-generation.ts';
+import { type StopServices, stopGeneration } from './end-generation.ts';
 import { generationWorkflowState, stoppedGenerationIds } from './generation-workflows.ts';
 
 /** Time for a workflow to record the end by itself. */
@@ -36,7 +36,7 @@ const findOpen = statement<Overdue>(
     where id = any($1::uuid[]) and status in (${generationStates.sql('processing')})`,
 );
 
-type WatchServices = Pick<EndServices, 'waiters'> & { database: Database };
+type WatchServices = StopServices & { database: Database };
 
 async function end(services: WatchServices, { id, correlationId, ...tenant }: Overdue, error: GenerationError) {
   const scope = new Scope(services.database, tenant, correlationId);

@@ -10,6 +10,7 @@ import { generationIds, videoIds } from './core/ids.ts';
 import { startPendingGeneration } from './create-generation.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { InputPlaces } from './fetch-input.ts';
 import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
 import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
@@ -17,6 +18,7 @@ import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
 export interface StudioServices {
   generationWaiters: Waiters;
   generationPolicy: GenerationPolicy;
+  inputPlaces: InputPlaces;
 }
 
 const overdueAtOnce = 50;
@@ -32,22 +34,23 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   open({ notifications }) {
     const generationWaiters = new Waiters('generation');
     notifications.on(generationWaiters.channel, (id) => generationWaiters.tell(id));
-    return { generationWaiters, generationPolicy: defaultGenerationPolicy };
+    return { generationWaiters, generationPolicy: defaultGenerationPolicy, inputPlaces: new InputPlaces() };
   },
   outbox: (services) => ({
     'generation.start': (scope, id, waiter?: string | null) => startPendingGeneration(services, scope, id, waiter),
     'generation.cancel': (_, id) => cancelMakeGeneration(services.temporal, id),
   }),
-  sweeps: ({ database, temporal, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
+  sweeps: ({ database, temporal, files, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
     {
       name: 'end generations that were terminated in Temporal',
       everyMs: 5_000,
-      run: watchStoppedGenerations({ database, temporal, waiters }),
+      run: watchStoppedGenerations({ database, temporal, files, waiters }),
     },
     {
       name: 'end generations that nobody works on',
       everyMs: 60_000,
-      run: () => inBatches((limit) => endOverdueGenerations({ database, waiters }, deadlineMs, limit), overdueAtOnce),
+      run: () =>
+        inBatches((limit) => endOverdueGenerations({ database, files, waiters }, deadlineMs, limit), overdueAtOnce),
     },
     { name: 'count ended generations in blocks', everyMs: 60_000, run: () => countGenerationBlocks(database) },
   ],

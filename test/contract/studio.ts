@@ -1,4 +1,4 @@
-import type { ApiClient } from '../api-client.ts';
+import type { Answer, ApiClient } from '../api-client.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What is generated, how it is read again, and how a generation fails. Studio has no dialects. */
@@ -17,6 +17,15 @@ export async function recordStudio(recorder: Recorder, client: ApiClient): Promi
   const made = await ask('POST', '/generate', image);
   await ask('POST', '/generate-music', { prompt: 'A calm waltz', bpm: 90 });
   await ask('POST', '/generate', { prompt: 'sandbox:refuse' }, { 'idempotency-key': 'contract' });
+  const { url } = made.body.data;
+  const named = (path: string, answer: Answer) =>
+    recorder.record(`POST studio${path} of an image that was generated`, answer);
+  named('/upscale', await client.post('/api/studio/upscale', { imageUrl: url, scale: 2 }));
+  named('/remove-bg', await client.post('/api/studio/remove-bg', { imageUrl: url }));
+  await ask('POST', '/upscale', { imageUrl: 'http://10.0.0.1/a.png', scale: 3 });
+  await ask('POST', '/remove-bg', { imageUrl: 'http://10.0.0.1/a.png' });
+  await ask('POST', '/enhance-prompt', { prompt: 'A red bicycle', style: 'noir' });
+  await ask('POST', '/enhance-prompt', { prompt: 'sandbox:refuse' });
   await ask('POST', '/generate', { prompt: ' ', model: 'ideogram-v2', seed: -1 });
   await ask('POST', '/generate', { prompt: 'wide', model: 'ideogram-v2', aspectRatio: '21:9' });
   await ask('GET', `/generations/${made.body.data.id}`);

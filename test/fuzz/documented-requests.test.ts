@@ -21,6 +21,7 @@ let webhookId: string;
 let changedWebhookId: string;
 let triggerSecret: string;
 let runId: string;
+let imageUrl: string;
 
 beforeAll(async () => {
   product = await sharedProduct();
@@ -45,6 +46,7 @@ beforeAll(async () => {
   [webhookId, changedWebhookId] = [await webhook('target'), await webhook('changed')];
   const failing = await workflow('failing', [{ id: 'summarize', type: 'prompt', prompt: 'sandbox:fail' }]);
   runId = (await client.post(`/api/v1/workflows/${failing}/execute`, {})).body.error.details.runId;
+  imageUrl = (await client.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
 });
 afterAll(() => product.close());
 
@@ -147,6 +149,11 @@ const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
     words: /The model ideogram-v2 has no 21:9/,
     follow: (images) =>
       images.map((image) => ({ ...(image as object), ...(isWide(image) && { aspectRatio: '16:9' }) })),
+  },
+  {
+    at: ['Upscale.imageUrl', 'RemoveBackground.imageUrl'],
+    words: /public address of a PNG, JPEG or WebP .* or the url of a file that was generated here/,
+    follow: () => fc.constant(null).map(() => imageUrl),
   },
   {
     at: ['GenerateMusic'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { onceOutside } from '../../src/platform/claimed-work.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { fingerprintOf, type IdempotencyClaim } from '../../src/platform/idempotency.ts';
@@ -126,5 +127,57 @@ describe('a claimed transaction', () => {
     await ada.transaction(async () => ({ id: newId() }), { claim: claimOf('bodies', { a: 1 }) });
     const other = ada.transaction(async () => ({ id: newId() }), { claim: claimOf('bodies', { a: 2 }) });
     await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+  });
+});
+
+describe('claimed work outside of a transaction', () => {
+  let calls = 0;
+  const work = async () => ({ call: ++calls });
+  const inProgress = { code: 'idempotency_in_progress' };
+
+  test('is done once for one key, and each time without a key', async () => {
+    const once = { claim: claimOf('outside'), limitMs: 60_000 };
+    expect(await onceOutside(ada, once, work)).toEqual({ outcome: { call: 1 }, replayed: false });
+    expect(await onceOutside(ada, once, work)).toEqual({ outcome: { call: 1 }, replayed: true });
+    const other = { claim: claimOf('outside', 'another body'), limitMs: 60_000 };
+    await expect(onceOutside(ada, other, work)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+    expect(await onceOutside(ada, { claim: undefined, limitMs: 60_000 }, work)).toMatchObject({ outcome: { call: 2 } });
+  });
+
+  test('that fails is not kept', async () => {
+    const once = { claim: claimOf('outside, failing'), limitMs: 60_000 };
+    const failing = onceOutside(ada, once, async () => Promise.reject(new Error('failed')));
+    await expect(failing).rejects.toThrow('failed');
+    expect(await onceOutside(ada, once, async () => ({ done: true }))).toMatchObject({ replayed: false });
+  });
+
+  test('is in progress until its process must have died, and then one request takes it over', async () => {
+    const claim = claimOf('outside, died');
+    const hangs = Promise.withResolvers<{ late: boolean }>();
+    const begun = Promise.withResolvers<void>();
+    const died = onceOutside(ada, { claim, limitMs: -1 }, () => {
+      begun.resolve();
+      return hangs.promise;
+    });
+    await begun.promise;
+    const again = Promise.withResolvers<{ of: string }>();
+    const two = [1, 2].map(() => onceOutside(ada, { claim, limitMs: 60_000 }, () => again.promise));
+    const refused = await Promise.race(
+      two.map((one) =>
+        one.then(
+          () => undefined,
+          (error) => error,
+        ),
+      ),
+    );
+    expect(refused).toMatchObject(inProgress);
+    again.resolve({ of: 'the second' });
+    const [done] = (await Promise.allSettled(two)).filter(({ status }) => status === 'fulfilled');
+    expect(done).toMatchObject({ value: { outcome: { of: 'the second' }, replayed: false } });
+    // The first one was only slow: it changes nothing any more.
+    hangs.resolve({ late: true });
+    await died;
+    const kept = await onceOutside(ada, { claim, limitMs: 60_000 }, work);
+    expect(kept).toEqual({ outcome: { of: 'the second' }, replayed: true });
   });
 });

@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
@@ -9,8 +6,8 @@ import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
+import { creditsOf, fileAt, sha256 } from './files.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
@@ -23,24 +20,12 @@ afterAll(() => product.close());
 const generate = (body: object, headers?: Record<string, string>, on = api) =>
   on.post('/api/studio/generate', body, headers);
 
-/** The bytes of a stored file, as its address names it. */
-function fileAt(url: string): Promise<Buffer> {
-  const name = new URL(url).pathname.slice('/files/'.length);
-  return readFile(join(runningServers().folder, 'files', name.slice(0, 2), name));
-}
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
-
-/** Credits of a tenant: what can be spent, and what is reserved. */
-async function credits(on = api): Promise<{ balance: number; reserved: number }> {
-  const { balance, reserved } = (await on.get('/api/v1/credits')).body.data;
-  return { balance, reserved };
-}
 const newTenant = async () => apiClient(product.process.api, (await product.createTenant({ plan: 'pro' })).testKey);
 
 describe('an image', () => {
   test('is a file of the size that was asked for, paid for once, and the same for the same request', async () => {
     const tenant = await newTenant();
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     const asked = { prompt: 'A red bicycle', aspectRatio: '21:9', quality: 'high' };
     const { status, body } = await generate(asked, undefined, tenant);
     expect(status).toBe(200);
@@ -51,7 +36,7 @@ describe('an image', () => {
     });
     expect(id).toMatch(/^gen_[0-9a-f]{32}$/);
     expect(Date.parse(createdAt)).toBeLessThanOrEqual(Date.now() + 1_000);
-    expect(await credits(tenant)).toEqual({ balance: balance - 2, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 2, reserved: 0 });
     const png = await fileAt(url);
     expect(await sharp(png).metadata()).toMatchObject({ format: 'png', width: 1344, height: 576 });
 
@@ -82,7 +67,7 @@ describe('an image', () => {
     ['sandbox:fail@flux-dev', 'provider_error'],
   ])('that fails (%s) costs nothing, and says why: %s', async (prompt, reason) => {
     const tenant = await newTenant();
-    const before = await credits(tenant);
+    const before = await creditsOf(tenant);
     const { status, body } = await generate({ prompt, model: 'flux-dev' }, undefined, tenant);
     expect({ status, code: body.error.code, reason: body.error.details.reason }).toEqual({
       ...{ status: 500, code: 'ai_provider_error', reason },
@@ -91,22 +76,22 @@ describe('an image', () => {
     const failed = (await tenant.get(`/api/studio/generations/${generationId}`)).body.data;
     expect(failed).toMatchObject({ status: 'failed', error: { code: reason }, completedAt: null });
     expect(failed).not.toHaveProperty('creditsUsed');
-    expect(await credits(tenant)).toEqual(before);
+    expect(await creditsOf(tenant)).toEqual(before);
   });
 
   test('of a model that another is named to fail, and of one that is overloaded at first, is made and paid once', async () => {
     const tenant = await newTenant();
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     for (const prompt of ['sandbox:fail@recraft-v3', 'sandbox:overloaded']) {
       expect((await generate({ prompt, model: 'flux-dev' }, undefined, tenant)).status).toBe(200);
     }
-    expect(await credits(tenant)).toEqual({ balance: balance - 2, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 2, reserved: 0 });
   });
 
   test('is refused without enough credits, and nothing is done', async () => {
     const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
     const poor = apiClient(product.process.api, testKey);
-    await credits(poor);
+    await creditsOf(poor);
     const scope = new Scope(
       product.database,
       { organizationId: organizationIds.parse(organizationId)!, environment: 'test' },
@@ -122,24 +107,24 @@ describe('an image', () => {
     expect(refused[0]!.body.error).toMatchObject({
       ...{ code: 'insufficient_credits', details: { required: 1, available: expect.any(Number) } },
     });
-    expect(await credits(poor)).toEqual({ balance: 9_995, reserved: 9_995 });
+    expect(await creditsOf(poor)).toEqual({ balance: 9_995, reserved: 9_995 });
     expect((await poor.get('/api/studio/history')).body.data.total).toBe(5);
   });
 
   test('is made once for one Idempotency-Key', async () => {
     const tenant = await newTenant();
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     const key = { 'idempotency-key': 'one' };
     const slow = { prompt: 'sandbox:slow=1.5 A snail' };
     const first = generate(slow, key, tenant);
-    await until('the first is under way', async () => (await credits(tenant)).reserved === 1);
+    await until('the first is under way', async () => (await creditsOf(tenant)).reserved === 1);
     expect((await generate(slow, key, tenant)).body.error.code).toBe('idempotency_in_progress');
     expect((await generate({ prompt: 'Another' }, key, tenant)).status).toBe(422);
     const { data } = (await first).body;
     const replay = await generate(slow, key, tenant);
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
     expect({ ...replay.body.data, url: '' }).toEqual({ ...data, url: '' });
-    expect(await credits(tenant)).toEqual({ balance: balance - 1, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 1, reserved: 0 });
 
     const failing = { 'idempotency-key': 'two' };
     const [one, other] = [

@@ -1,17 +1,20 @@
 import { databaseFailure } from '../../../src/platform/database-errors.ts';
-import { AppError } from '../../../src/platform/errors.ts';
+import { AppError, invalid } from '../../../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
-import type { PromptedRequest } from '../../../src/providers/core/media/requests.ts';
+import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
 import { formatId } from '../../../src/studio/core/ids.ts';
+import type { GenerationError } from '../../../src/studio/core/status.ts';
 import { createGeneration, generationFailed } from '../../../src/studio/create-generation.ts';
 import { type GenerationDetail, getGeneration } from '../../../src/studio/generations.ts';
 import type { Caller } from '../../../src/tenancy/caller.ts';
 
 export interface GenerateCall {
   caller: Caller;
-  request: PromptedRequest;
+  request: GenerationRequest;
+  /** Of the image that it works on. */
+  imageUrl: string | null;
   idempotency: IdempotencyClaim | undefined;
 }
 
@@ -33,6 +36,13 @@ async function findEnded(scope: Scope, id: string): Promise<GenerationDetail | u
   }
 }
 
+/** What its caller is told of a generation that failed or was cancelled. A fault of the request is refused as such. */
+function failureOf({ id, request, error }: GenerationDetail): AppError {
+  const cancelled: GenerationError = { code: 'provider_error', message: 'The generation was cancelled.' };
+  const { code, message, path } = error ?? cancelled;
+  return path === undefined ? generationFailed(request.kind, id, code, message) : invalid([{ path, message }]);
+}
+
 /**
  * Makes a generation and waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this process drains. It goes on
  * when the wait is over.
@@ -41,10 +51,15 @@ async function findEnded(scope: Scope, id: string): Promise<GenerationDetail | u
  */
 export async function makeAndWait(services: Services, scope: Scope, call: GenerateCall): Promise<GenerateAnswer> {
   const { generationWaiters: waiters, env } = services;
-  const { caller, request, idempotency } = call;
+  const { caller, request, imageUrl, idempotency } = call;
   const open = await services.openRequests.open(caller, 'waitingRequests');
   try {
-    const created = await createGeneration(services, scope, { request, idempotency, waiter: waiters.channel });
+    const created = await createGeneration(services, scope, {
+      request,
+      imageUrl,
+      idempotency,
+      waiter: waiters.channel,
+    });
     const { generationId, replayed } = created;
     const look = () => findEnded(scope, generationId);
     const ended = replayed
@@ -57,8 +72,7 @@ export async function makeAndWait(services: Services, scope: Scope, call: Genera
     }
     if (ended === undefined) return { kind: 'unfinished', replayed, id: formatId(request.kind, generationId) };
     if (ended.status === 'completed') return { kind: 'completed', replayed, generation: ended };
-    const { code, message } = ended.error ?? { code: 'provider_error', message: 'The generation was cancelled.' };
-    return { kind: 'failed', replayed, failure: generationFailed(request.kind, generationId, code, message) };
+    return { kind: 'failed', replayed, failure: failureOf(ended) };
   } finally {
     open.close();
   }

@@ -96,7 +96,9 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(start, async (c) => {
     const scope = c.get('scope');
     const request = readVideoRequest(c.req.valid('json'));
-    const made = await createGeneration(services, scope, { request, idempotency: readIdempotency(c), waiter: null });
+    const made = await createGeneration(services, scope, {
+      ...{ request, imageUrl: null, idempotency: readIdempotency(c), waiter: null },
+    });
     markReplayed(c, made.replayed);
     return c.json(success(startedVideo(await getVideo(scope, made.generationId))), 200);
   });
@@ -105,7 +107,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(videoRecord(video, sign)), 200);
   });
   routes.openapi(cancel, async (c) => {
-    const cancelling = { waiters: services.generationWaiters };
+    const cancelling = { files: services.files, waiters: services.generationWaiters };
     const video = await cancelVideo(cancelling, c.get('scope'), c.req.valid('param').id);
     return c.json(success(videoRecord(video, sign)), 200);
   });

@@ -16,6 +16,18 @@ export const imageExamples = { image: { ...image, createdAt } };
 export const musicRecordExamples = {
   music: { id, url: exampleAddress('mp3'), duration: 10.03, format: 'mp3' as const, creditsUsed: 3 },
 };
+export const upscaleRecordExamples = {
+  upscale: {
+    ...{ id, url: exampleAddress('png'), originalWidth: 640, originalHeight: 480, newWidth: 1280, newHeight: 960 },
+    ...{ scale: 2, creditsUsed: 1 },
+  },
+};
+export const cutOutExamples = {
+  cutOut: { id, url: exampleAddress('png'), format: 'png' as const, hasTransparency: true, creditsUsed: 1 },
+};
+export const enhancedExamples = {
+  enhanced: { original: 'A red bicycle', enhanced: 'A red bicycle leaning on a blue wall, soft morning light' },
+};
 export const processingExamples = { processing: { id, status: 'processing' as const } };
 
 const asked = { id, type: 'image' as const, prompt: image.prompt, model: image.model, createdAt };

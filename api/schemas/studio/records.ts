@@ -35,6 +35,31 @@ export const musicSchema = z
   })
   .openapi('GeneratedMusic');
 
+export const upscaleRecordSchema = z
+  .object({
+    id: z.string(),
+    url,
+    originalWidth: z.int(),
+    originalHeight: z.int(),
+    newWidth: z.int(),
+    newHeight: z.int(),
+    scale: z.int(),
+    creditsUsed,
+  })
+  .openapi('UpscaledImage');
+
+export const cutOutSchema = z
+  .object({
+    id: z.string(),
+    url,
+    format: z.literal('png'),
+    hasTransparency: z.boolean().openapi({ description: 'False where no background was found.' }),
+    creditsUsed,
+  })
+  .openapi('CutOutImage');
+
+export const enhancedPromptSchema = z.object({ original: z.string(), enhanced: z.string() }).openapi('EnhancedPrompt');
+
 export const processingSchema = z.object({ id: z.string(), status: z.literal('processing') }).openapi('Processing');
 
 export const generationSchema = z
@@ -49,7 +74,13 @@ export const generationSchema = z
     width: z.int().optional(),
     height: z.int().optional(),
     duration: z.number().optional(),
-    format: z.literal('mp3').optional(),
+    originalWidth: z.int().optional(),
+    originalHeight: z.int().optional(),
+    newWidth: z.int().optional(),
+    newHeight: z.int().optional(),
+    scale: z.int().optional(),
+    format: z.enum(['mp3', 'png']).optional(),
+    hasTransparency: z.boolean().optional(),
     seed: z.int().optional(),
     creditsUsed: creditsUsed.optional().openapi({ description: 'Present once it is completed.' }),
     progress: z.int().min(0).max(99).optional().openapi({ description: 'Of a video that is being made, in percent.' }),
@@ -102,33 +133,80 @@ export const musicRecord = (music: GenerationDetail, sign: Sign): z.infer<typeof
   ...{ format: 'mp3', creditsUsed: music.credits! },
 });
 
+/** The sizes of an image that was enlarged, and of the result. */
+function enlargement({ request, image, width, height }: GenerationDetail) {
+  if (request.kind !== 'upscale') throw new Error('The generation is no enlargement.');
+  return {
+    ...{ originalWidth: image!.width, originalHeight: image!.height },
+    ...{ newWidth: width!, newHeight: height!, scale: request.scale },
+  };
+}
+
+/** A completed enlargement. */
+export const upscaleRecord = (upscaled: GenerationDetail, sign: Sign): z.infer<typeof upscaleRecordSchema> => ({
+  ...{ id: idOf(upscaled), url: sign(upscaled.file!) },
+  ...enlargement(upscaled),
+  creditsUsed: upscaled.credits!,
+});
+
+/** A completed removal of a background. */
+export const cutOutRecord = (cutOut: GenerationDetail, sign: Sign): z.infer<typeof cutOutSchema> => ({
+  ...{ id: idOf(cutOut), url: sign(cutOut.file!), format: 'png' },
+  ...{ hasTransparency: cutOut.hasTransparency!, creditsUsed: cutOut.credits! },
+});
+
+/** What only generations of a kind have. */
+function ownOf(generation: GenerationDetail) {
+  const { request, seed, width, height, hasTransparency } = generation;
+  const size = width !== null && height !== null && { width, height };
+  switch (request.kind) {
+    case 'image':
+      return { ...size, aspectRatio: request.aspectRatio, seed };
+    case 'upscale':
+      return enlargement(generation);
+    case 'background_removal':
+      return { format: 'png' as const, hasTransparency: hasTransparency! };
+    case 'video':
+      return { ...size };
+    case 'music':
+      return { format: 'mp3' as const };
+  }
+}
+
 /** What is known of a completed generation beside what every generation has. */
 function madeOf(generation: GenerationDetail, sign: Sign) {
-  const { request, file, width, height, seconds, seed, credits } = generation;
+  const { file, seconds, credits } = generation;
   if (file === null) return {};
   return {
     url: sign(file),
     creditsUsed: credits!,
-    ...(width !== null && height !== null && { width, height }),
     ...(seconds !== null && { duration: hundredths(seconds) }),
-    ...(request.kind === 'music' && { format: 'mp3' as const }),
-    ...(request.kind === 'image' && { aspectRatio: request.aspectRatio, seed }),
+    ...ownOf(generation),
   };
 }
+
+/** Null where the kind has none. */
+const askedOf = ({ request }: GenerationDetail) => ({
+  prompt: 'prompt' in request ? request.prompt : null,
+  model: 'model' in request ? request.model : null,
+});
 
 export function generationRecord(generation: GenerationDetail, sign: Sign): z.infer<typeof generationSchema> {
   const { request, status, error, createdAt, finishedAt } = generation;
   return {
-    ...{ id: idOf(generation), type: request.kind, status, prompt: request.prompt, model: request.model },
+    ...{ id: idOf(generation), type: request.kind, status, ...askedOf(generation) },
     ...madeOf(generation, sign),
     ...(request.kind === 'video' && status === 'processing' && { progress: progressOf(generation) }),
-    ...{ createdAt: createdAt.toISOString(), error },
+    ...{ createdAt: createdAt.toISOString(), error: error && { code: error.code, message: error.message } },
     completedAt: status === 'completed' ? finishedAt!.toISOString() : null,
   };
 }
 
-export const historyItem = (generation: GenerationDetail, sign: Sign) => ({
-  ...{ id: idOf(generation), type: generation.request.kind, url: sign(generation.file!) },
-  ...{ prompt: generation.request.prompt, model: generation.request.model },
-  createdAt: generation.createdAt.toISOString(),
-});
+export function historyItem(generation: GenerationDetail, sign: Sign) {
+  const { request, file, createdAt } = generation;
+  if (!('prompt' in request)) throw new Error('The history shows no such generation.');
+  return {
+    ...{ id: idOf(generation), type: request.kind, url: sign(file!) },
+    ...{ prompt: request.prompt, model: request.model, createdAt: createdAt.toISOString() },
+  };
+}

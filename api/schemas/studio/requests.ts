@@ -8,17 +8,24 @@ import {
   qualities,
 } from '../../../src/providers/core/media/models.ts';
 import {
+  type BackgroundRemovalRequest,
   type ImageRequest,
   type MusicRequest,
+  pixelLimits,
   requestLimits,
+  type UpscaleRequest,
   type VideoRequest,
 } from '../../../src/providers/core/media/requests.ts';
 import { filledText, text } from '../text.ts';
 
-const { promptCharacters, negativePromptCharacters, seed, videoSeconds, musicSeconds, bpm } = requestLimits;
+const { promptCharacters, negativePromptCharacters, styleCharacters, imageUrlCharacters } = requestLimits;
+const { seed, videoSeconds, musicSeconds, bpm } = requestLimits;
+const megapixels = (pixels: number) => pixels / 1_000_000;
 
 const prompt = filledText(promptCharacters);
-const modelOf = (kind: MediaKind) => z.enum(modelNames(mediaModels, kind) as [string, ...string[]]);
+
+/** The names of this release. The operator may have added others, so what is no name of a model is found out later. */
+const modelOf = (kind: MediaKind) => z.string().openapi({ enum: modelNames(mediaModels, kind) });
 
 // No enumeration: generators of clients make names of its values, and these have no letters.
 const aspectRatio = z
@@ -75,6 +82,33 @@ export const generateVideoSchema = z
   })
   .openapi('GenerateVideo');
 
+/** The address of an image. What is wrong with it is found out when it is fetched. */
+export const imageUrl = filledText(imageUrlCharacters).openapi({
+  description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed.`,
+});
+
+export const upscaleSchema = z
+  .object({
+    imageUrl,
+    scale: z
+      .literal([2, 4])
+      .optional()
+      .openapi({
+        ...{ type: 'integer', enum: [2, 4] },
+        description: `Default 2. The result has at most ${megapixels(pixelLimits.output)} megapixels.`,
+      }),
+  })
+  .openapi('Upscale');
+
+export const removeBackgroundSchema = z.object({ imageUrl }).openapi('RemoveBackground');
+
+export const enhancePromptSchema = z
+  .object({
+    prompt,
+    style: text(styleCharacters).optional().openapi({ description: 'How the result should look.' }),
+  })
+  .openapi('EnhancePrompt');
+
 /** Fills in the defaults. An empty text is no text. */
 export const readImageRequest = (body: z.infer<typeof generateSchema>): ImageRequest => ({
   kind: 'image',
@@ -102,6 +136,13 @@ export const readVideoRequest = (body: z.infer<typeof generateVideoSchema>): Vid
   aspectRatio: (body.aspectRatio ?? '16:9') as AspectRatio,
 });
 
+export const readUpscaleRequest = (body: z.infer<typeof upscaleSchema>): UpscaleRequest => ({
+  kind: 'upscale',
+  scale: body.scale ?? 2,
+});
+
+export const readBackgroundRemovalRequest = (): BackgroundRemovalRequest => ({ kind: 'background_removal' });
+
 export const generateExamples = {
   short: { prompt: 'A red bicycle in front of a blue wall' },
   everything: {
@@ -122,4 +163,18 @@ export const videoExamples = {
 export const musicExamples = {
   short: { prompt: 'A calm waltz' },
   everything: { prompt: 'A calm waltz', model: 'stable-audio', duration: 45, bpm: 90 },
+};
+
+const exampleUrl = 'https://images.example.com/bicycle.png';
+
+export const upscaleExamples = {
+  short: { imageUrl: exampleUrl },
+  everything: { imageUrl: exampleUrl, scale: 4 as const },
+};
+
+export const removeBackgroundExamples = { short: { imageUrl: exampleUrl } };
+
+export const enhancePromptExamples = {
+  short: { prompt: 'A red bicycle' },
+  everything: { prompt: 'A red bicycle', style: 'an old photograph' },
 };

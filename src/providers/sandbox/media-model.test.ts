@@ -26,7 +26,7 @@ async function advance(
   request: PromptedRequest,
   { ageMs = 0, attempt = 1, seed = 7, signal = new AbortController().signal } = {},
 ): Promise<Progress> {
-  const [model, job] = [sandboxMediaModel(work), { id: 'any', request, seed, ageMs }];
+  const [model, job] = [sandboxMediaModel(work), { id: 'any', request, image: null, seed, ageMs }];
   const call = { organizationId: 'one', attempt, signal };
   const upstreamId = await model.submit(job, call);
   const status = await model.poll(job, upstreamId, call);

@@ -6,9 +6,9 @@ import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import { sizes } from '../core/media/aspect-ratios.ts';
 import type { Quality } from '../core/media/models.ts';
-import { canonicalRequest, type PromptedRequest, pixelLimits } from '../core/media/requests.ts';
+import { canonicalRequest, type GenerationRequest, modelOf, pixelLimits } from '../core/media/requests.ts';
 import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
-import type { MadeMedia, MediaModel } from '../media-ports.ts';
+import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '../media-ports.ts';
 import { ProviderFailure } from '../ports.ts';
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
@@ -35,11 +35,15 @@ function requestedFailure(words: SandboxWords, model: string): ProviderFailure |
   }
 }
 
-/** The same digest for the same request, with the seed that was told for it. */
-const digestOf = (request: PromptedRequest, seed: number): string => {
+/** The same digest for the same request, with the seed that was told for it, and the same image. */
+const digestOf = ({ request, seed, image }: MediaJob): string => {
   const told = request.kind === 'image' ? { ...request, seed } : request;
-  return createHash('sha256').update(canonicalRequest(told)).digest('hex');
+  return createHash('sha256').update(canonicalRequest(told, image?.sha256)).digest('hex');
 };
+
+/** Where words for the sandbox stand: in the prompt, or where there is none in the address of the image. */
+const wordsIn = ({ request, image }: Pick<MediaJob, 'request' | 'image'>): SandboxWords =>
+  readSandboxWords('prompt' in request ? request.prompt : (image?.query ?? ''), modelOf(request));
 
 /** A video is under way for at least so long, as those of providers are. */
 const leastVideoSeconds = 2;
@@ -47,42 +51,49 @@ const leastVideoSeconds = 2;
 /** Videos that one process computes or has waiting at the same time. The others wait in their workflows. */
 const videosAtOnce = 4;
 
-const types = { image: 'png', video: 'mp4', music: 'mp3' } as const;
+const types = { image: 'png', upscale: 'png', background_removal: 'png', video: 'mp4', music: 'mp3' } as const;
 
-function renderingOf(request: PromptedRequest, seed: number, output: string): Rendering {
-  const digest = digestOf(request, seed);
+/** @param input a copy of the job's image */
+function renderingOf(job: MediaJob, input: string | null, output: string): Rendering {
+  const { request } = job;
+  const maxPixels = pixelLimits.input;
   switch (request.kind) {
     case 'image': {
       const { kind, aspectRatio, quality } = request;
-      return { kind, digest, size: sizes[aspectRatio], shapes: shapes[quality], output };
+      return { kind, digest: digestOf(job), size: sizes[aspectRatio], shapes: shapes[quality], output };
     }
+    case 'upscale':
+      return { kind: request.kind, input: given(input), maxPixels, scale: request.scale, output };
+    case 'background_removal':
+      return { kind: request.kind, input: given(input), maxPixels, output };
     case 'video': {
       const { kind, aspectRatio, duration } = request;
-      const size = sizes[aspectRatio];
-      return { kind, digest, size, seconds: duration, input: null, maxPixels: pixelLimits.input, output };
+      return { kind, digest: digestOf(job), size: sizes[aspectRatio], seconds: duration, input, maxPixels, output };
     }
     case 'music': {
       const { kind, duration, bpm } = request;
-      return { kind, digest, seconds: duration, bpm, output };
+      return { kind, digest: digestOf(job), seconds: duration, bpm, output };
     }
   }
 }
 
-async function render(
-  work: BoundedWork,
-  organizationId: string,
-  request: PromptedRequest,
-  seed: number,
-): Promise<MadeMedia> {
-  const type = types[request.kind];
+function given(input: string | null): string {
+  if (input === null) throw new Error('The job has no image.');
+  return input;
+}
+
+async function render(work: BoundedWork, organizationId: string, job: MediaJob): Promise<MadeMedia> {
+  const type = types[job.request.kind];
   const folder = await mkdtemp(join(tmpdir(), 'atelier-media-'));
   const discard = () => rm(folder, { recursive: true, force: true });
   try {
     const path = join(folder, `made.${type}`);
-    const rendered = await work.run(renderMedia, organizationId, renderingOf(request, seed, path), { waitMs });
-    if ('refused' in rendered) throw new Error(`The sandbox refused an image: ${rendered.refused}.`);
-    const { size = null, seconds = null } = rendered.made;
-    return { type, path, size, seconds, discard };
+    const input = job.image && join(folder, 'given');
+    if (input) await job.image!.copyTo(input);
+    const rendered = await work.run(renderMedia, organizationId, renderingOf(job, input, path), { waitMs });
+    if ('refused' in rendered) throw new ImageUnusable('The image is damaged.');
+    const { size = null, seconds = null, hasTransparency = null } = rendered.made;
+    return { type, path, size, seconds, hasTransparency, discard };
   } catch (error) {
     await discard();
     if (!(error instanceof WorkTooCostly)) throw error;
@@ -94,45 +105,44 @@ async function render(
 const againMs = (overdueMs: number) => Math.min(15_000, Math.max(500, overdueMs / 2));
 
 /** When the request is answered, in milliseconds from its creation. */
-function dueMs(request: PromptedRequest): number {
-  const { slowSeconds } = readSandboxWords(request.prompt, request.model);
-  return Math.max(slowSeconds, request.kind === 'video' ? leastVideoSeconds : 0) * 1_000;
-}
+const dueMs = ({ kind }: GenerationRequest, { slowSeconds }: SandboxWords): number =>
+  Math.max(slowSeconds, kind === 'video' ? leastVideoSeconds : 0) * 1_000;
 
 /**
  * Media without a provider: files that are computed from the request, so that equal requests have equal files. Words in the
- * prompt take effect in this order: slow, overloaded, then a failure.
+ * prompt, or in the address of the image, take effect in this order: slow, overloaded, then a failure.
  */
 export function sandboxMediaModel(work: BoundedWork): MediaModel {
   let videos = 0;
   return {
     repeatable: true,
 
-    expectation: (request) => ({ ms: dueMs(request), reportsProgress: false }),
+    expectation: (request) => ({ ms: dueMs(request, wordsIn({ request, image: null })), reportsProgress: false }),
 
     submit: async ({ id }) => id,
 
-    async poll({ request, ageMs }, _, { attempt, signal }) {
+    async poll(job, _, { attempt, signal }) {
       signal.throwIfAborted();
-      const left = dueMs(request) - ageMs;
+      const { request, ageMs } = job;
+      const words = wordsIn(job);
+      const left = dueMs(request, words) - ageMs;
       if (left > 0) return { kind: 'working', askAfterMs: Math.ceil(left) };
-      const words = readSandboxWords(request.prompt, request.model);
       if (isStillOverloaded(words, attempt)) {
         throw new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
       }
-      const failure = requestedFailure(words, request.model);
+      const failure = requestedFailure(words, modelOf(request));
       if (failure) throw failure;
       if (request.kind === 'video' && videos >= videosAtOnce) return { kind: 'working', askAfterMs: againMs(-left) };
       return { kind: 'ready' };
     },
 
-    async fetchFile({ request, seed }, _, { organizationId, signal }) {
+    async fetchFile(job, _, { organizationId, signal }) {
       signal.throwIfAborted();
-      if (request.kind !== 'video') return render(work, organizationId, request, seed);
+      if (job.request.kind !== 'video') return render(work, organizationId, job);
       videos++;
       try {
         // In a turn of their own: an organization's pictures do not wait behind its videos.
-        return await render(work, `${organizationId}/video`, request, seed);
+        return await render(work, `${organizationId}/video`, job);
       } finally {
         videos--;
       }

@@ -48,9 +48,10 @@ export interface MakeGenerationArgs extends WorkContext {
 
 /**
  * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
- * provider took it, and only its report can tell.
+ * provider took it, and only its report can tell. `image`: the same, for a place to fetch the image that it works on.
  */
 export type GenerationProgress =
   | { kind: 'wait' | 'lost'; ms: number /** Its display name. */; provider: string; percent: number }
+  | { kind: 'image'; ms: number }
   | { kind: 'ended' }
   | { kind: 'failed'; code: string; message: string };

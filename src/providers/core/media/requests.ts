@@ -1,5 +1,5 @@
 import type { AspectRatio } from './aspect-ratios.ts';
-import { findModel, type MediaKind, type ModelTable, modelNames, type Quality } from './models.ts';
+import { findModel, type MediaKind, type ModelTable, modelNames, type Quality, toolModels } from './models.ts';
 
 /** A request for a generation, with its defaults filled in. Absent values are null. Images travel beside it. */
 export type GenerationRequest = ImageRequest | VideoRequest | MusicRequest | UpscaleRequest | BackgroundRemovalRequest;
@@ -47,6 +47,7 @@ export const requestLimits = {
   promptCharacters: 4_000,
   negativePromptCharacters: 2_000,
   styleCharacters: 200,
+  imageUrlCharacters: 8_192,
   seed: 4_294_967_295,
   videoSeconds: { least: 5, most: 10 },
   musicSeconds: { least: 10, most: 60 },
@@ -58,6 +59,10 @@ export const pixelLimits = { input: 40_000_000, output: 64_000_000 } as const;
 
 /** A request that says in words alone what is to be made. */
 export type PromptedRequest = ImageRequest | VideoRequest | MusicRequest;
+
+/** The name of the model in the table: that which the request names, or the one behind its kind of work. */
+export const modelOf = (request: GenerationRequest): string =>
+  'model' in request ? request.model : toolModels[request.kind];
 
 /** One fault of a request: the field, and a sentence for its author. */
 export interface Problem {

@@ -1,14 +1,7 @@
 // Runs in a process of the pool.
 import { writeFile } from 'node:fs/promises';
-import {
-  drawImage,
-  type ImageProblem,
-  ImageRefused,
-  openImage,
-  removeBackground,
-  type Size,
-  upscaleImage,
-} from './images.ts';
+import { type ImageProblem, ImageRefused, openImage, type Size } from '../../images/open-image.ts';
+import { drawImage, removeBackground, upscaleImage } from './images.ts';
 import { encodeMp3, mp3Seconds } from './mp3.ts';
 import { compose, sampleRate, tempoOf } from './music.ts';
 import { makeVideo } from './video.ts';

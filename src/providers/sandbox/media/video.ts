@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import encoding from 'h264-mp4-encoder';
-import { drawing, type GivenImage, ImageRefused, type Size } from './images.ts';
+import { type GivenImage, ImageRefused, type Size } from '../../images/open-image.ts';
+import { drawing } from './images.ts';
 import { retimed } from './mp4.ts';
 import { type Random, randomFrom } from './random.ts';
 

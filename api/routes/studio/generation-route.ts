@@ -1,0 +1,79 @@
+import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
+import type { Services } from '../../../src/services.ts';
+import type { GenerationDetail } from '../../../src/studio/generations.ts';
+import type { ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempotency.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { jsonBody } from '../../middleware/json-body.ts';
+import {
+  answer,
+  type Examples,
+  generationFailure,
+  imageFailure,
+  jsonContent,
+  keySecurity,
+  scopedFailures,
+} from '../../schemas/answers.ts';
+import { processingExamples } from '../../schemas/studio/examples.ts';
+import { processingSchema, type Sign } from '../../schemas/studio/records.ts';
+import { makeAndWait } from './make-and-wait.ts';
+
+const waits =
+  'Answers when the file is stored and paid for. A second request with the same Idempotency-Key gets the first answer again, failures included; while the first is in progress it gets 409. Credits are reserved before the work begins, and given back when it fails.';
+
+const links = { getGeneration: { operationId: 'getGeneration', parameters: { id: '$response.body#/data/id' } } };
+
+const unfinished = answer(
+  'It did not finish within the time the API waits, and is still being made: read it at `generations/{id}`.',
+  processingSchema,
+  { examples: processingExamples, links, replayable: true },
+);
+
+/** A route that makes one kind of generation and answers when it is made. */
+export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodType> {
+  path: string;
+  operationId: string;
+  summary: string;
+  body: { schema: Body; examples: Examples<z.input<Body>> };
+  answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
+  /** Whether the body names an image: what is wrong with it is found out later, and repeated as any answer. */
+  takesImage?: boolean;
+  /** Fills in the defaults. */
+  read(body: z.output<Body>): { request: GenerationRequest; imageUrl?: string };
+  /** The answer's data, of a completed generation. */
+  record(generation: GenerationDetail, sign: Sign): z.input<Record>;
+}
+
+/** Adds the route to `routes`. All such routes differ in what they take and tell, and in nothing that they do. */
+export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodType>(
+  routes: OpenAPIHono<ApiEnv>,
+  services: Services,
+  { path, operationId, summary, body, answer: made, takesImage, read, record }: GenerationRoute<Body, Record>,
+): void {
+  const route = createRoute({
+    ...{ method: 'post' as const, path, operationId, summary, description: waits },
+    ...{ tags: ['Studio'], security: keySecurity('studio') },
+    middleware: [requireKey(services, 'studio'), jsonBody()] as const,
+    request: { headers: idempotencyHeader, body: { content: jsonContent(body.schema, body.examples) } },
+    responses: {
+      200: answer(made.description, made.schema, { examples: made.examples, links, replayable: true }),
+      202: unfinished,
+      ...scopedFailures(402, 409, 413, 415, 422),
+      ...(takesImage && { 400: imageFailure }),
+      500: generationFailure,
+    },
+  });
+  const sign = (file: string) => services.signedUrls.sign(file);
+  routes.openapi(route, (async (c) => {
+    // The compiler cannot see through a schema that is a parameter.
+    const { request, imageUrl = null } = read(c.req.valid('json' as never) as z.output<Body>);
+    const call = { caller: c.get('caller'), request, imageUrl, idempotency: readIdempotency(c) };
+    const result = await makeAndWait(services, c.get('scope'), call);
+    markReplayed(c, result.replayed);
+    if (result.kind === 'failed') throw result.failure;
+    if (result.kind === 'unfinished') return c.json(success({ id: result.id, status: 'processing' as const }), 202);
+    return c.json(success(record(result.generation, sign)), 200);
+  }) as Parameters<typeof routes.openapi<typeof route>>[1]);
+}

@@ -1,0 +1,65 @@
+import { AppError } from './errors.ts';
+import type { ClaimOptions, IdempotencyClaim, Once } from './idempotency.ts';
+import { newId } from './ids.ts';
+import type { Scope } from './scope.ts';
+import { statement } from './sql.ts';
+
+/** What an Idempotency-Key stands for: work that is under way until it is done, or until its process must have died. */
+interface Claimed<Result> {
+  id: string;
+  /** Unix milliseconds by which the work is over. */
+  until: number;
+  done?: Result;
+}
+
+const ofKey = `organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5`;
+
+const replace = statement<{ replaced: boolean }>(
+  'idempotency.replace_outcome',
+  `update idempotency set outcome = $7::jsonb where ${ofKey} and outcome->>'id' = $6 returning true as replaced`,
+);
+
+const release = statement('idempotency.release', `delete from idempotency where ${ofKey} and outcome->>'id' = $6`);
+
+const partsOf = ({ method, path, key }: IdempotencyClaim) => [method, path, key] as const;
+
+/** Takes the key, or finds what it stands for. @returns undefined for who has to do the work */
+async function take<Result>(
+  scope: Scope,
+  claim: IdempotencyClaim,
+  mine: Claimed<Result>,
+): Promise<{ result: Result } | undefined> {
+  const options: ClaimOptions<Claimed<Result>> = { claim, outcome: mine };
+  const { outcome: found, replayed } = await scope.transaction(async () => mine, options);
+  if (!replayed) return undefined;
+  if (found.done !== undefined) return { result: found.done };
+  const isOver = found.until < Date.now();
+  // The process that had it died. One of those who notice takes it over.
+  if (isOver && (await scope.one(replace, ...partsOf(claim), found.id, JSON.stringify(mine)))) return undefined;
+  throw new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
+}
+
+/**
+ * Does work that is no transaction, such as a call of a provider, once per Idempotency-Key. What it throws is not kept:
+ * another request with the key does it again. So does one that comes when the process has died and `limitMs` is over.
+ * @param work must return a value that survives JSON, and be over within `limitMs`
+ * @throws AppError idempotency_in_progress while another request does it; idempotency_key_reused; and what `work` throws
+ */
+export async function onceOutside<Result extends object>(
+  scope: Scope,
+  { claim, limitMs }: { claim: IdempotencyClaim | undefined; limitMs: number },
+  work: () => Promise<Result>,
+): Promise<Once<Result>> {
+  if (!claim) return { outcome: await work(), replayed: false };
+  const mine = { id: newId(), until: Date.now() + limitMs };
+  const found = await take<Result>(scope, claim, mine);
+  if (found) return { outcome: found.result, replayed: true };
+  try {
+    const done = await work();
+    await scope.rows(replace, ...partsOf(claim), mine.id, JSON.stringify({ ...mine, done }));
+    return { outcome: done, replayed: false };
+  } catch (error) {
+    await scope.rows(release, ...partsOf(claim), mine.id).catch(() => {});
+    throw error;
+  }
+}

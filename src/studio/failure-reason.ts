@@ -1,0 +1,11 @@
+import type { FailureKind } from '../providers/ports.ts';
+import type { FailureReason } from './core/status.ts';
+
+const reasons: Partial<Record<FailureKind, FailureReason>> = {
+  content_refused: 'content_policy',
+  invalid_request: 'invalid_input',
+  timeout: 'timeout',
+};
+
+/** What callers are told of a provider's failure. */
+export const failureReasonOf = (kind: FailureKind): FailureReason => reasons[kind] ?? 'provider_error';

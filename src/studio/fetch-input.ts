@@ -1,0 +1,178 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import type { Egress } from '../platform/egress.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type GenerationRequest, pixelLimits, upscaledSize } from '../providers/core/media/requests.ts';
+import { examineImage } from '../providers/images/examination.ts';
+import { type FetchedImage, fetchImage, imageLimits, imageRefused } from '../storage/fetch-image.ts';
+import type { SignedUrls } from '../storage/signed-urls.ts';
+import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
+import { MemoryOpenCounter, type OpenCounter } from '../tenancy/open-counter.ts';
+import { deadlineOf } from './core/deadlines.ts';
+import { formatId } from './core/ids.ts';
+import type { GenerationImage } from './core/image.ts';
+import type { GenerationError } from './core/status.ts';
+import { type Ending, type StopServices, tellWaiter } from './end-generation.ts';
+import { failPoint } from './fail-points.ts';
+
+export interface InputServices extends StopServices {
+  egress: Pick<Egress, 'request'>;
+  signedUrls: SignedUrls;
+  renderings: BoundedWork;
+  inputPlaces: InputPlaces;
+  generationPolicy: GenerationPolicy;
+}
+
+/** A generation whose image is still to be fetched. */
+export interface AwaitedInput extends Ending {
+  request: GenerationRequest;
+  imageUrl: string;
+  ageMs: number;
+}
+
+export type InputProgress =
+  | { kind: 'wait'; ms: number }
+  | { kind: 'refused'; error: GenerationError }
+  | { kind: 'fetched'; image: GenerationImage };
+
+/**
+ * Images that one process fetches at the same time: each may occupy 25 MiB, and a slow server 30 seconds. Who finds no place
+ * waits in its workflow, where it holds nothing.
+ */
+const places = { organization: 4, process: 12 } as const;
+
+export class InputPlaces {
+  readonly #counter: OpenCounter = new MemoryOpenCounter();
+
+  /** @returns what gives the place free; undefined when all that the organization may have are taken */
+  async enter(organizationId: string): Promise<(() => void) | undefined> {
+    const leave = await this.#counter.enter(organizationId, places.organization);
+    if (!leave) return undefined;
+    const leaveProcess = await this.#counter.enter('process', places.process);
+    if (!leaveProcess) leave();
+    return leaveProcess && (() => [leave, leaveProcess].forEach((one) => void one()));
+  }
+}
+
+/** Longer for those that have waited longer: those of a large backlog do not all ask every moment. */
+const againMs = (ageMs: number) => Math.round(Math.min(5_000, Math.max(250, ageMs / 2)));
+
+/** How long the decoding may wait for its turn. */
+const waitMs = 60_000;
+/** An image outlives its generation's deadline by this, should nobody record the end. */
+const keptLongerMs = 3_600_000;
+
+const recordImage = statement<{ id: string }>(
+  'generation.record_image',
+  `update generation set image = $4::jsonb
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and image is null
+   returning id`,
+);
+
+const problems = {
+  format: 'Expected a PNG, JPEG or WebP image.',
+  undecodable: 'The image is cut or damaged.',
+} as const;
+
+/** Decodes the image to its end in the pool. @returns its size when it is upright. @throws AppError validation_error */
+async function measure(renderings: BoundedWork, organizationId: string, path: string) {
+  const args = { path, maxPixels: pixelLimits.input, transparency: false };
+  const examined = await renderings.run(examineImage, organizationId, args, { waitMs }).catch((error: unknown) => {
+    throw error instanceof WorkTooCostly ? imageRefused('The image costs too much to be decoded.') : error;
+  });
+  if (!('refused' in examined)) return examined.size;
+  const { refused } = examined;
+  throw imageRefused(refused === 'pixels' ? `The image has too many pixels.` : problems[refused]);
+}
+
+/** Stores the image and records it. @returns undefined when the generation has ended or has one */
+async function keep(
+  services: InputServices,
+  scope: Scope,
+  { request, ...ending }: AwaitedInput,
+  { path, ...facts }: Pick<GenerationImage, 'type' | 'width' | 'height'> & { path: string },
+  signal: AbortSignal,
+): Promise<GenerationImage | undefined> {
+  const { generationId } = ending;
+  const stored = await services.files.store(scope, {
+    ...{ kind: 'input', type: facts.type, maxBytes: imageLimits.bytes, signal },
+    content: createReadStream(path),
+    title: formatId(request.kind, generationId),
+  });
+  const image = { file: stored.name, ...facts, sha256: stored.sha256.toString('hex') };
+  const until = new Date(Date.now() + deadlineOf(services.generationPolicy.deadlineMs, request.kind) + keptLongerMs);
+  const recorded = await scope.transaction(async (tx) => {
+    if (!(await tx.one(recordImage, generationId, JSON.stringify(image)))) return false;
+    await services.files.record(tx, stored, until);
+    await tellWaiter(services, tx, ending);
+    return true;
+  });
+  failPoint('generation.input_recorded');
+  services.waiters.tell(generationId);
+  return recorded ? image : undefined;
+}
+
+async function takeIn(
+  services: InputServices,
+  scope: Scope,
+  input: AwaitedInput,
+  signal: AbortSignal,
+): Promise<GenerationImage | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'atelier-input-'));
+  try {
+    const path = join(folder, 'given');
+    // The bytes leave the memory here.
+    const { type } = await write(path, await fetchImage(services, input.imageUrl, { signal }));
+    const size = await measure(services.renderings, scope.tenant.organizationId, path);
+    const { request } = input;
+    const result = request.kind === 'upscale' ? upscaledSize(size, request.scale) : size;
+    if ('path' in result) throw new AppError('validation_error', result.message, { errors: [result] });
+    return await keep(services, scope, input, { path, type, ...size }, signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function write(path: string, { bytes, type }: FetchedImage): Promise<Pick<FetchedImage, 'type'>> {
+  await writeFile(path, bytes, { mode: 0o600 });
+  return { type };
+}
+
+/** The fault of the caller's image, as the row keeps it; undefined for every other failure. */
+export function faultOf(error: unknown): GenerationError | undefined {
+  if (!(error instanceof AppError) || error.kind !== 'validation_error') return undefined;
+  const [{ path, message }] = (error.facts as { errors: [{ path: 'imageUrl' | 'scale'; message: string }] }).errors;
+  return { code: 'invalid_input', message, path };
+}
+
+/**
+ * Fetches the image that a caller named, decodes it once and stores it for as long as the generation is under way. Harmless
+ * when it is repeated: the first image that is recorded stays.
+ * @returns `wait` while too many are being fetched, or when the generation has ended meanwhile
+ * @throws StorageFailure, WorkQueueFull or an error of the database: another attempt may succeed; the reason of `signal`
+ */
+export async function fetchInput(
+  services: InputServices,
+  scope: Scope,
+  input: AwaitedInput,
+  signal: AbortSignal,
+): Promise<InputProgress> {
+  const leave = await services.inputPlaces.enter(scope.tenant.organizationId);
+  if (!leave) return { kind: 'wait', ms: againMs(input.ageMs) };
+  try {
+    const image = await takeIn(services, scope, input, signal);
+    return image ? { kind: 'fetched', image } : { kind: 'wait', ms: 1 };
+  } catch (thrown) {
+    const error = faultOf(thrown);
+    if (error) return { kind: 'refused', error };
+    throw thrown;
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiClient } from '../api-client.ts';
+import { runningServers } from '../servers.ts';
+
+/** The bytes of a stored file, as its address names it. */
+export function fileAt(url: string): Promise<Buffer> {
+  const name = new URL(url).pathname.slice('/files/'.length);
+  return readFile(join(runningServers().folder, 'files', name.slice(0, 2), name));
+}
+
+export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Credits of a tenant: what can be spent, and what is reserved. */
+export async function creditsOf(api: ApiClient): Promise<{ balance: number; reserved: number }> {
+  const { balance, reserved } = (await api.get('/api/v1/credits')).body.data;
+  return { balance, reserved };
+}
