@@ -53,10 +53,18 @@ class Reader {
   readonly #dialect: 'A' | 'B';
   /** Names of the operations that answered with a success. */
   readonly done = new Set<string>();
+  #image: string | undefined;
 
   constructor(client: ApiClient, dialect: 'A' | 'B') {
     this.#client = client;
     this.#dialect = dialect;
+  }
+
+  /** The image of an example stands on no server: who reads the document sends one of their own. */
+  async #withOwnImage(body: Json): Promise<Json> {
+    if (body?.imageUrl === undefined) return body;
+    this.#image ??= (await this.#client.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
+    return { ...body, imageUrl: this.#image };
   }
 
   async call(of: DocumentedOperation, parameters: Record<string, string> = {}): Promise<void> {
@@ -64,7 +72,8 @@ class Reader {
     const template = this.#dialect === 'A' ? of.path : atV1(of.path);
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name]!) + queryOf(of, parameters);
     this.done.add(of.operation.operationId);
-    for (const { type, body } of bodiesOf(of, this.#dialect)) {
+    for (const { type, body: example } of bodiesOf(of, this.#dialect)) {
+      const body = await this.#withOwnImage(example);
       const headers = {
         ...(of.isVersioned && { 'x-api-variant': this.#dialect }),
         ...(type && { 'content-type': type }),
