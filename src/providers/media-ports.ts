@@ -60,7 +60,7 @@ export interface Expectation {
  * through with it; whether it succeeded is sometimes known only once the file is fetched.
  */
 export type MediaStatus =
-  | { kind: 'working'; /** 0 to 1. */ fraction?: number; askAfterMs?: number }
+  | { kind: 'working' /** 0 to 1. */; fraction?: number; askAfterMs?: number }
   | { kind: 'ready' };
 
 /**

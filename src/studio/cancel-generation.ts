@@ -42,11 +42,7 @@ export async function cancelAtProvider(
  * @returns the video as it is now
  * @throws AppError not_found
  */
-export async function cancelVideo(
-  services: StopServices,
-  scope: Scope,
-  id: string,
-): Promise<GenerationDetail> {
+export async function cancelVideo(services: StopServices, scope: Scope, id: string): Promise<GenerationDetail> {
   const video = await getVideo(scope, id);
   if (video.status !== 'processing') return video;
   const { id: generationId } = video;

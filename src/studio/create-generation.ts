@@ -7,12 +7,7 @@ import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
-import {
-  canonicalRequest,
-  type GenerationRequest,
-  problemsOf,
-  seedOf,
-} from '../providers/core/media/requests.ts';
+import { canonicalRequest, type GenerationRequest, problemsOf, seedOf } from '../providers/core/media/requests.ts';
 import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
 import { imageRefused } from '../storage/fetch-image.ts';
 import type { SignedUrls } from '../storage/signed-urls.ts';
@@ -113,7 +108,10 @@ export async function createGeneration(
     async (tx) => {
       const { kind } = request;
       const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
-      await reserveCredits(tx, { ...reservation, expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind) });
+      await reserveCredits(tx, {
+        ...reservation,
+        expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind),
+      });
       if (imageUrl !== null) checkImageUrl(services, imageUrl);
       const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), imageUrl, scope.correlationId];
       const progress = reportsProgress ? 0 : null;
