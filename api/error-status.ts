@@ -15,6 +15,7 @@ export const errorStatus: Record<ErrorKind, ContentfulStatusCode> = {
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
   idempotency_key_reused: 422,
+  unprocessable: 422,
   rate_limit_exceeded: 429,
   ai_provider_error: 500,
   internal_error: 500,

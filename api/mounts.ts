@@ -3,9 +3,11 @@ import type { ApiFeature, Mount } from './mount.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
+import { bookingPages } from './routes/scheduling/feature.ts';
 import { studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
+import { scheduling } from './routes/v1/scheduling/feature.ts';
 import { webhooks } from './routes/v1/webhooks/feature.ts';
 
 const versioned = { paths: ['/api/v1', '/v1'], envelope: e1, hasDialects: true } as const;
@@ -23,11 +25,12 @@ export const mounts: readonly Mount[] = [
   { ...versioned, ...account },
   { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
   { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
+  { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...planned },
-  { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...planned },
+  { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

@@ -13,6 +13,9 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('waiting synchronous requests', (plan) => plan.waitingRequests),
   fromPlan('workflows', (plan) => plan.workflows),
   fromPlan('schedules', (plan) => plan.schedules),
+  fromPlan('hosts of scheduling', (plan) => plan.hosts),
+  fromPlan('recurring patterns', (plan) => plan.recurringPatterns),
+  fromPlan('blackout periods', (plan) => plan.blackoutPeriods),
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
   ['credits per month, live', (name) => monthlyGrants[name]],
 ];

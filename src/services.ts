@@ -25,6 +25,7 @@ import { Probe } from './platform/probe.ts';
 import { watchStatements } from './platform/sql.ts';
 import { type Tracing, traceStatements } from './platform/telemetry.ts';
 import { providers } from './providers/part.ts';
+import { scheduling } from './scheduling/part.ts';
 import { storage } from './storage/part.ts';
 import { studio } from './studio/part.ts';
 import { TemporalClient } from './temporal/client.ts';
@@ -44,6 +45,7 @@ const parts = new Composition<Foundation, object>()
   .with(webhooks)
   .with(automation)
   .with(studio)
+  .with(scheduling)
   .with(operations);
 
 type ServicesOf<Composed> = Composed extends Composition<infer Opened, object> ? Opened : never;

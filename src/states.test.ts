@@ -7,6 +7,7 @@ import { automationStateTable } from './automation/core/automation-state.ts';
 import { runStates, stepStates } from './automation/core/run-status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
+import { bookingStates } from './scheduling/core/booking-status.ts';
 import { entities } from './services.ts';
 import { generationStates } from './studio/core/status.ts';
 import { deliveryStates } from './webhooks/core/delivery-status.ts';
@@ -19,6 +20,7 @@ const machines = {
   'A webhook': subscriptionStates,
   'A delivery': deliveryStates,
   'A generation': generationStates,
+  'A booking': bookingStates,
 } as Record<string, StateTable<string>>;
 
 const stored = Object.values(machines).flatMap(({ storedIn, all, canMove }): StoredStates[] =>

@@ -23,10 +23,15 @@ function mapIds(facts: Facts, write: (ids: ResourceId, uuid: string) => string):
   return changed;
 }
 
+/** Codes of features that are published under the name of a kind, which has another status there. */
+const sharedCodes: Readonly<Record<string, Record<Variant, string>>> = {
+  booking_limit_reached: { A: 'rate_limit_exceeded', B: 'RATE_LIMITED' },
+};
+
 const variantA: Dialect = {
   variant: 'A',
   defaultLimit: 50,
-  errorCode: ({ code }) => code,
+  errorCode: ({ code }) => sharedCodes[code]?.A ?? code,
   facts: (facts) => mapIds(facts, (_, uuid) => uuid),
   envelope: () => e1,
 };
@@ -45,7 +50,7 @@ const variantB: Dialect = {
   defaultLimit: 20,
   errorCode: ({ kind, code, facts }) => {
     if (kind === 'unauthorized') return String(facts?.reason);
-    return codesOfFeatures[code] ?? codesOfKinds[kind] ?? code.toUpperCase();
+    return sharedCodes[code]?.B ?? codesOfFeatures[code] ?? codesOfKinds[kind] ?? code.toUpperCase();
   },
   facts: (facts) => mapIds(facts, (ids, uuid) => ids.format(uuid)),
   envelope: ({ kind }) => (inE3.includes(kind) ? e3 : e1),

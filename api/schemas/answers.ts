@@ -4,13 +4,18 @@ import { success } from '../envelopes.ts';
 import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
 
-export { generationFailure, imageFailure, runFailure } from './failures.ts';
+export { bookingFailures, generationFailure, imageFailure, runFailure } from './failures.ts';
 
 /** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
 
 interface Links {
-  [name: string]: { operationId: string; parameters?: Record<string, string>; description?: string };
+  [name: string]: {
+    operationId: string;
+    parameters?: Record<string, string>;
+    requestBody?: object;
+    description?: string;
+  };
 }
 
 export interface AnswerMore<Value> {

@@ -10,13 +10,22 @@ import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 
 const requestIdSchema = z.uuid().openapi({ description: 'The id of this request, as in the header X-Request-ID.' });
 
+/** In dialect A. */
+const publishedCodes = [
+  ...new Set(
+    [...errorKinds.map((kind) => [kind, kind] as const), ...Object.entries(catalog.errors)].map(([code, kind]) =>
+      variants.A.errorCode(new AppError(kind, '', {}, { code })),
+    ),
+  ),
+].sort();
+
 /** The schemas of the two envelopes of failures. */
 export const failureSchemas = {
   Error: z.object({
     success: z.literal(false),
     error: z.object({
       code: z.string().openapi({
-        description: `One of ${[...errorKinds, ...Object.keys(catalog.errors)].sort().join(', ')}. Dialect B writes codes in upper case and has some of its own.`,
+        description: `One of ${publishedCodes.join(', ')}. Dialect B writes codes in upper case and has some of its own.`,
       }),
       message: z.string().openapi({ description: 'An explanation for people. The wording may change.' }),
       details: z.record(z.string(), z.unknown()).optional().openapi({
@@ -160,6 +169,39 @@ const imageRefused: Failure = {
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
+const bookingClash: Failure = {
+  name: 'BookingClash',
+  description: [
+    'The time clashes with what is booked now; it may be free later. `slot_unavailable`: it is taken; `buffer_conflict`: it is',
+    'too close to another booking; `rate_limit_exceeded`: a limit on bookings is reached. `details` says how.',
+  ].join(' '),
+  example: new AppError(
+    'conflict',
+    'The time is taken.',
+    {
+      ...{ start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
+      ...{ reason: 'booked', conflictsUntil: '2030-06-12T09:30:00.000Z' },
+    },
+    { code: 'slot_unavailable' },
+  ),
+  always: behindKey,
+};
+
+const bookingRefused: Failure = {
+  name: 'BookingRefused',
+  description: [
+    'The rules never allow the time: `notice_too_short`, `too_far_advance`, `blackout_period` or `outside_availability`, with',
+    '`details {start, end, reason}`. Or the Idempotency-Key was used with another body.',
+  ].join(' '),
+  example: new AppError(
+    'unprocessable',
+    'The time is outside the hours of the host.',
+    { start: '2030-06-12T03:00:00.000Z', end: '2030-06-12T03:30:00.000Z', reason: 'closed' },
+    { code: 'outside_availability' },
+  ),
+  always: behindKey,
+};
+
 /** The failure of routes for the operator, which need the secret of the installation and not a key. */
 const withoutSecret = new AppError('unauthorized', 'Send the secret of the installation as a bearer token.');
 
@@ -217,10 +259,9 @@ const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
   (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
-    [...Object.values(failures), runFailed, generationFailed, imageRefused].map((failure) => [
-      named(failure, surface),
-      component(failure, surface),
-    ]),
+    [...Object.values(failures), runFailed, generationFailed, imageRefused, bookingClash, bookingRefused].map(
+      (failure) => [named(failure, surface), component(failure, surface)],
+    ),
   ),
 );
 
@@ -237,3 +278,9 @@ export const generationFailure = responseReference(named(generationFailed, 'keye
 
 /** The 400 of an operation that works on an image. */
 export const imageFailure = responseReference(named(imageRefused, 'keyed'));
+
+/** The 409 and 422 of an operation that books a time. */
+export const bookingFailures = {
+  409: responseReference(named(bookingClash, 'versioned')),
+  422: responseReference(named(bookingRefused, 'versioned')),
+};

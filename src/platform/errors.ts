@@ -12,6 +12,7 @@ export const errorKinds = [
   'conflict',
   'idempotency_in_progress',
   'idempotency_key_reused',
+  'unprocessable',
   'payload_too_large',
   'unsupported_media_type',
   'range_not_satisfiable',

@@ -21,6 +21,7 @@ export function payloadOf(catalog: EventCatalog, { id, type, facts, createdAt }:
   return JSON.stringify({
     id: eventIds.format(id),
     type,
+    ...(declared.repeatsType && { event: type }),
     createdAt: createdAt.toISOString(),
     data: declared.data(facts as never),
   });

@@ -61,11 +61,14 @@ const publishStatement = statement<{ deliveries: string }>(
    select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
 );
 
-/** Writes an event, once per subject, and its deliveries, in the transaction of its cause. */
+/**
+ * Writes an event and its deliveries, in the transaction of its cause.
+ * @param subjectId what it is about: of each type there is one event per subject. Null for an event that may repeat.
+ */
 export async function publishEvent<Facts>(
   scope: Scope,
   { type }: EventType<Facts>,
-  subjectId: string,
+  subjectId: string | null,
   facts: Facts,
 ): Promise<void> {
   await scope.one(publishStatement, type, subjectId, JSON.stringify(facts), scope.correlationId);

@@ -10,6 +10,7 @@ import { recordAutomation } from './automation.ts';
 import { openCaller } from './caller.ts';
 import { Recorder } from './recorder.ts';
 import { Refusals } from './refusals.ts';
+import { recordScheduling } from './scheduling.ts';
 import { structureLines } from './structure.ts';
 import { recordStudio } from './studio.ts';
 import { recordWebhooks } from './webhooks.ts';
@@ -46,6 +47,7 @@ test('every operation succeeds as it was published', async () => {
     await recordAutomation(caller);
     await recordWebhooks(caller, product.database);
     await recordAccount(caller);
+    await recordScheduling(caller);
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordOperations(recorder, api, await newKey());

@@ -6,6 +6,7 @@ import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { type DocumentedOperation, type Json, pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
+import { schedulingParameters, schedulingRules, schedulingTargets } from './scheduling-rules.ts';
 import { type Known, mutated, type Rule, valid } from './schema-arbitrary.ts';
 import { seed } from './seed.ts';
 
@@ -21,6 +22,7 @@ let webhookId: string;
 let changedWebhookId: string;
 let triggerSecret: string;
 let runId: string;
+let targets: Awaited<ReturnType<typeof schedulingTargets>>;
 let imageUrl: string;
 
 beforeAll(async () => {
@@ -44,6 +46,7 @@ beforeAll(async () => {
   [workflowId, changedWorkflowId] = [await workflow('target'), await workflow('changed')];
   triggerSecret = (await client.post(`/api/v1/workflows/${workflowId}/webhook-secret`)).body.data.secret;
   [webhookId, changedWebhookId] = [await webhook('target'), await webhook('changed')];
+  targets = await schedulingTargets(client);
   const failing = await workflow('failing', [{ id: 'summarize', type: 'prompt', prompt: 'sandbox:fail' }]);
   runId = (await client.post(`/api/v1/workflows/${failing}/execute`, {})).body.error.details.runId;
   imageUrl = (await client.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
@@ -55,6 +58,7 @@ const runs = { numRuns: 40, seed, endOnFailure: false } as const;
 const runsOf = (path: string) => (path.startsWith('/api/studio/') ? { ...runs, numRuns: 6 } : runs);
 /** A POST to the id alone starts a workflow. What is changed is not what others use. */
 const things = () => [
+  ...targets,
   { prefix: /^PATCH \S*\/workflows\/\{id\}$/, parameter: 'id', id: changedWorkflowId },
   { prefix: /^PATCH \S*\/webhooks\/\{id\}$/, parameter: 'id', id: changedWebhookId },
   { prefix: /\/webhook-secret$/, parameter: 'id', id: changedWorkflowId },
@@ -160,6 +164,7 @@ const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },
+  ...schedulingRules,
 ];
 const rules = Object.fromEntries(inWords.flatMap(({ at, follow }) => at.map((place) => [place, follow])));
 const known = (): Known => ({ resolve: read.resolve, rules });
@@ -214,9 +219,14 @@ test('parameters that the document allows are accepted', async () => {
     const parameters = of.parameters.filter((one) => one.in !== 'path' && !aboutTheCaller.includes(one.name));
     if (parameters.length === 0) continue;
     const bodies = bodyOf(of) ? valid(bodyOf(of).schema, known()) : fc.constant(undefined);
-    const shape = Object.fromEntries(parameters.map(({ name, schema }) => [name, valid(schema, known())]));
+    const { operationId } = of.operation;
+    const ruleOf = (name: string) => schedulingParameters[`${operationId}.${name}`];
+    const shape: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(
+      parameters.map(({ name, schema }) => [name, ruleOf(name) ?? valid(schema, known())]),
+    );
+    const requiredKeys: string[] = parameters.filter(({ required }) => required).map(({ name }) => name);
     await fc.assert(
-      fc.asyncProperty(fc.record(shape, { requiredKeys: [] }), bodies, async (given: Record<string, unknown>, body) => {
+      fc.asyncProperty(fc.record(shape, { requiredKeys }), bodies, async (given: Record<string, unknown>, body) => {
         const sentIn = (place: string) =>
           parameters
             .filter((one) => one.in === place && one.name in given)

@@ -111,6 +111,7 @@ function take(pattern: RegExp): DocumentedCommand[] {
 test('requests are answered as the pages say', async () => {
   let key = ready.testKey;
   let workflowId = '';
+  let eventTypeId = '';
   const requests = take(/^(?:curl|export) /);
   expect(requests.length).toBeGreaterThanOrEqual(5);
   for (const { command } of requests) {
@@ -120,13 +121,17 @@ test('requests are answered as the pages say', async () => {
       key = ready.testKey;
       continue;
     }
-    const here = command.replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1)\/)/, ready.api).replace('WORKFLOW_ID', workflowId);
+    const here = command
+      .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1)\/)/, ready.api)
+      .replace('WORKFLOW_ID', workflowId)
+      .replace('EVENT_TYPE_ID', eventTypeId);
     const answer = JSON.parse(await sh(here, { env: { KEY: key } }));
     expect({ command, ...answer }).toMatchObject({
       command,
       ...(answer.success === undefined ? {} : { success: true }),
     });
     if (/\/workflows /.test(command)) workflowId = answer.data.id;
+    if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
     if (/\/execute /.test(command)) expect(answer.data.status).toBe('COMPLETED');
     expect(answer.error).toBeUndefined();
   }

@@ -83,6 +83,7 @@ export function eventRequest({ event, summary, data, facts }: DocumentedEvent, b
   const schema = z.object({
     id: z.string().openapi({ description: '`evt_…`, the same on every attempt and replay.' }),
     type: z.literal(type),
+    ...(event.repeatsType && { event: z.literal(type).openapi({ description: 'The same word as `type`.' }) }),
     createdAt: z.iso.datetime().openapi({ description: 'When the event happened.' }),
     data,
   });

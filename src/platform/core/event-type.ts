@@ -4,7 +4,13 @@ export interface EventType<Facts = never> {
   readonly type: string;
   /** Renders the field `data` of the payload, with ids and statuses in dialect A's form. */
   data(facts: Facts): object;
+  /** Whether the payload has the name in the field `event` too. */
+  readonly repeatsType?: boolean;
 }
 
 /** Declares an event type. The feature's part lists it. */
-export const defineEvent = <Facts>(type: string, data: (facts: Facts) => object): EventType<Facts> => ({ type, data });
+export const defineEvent = <Facts>(
+  type: string,
+  data: (facts: Facts) => object,
+  more: Pick<EventType, 'repeatsType'> = {},
+): EventType<Facts> => ({ type, data, ...more });

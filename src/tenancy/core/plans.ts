@@ -16,6 +16,10 @@ export interface Plan {
   /** What may exist. After a downgrade what exists stays, and nothing is added. */
   workflows: number;
   schedules: number;
+  /** Of scheduling. The work of finding free times grows with them. */
+  hosts: number;
+  recurringPatterns: number;
+  blackoutPeriods: number;
   /** Scopes that the plan does not include, even if a key has them. */
   withoutFeatures: readonly KeyScope[];
 }
@@ -28,22 +32,26 @@ export const plans: Record<PlanName, Plan> = {
   free: {
     ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000 },
     ...{ callingRuns: 5, eventStreams: 10, waitingRequests: 10 },
-    ...{ workflows: 50, schedules: 5, withoutFeatures: [] },
+    ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
+    withoutFeatures: [],
   },
   pro: {
     ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000 },
     ...{ callingRuns: 25, eventStreams: 50, waitingRequests: 50 },
-    ...{ workflows: 500, schedules: 50, withoutFeatures: [] },
+    ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
+    withoutFeatures: [],
   },
   team: {
     ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000 },
     ...{ callingRuns: 100, eventStreams: 200, waitingRequests: 200 },
-    ...{ workflows: 5_000, schedules: 500, withoutFeatures: [] },
+    ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
+    withoutFeatures: [],
   },
   enterprise: {
     ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000 },
     ...{ callingRuns: 200, eventStreams: 1_000, waitingRequests: 1_000 },
-    ...{ workflows: 50_000, schedules: 5_000, withoutFeatures: [] },
+    ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
+    withoutFeatures: [],
   },
 };
 

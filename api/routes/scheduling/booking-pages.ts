@@ -1,0 +1,162 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { bodyLimit } from 'hono/body-limit';
+import { createMiddleware } from 'hono/factory';
+import type { html } from 'hono/html';
+import { AppError, invalid } from '../../../src/platform/errors.ts';
+import { findPage } from '../../../src/scheduling/booking-pages.ts';
+import { cancelBooking, rescheduleBooking } from '../../../src/scheduling/change-booking.ts';
+import { readInstant } from '../../../src/scheduling/core/read-times.ts';
+import { findPageWeek, getPageBooking, type PageBooking } from '../../../src/scheduling/page-bookings.ts';
+import type { Services } from '../../../src/services.ts';
+import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { statusOf } from '../../envelopes.ts';
+import {
+  cancelForm,
+  facts,
+  joined,
+  links,
+  pageOf,
+  pagePolicy,
+  problem,
+  rescheduleForm,
+  type ShownBooking,
+  timeOf,
+} from './page-html.ts';
+
+const requestsPerMinute = 30;
+const mostFormBytes = 16 * 1024;
+const longestReason = 500;
+
+const shown = (booking: PageBooking, now = Date.now()): ShownBooking => ({
+  ...{ name: booking.name, attendee: booking.attendee.name, start: booking.start, end: booking.end },
+  ...{ timezone: booking.attendee.timezone, location: booking.location, status: booking.status },
+  ...{ isOver: booking.end.getTime() <= now, hasStarted: booking.start.getTime() <= now },
+});
+
+type Status = ReturnType<typeof statusOf> | 200;
+
+function answer(c: ApiContext, title: string, content: ReturnType<typeof html>, status: Status = 200) {
+  return c.html(pageOf(title, content), status);
+}
+
+/** Pages are of one person: nobody keeps them, and no search finds them. */
+const asPage = createMiddleware<ApiEnv>(async (c, next) => {
+  c.header('Content-Security-Policy', pagePolicy);
+  c.header('Cache-Control', 'no-store');
+  c.header('X-Robots-Tag', 'noindex');
+  await next();
+});
+
+async function readForm(c: ApiContext): Promise<{ start: string | undefined; reason: string | null }> {
+  const type = c.req.header('content-type') ?? '';
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
+    throw new AppError('unsupported_media_type', 'Send the form of the page.');
+  }
+  const form = new URLSearchParams(await c.req.text());
+  const reason = form.get('reason')?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';
+  if ([...reason].length > longestReason) {
+    throw invalid([{ path: 'reason', message: 'The reason is too long.' }], 'The reason is too long.');
+  }
+  return { start: form.get('start') ?? undefined, reason: reason === '' ? null : reason };
+}
+
+export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const limiter = new AddressLimiter(requestsPerMinute, 60);
+  const { database } = services;
+
+  /** The booking of the page that is asked for. @throws AppError not_found, rate_limit_exceeded */
+  async function open(c: ApiContext) {
+    const token = c.req.param('token')!;
+    limiter.take(token);
+    const { scope, bookingId } = await findPage(database, token, c.get('correlationId'));
+    return { scope, bookingId, page: `/b/${token}`, booking: await getPageBooking(scope, bookingId) };
+  }
+  type Opened = Awaited<ReturnType<typeof open>>;
+
+  async function reschedulePage(c: ApiContext, opened: Opened, date?: string, refusal?: AppError) {
+    const { scope, bookingId, page, booking } = opened;
+    const title = 'Choose another time';
+    const { status, hasStarted, ...now } = shown(booking);
+    const current = facts({ status, hasStarted, ...now });
+    const why = status === 'cancelled' ? 'The booking is cancelled.' : hasStarted ? 'The booking has started.' : '';
+    if (why !== '') return answer(c, title, joined(problem(why), current), refusal ? statusOf(refusal) : 200);
+    const week = await findPageWeek(scope, bookingId, date);
+    const form = rescheduleForm(page, booking.attendee.timezone, week);
+    if (!refusal) return answer(c, title, joined(current, form));
+    return answer(c, title, joined(problem(refusal.message), current, form), statusOf(refusal));
+  }
+
+  /** A refusal by the rules of bookings, or of what was sent. */
+  const isRefusal = (error: unknown): error is AppError =>
+    error instanceof AppError && ['validation_error', 'conflict', 'unprocessable'].includes(error.kind);
+
+  const routes = new OpenAPIHono<ApiEnv>();
+  // What fails unexpectedly is told, and logged, as everywhere.
+  routes.onError((error, c) => {
+    if (!(error instanceof AppError)) throw error;
+    if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter));
+    return answer(
+      c,
+      error.kind === 'not_found' ? 'Not found' : 'Not possible',
+      problem(error.message),
+      statusOf(error),
+    );
+  });
+  routes.use('/:token/*', asPage);
+  routes.use('/:token', asPage);
+  const form = [
+    createMiddleware<ApiEnv>(async (c, next) => {
+      if (c.req.header('sec-fetch-site') === 'cross-site') {
+        throw new AppError('forbidden', 'Forms of other sites are not accepted.');
+      }
+      await next();
+    }),
+    bodyLimit({
+      maxSize: mostFormBytes,
+      onError: () => {
+        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes: mostFormBytes });
+      },
+    }),
+  ] as const;
+
+  routes.get('/:token', async (c) => {
+    const { page, booking } = await open(c);
+    const of = shown(booking);
+    return answer(c, of.status === 'cancelled' ? 'Cancelled' : 'Your booking', joined(facts(of), links(page, of)));
+  });
+  routes.get('/:token/reschedule', async (c) => reschedulePage(c, await open(c), c.req.query('date')));
+  routes.post('/:token/reschedule', ...form, async (c) => {
+    const opened = await open(c);
+    try {
+      const { start, reason } = await readForm(c);
+      if (start === undefined || readInstant(start) === undefined) {
+        throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
+      }
+      await rescheduleBooking(services, opened.scope, opened.bookingId, { newStart: start, reason, source: 'page' });
+      return c.redirect(opened.page, 303);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return reschedulePage(c, await open(c), undefined, error);
+    }
+  });
+  routes.get('/:token/cancel', async (c) => {
+    const { page, booking } = await open(c);
+    const of = shown(booking);
+    if (of.status === 'cancelled')
+      return answer(c, 'Cancelled', joined(problem('The booking is cancelled.'), facts(of)));
+    if (of.isOver) return answer(c, 'Your booking', joined(problem('The booking is over.'), facts(of)));
+    return answer(c, 'Cancel the booking', joined(facts(of), cancelForm(page)));
+  });
+  routes.post('/:token/cancel', ...form, async (c) => {
+    const { scope, bookingId, page, booking } = await open(c);
+    const { reason } = await readForm(c);
+    if (booking.status === 'confirmed' && shown(booking).isOver) {
+      const time = timeOf(booking.start, booking.end, booking.attendee.timezone);
+      return answer(c, 'Your booking', joined(problem(`The booking is over: ${time}.`)), 400);
+    }
+    await cancelBooking(scope, bookingId, { reason, source: 'page' });
+    return c.redirect(page, 303);
+  });
+  return routes;
+}

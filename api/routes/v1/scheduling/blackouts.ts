@@ -1,0 +1,130 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import {
+  type BlackoutView,
+  createBlackout,
+  deleteBlackout,
+  getBlackout,
+  listBlackouts,
+} from '../../../../src/scheduling/blackouts.ts';
+import { blackoutIds } from '../../../../src/scheduling/core/ids.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  blackoutExamples,
+  blackoutInPath,
+  blackoutListExamples,
+  blackoutListSchema,
+  blackoutSchema,
+  newBlackoutExamples,
+  newBlackoutSchema,
+} from '../../../schemas/scheduling/blackout.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getBlackoutPeriod', parameters: withThisId },
+  Delete: { operationId: 'deleteBlackoutPeriod', parameters: withThisId },
+};
+
+const toAnswer = ({ id, createdAt, ...blackout }: BlackoutView) => ({
+  id: blackoutIds.format(id),
+  ...blackout,
+  createdAt: createdAt.toISOString(),
+});
+
+export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/blackout-periods',
+    tags,
+    security,
+    operationId: 'listBlackoutPeriods',
+    summary: 'List blackout periods',
+    description: 'All of them, newest first.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the blackout periods.', blackoutListSchema, { examples: blackoutListExamples }),
+      ...failures(),
+    },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/blackout-periods',
+    tags,
+    security,
+    operationId: 'createBlackoutPeriod',
+    summary: 'Create a blackout period',
+    description: 'A time in which nobody can be booked. Existing bookings stay. The plan limits how many there are.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newBlackoutSchema, newBlackoutExamples) },
+    },
+    responses: {
+      201: answer('Returns the blackout period.', blackoutSchema, {
+        examples: blackoutExamples,
+        links,
+        replayable: true,
+      }),
+      ...failures(413, 415, 422),
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/blackout-periods/{id}',
+    tags,
+    security,
+    operationId: 'getBlackoutPeriod',
+    summary: 'Retrieve a blackout period',
+    description: 'Returns the blackout period.',
+    middleware: [key] as const,
+    request: { params: blackoutInPath },
+    responses: {
+      200: answer('Returns the blackout period.', blackoutSchema, { examples: blackoutExamples, links }),
+      ...failures(404),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/blackout-periods/{id}',
+    tags,
+    security,
+    operationId: 'deleteBlackoutPeriod',
+    summary: 'Delete a blackout period',
+    description: 'Its time can be booked again.',
+    middleware: [key] as const,
+    request: { params: blackoutInPath },
+    responses: { 200: deletedAnswer('The blackout period was deleted.'), ...failures(404) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const blackouts = await listBlackouts(c.get('scope'));
+    return c.json(success({ blackoutPeriods: blackouts.map(toAnswer) }), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const { allDay = true, recurring = false, reason = null, ...given } = c.req.valid('json');
+    const input = { ...given, allDay, recurring, reason };
+    const { outcome, replayed } = await createBlackout(c.get('scope'), input, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(toAnswer(outcome)), 201);
+  });
+  routes.openapi(get, async (c) => {
+    return c.json(success(toAnswer(await getBlackout(c.get('scope'), c.req.valid('param').id))), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deleteBlackout(c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

@@ -1,0 +1,182 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { getBooking, listBookings } from '../../../../src/scheduling/booking-view.ts';
+import { cancelBooking, rescheduleBooking } from '../../../../src/scheduling/change-booking.ts';
+import { eventTypeIds } from '../../../../src/scheduling/core/ids.ts';
+import { createBooking, tryBooking } from '../../../../src/scheduling/create-booking.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { bookingAnswer, bookingList } from '../../../dialects/scheduling.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, bookingFailures, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { withPageDefaults } from '../../../schemas/pagination.ts';
+import {
+  bookablePlaceSchema,
+  bookingInPath,
+  bookingListQuery,
+  bookingListSchema,
+  bookingSchema,
+  cancellationSchema,
+  dryRunQuery,
+  newBookingSchema,
+  rescheduleSchema,
+} from '../../../schemas/scheduling/booking.ts';
+import {
+  bookableExamples,
+  bookingExamples,
+  bookingListExamples,
+  cancellationExamples,
+  cancelledExamples,
+  newBookingExamples,
+  rescheduledExamples,
+  rescheduleExamples,
+} from '../../../schemas/scheduling/booking-examples.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getBooking', parameters: withThisId },
+  Reschedule: { operationId: 'rescheduleBooking', parameters: withThisId },
+  Cancel: { operationId: 'cancelBooking', parameters: withThisId },
+};
+
+export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+  const { bookingPages: pages } = services;
+
+  const create = createRoute({
+    method: 'post',
+    path: '/bookings',
+    tags,
+    security,
+    operationId: 'createBooking',
+    summary: 'Book a time',
+    description: [
+      'A time that the rules never allow is answered with 422, one that clashes with what is booked now with 409: see',
+      '`details.reason`. Any start is accepted whose whole time is open, not only those of `GET /availability`. A refusal',
+      'does not use up the Idempotency-Key.',
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      query: dryRunQuery,
+      body: { required: true, content: jsonContent(newBookingSchema, newBookingExamples) },
+    },
+    responses: {
+      200: answer('The time can be booked. Nothing was, because `dryRun` was true.', bookablePlaceSchema, {
+        examples: bookableExamples,
+        replayable: true,
+      }),
+      201: answer('Returns the booking.', bookingSchema, { examples: bookingExamples, links, replayable: true }),
+      ...failures(404, 413, 415),
+      ...bookingFailures,
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/bookings/{id}',
+    tags,
+    security,
+    operationId: 'getBooking',
+    summary: 'Retrieve a booking',
+    description: 'Returns the booking.',
+    middleware: [key] as const,
+    request: { params: bookingInPath },
+    responses: {
+      200: answer('Returns the booking.', bookingSchema, { examples: bookingExamples, links }),
+      ...failures(404),
+    },
+  });
+  const list = createRoute({
+    method: 'get',
+    path: '/bookings',
+    tags,
+    security,
+    operationId: 'listBookings',
+    summary: 'List bookings',
+    description: 'In the order of their start.',
+    middleware: [key] as const,
+    request: { query: bookingListQuery },
+    responses: {
+      200: answer('A page of bookings.', bookingListSchema, { examples: bookingListExamples }),
+      ...failures(),
+    },
+  });
+  const reschedule = createRoute({
+    method: 'patch',
+    path: '/bookings/{id}/reschedule',
+    tags,
+    security,
+    operationId: 'rescheduleBooking',
+    summary: 'Move a booking',
+    description: [
+      'It keeps its id, its length and its buffers, and is checked as a new one would be, without itself. A booking that is',
+      'cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`. To the same time',
+      'nothing changes.',
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: bookingInPath,
+      body: { required: true, content: jsonContent(rescheduleSchema, rescheduleExamples) },
+    },
+    responses: {
+      200: answer('Returns the booking.', bookingSchema, { examples: rescheduledExamples, links }),
+      ...failures(404, 413, 415),
+      ...bookingFailures,
+    },
+  });
+  const cancel = createRoute({
+    method: 'delete',
+    path: '/bookings/{id}',
+    tags,
+    security,
+    operationId: 'cancelBooking',
+    summary: 'Cancel a booking',
+    description: 'Its time is free again. Cancelling it again changes nothing.',
+    middleware: [key, jsonBody({ optional: true })] as const,
+    request: { params: bookingInPath, body: { content: jsonContent(cancellationSchema, cancellationExamples) } },
+    responses: {
+      200: answer('Returns the booking.', bookingSchema, { examples: cancelledExamples }),
+      ...failures(404, 413, 415),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(create, async (c) => {
+    const { attendee, responses = {}, metadata = {}, location, ...given } = c.req.valid('json');
+    const { phone = null, timezone = 'UTC', ...named } = attendee;
+    const input = { ...given, attendee: { ...named, phone, timezone }, responses, metadata, location: location?.type };
+    if (c.req.valid('query').dryRun === 'true') {
+      const { eventTypeId, start, end, location: place } = await tryBooking(c.get('scope'), input);
+      const times = { start: start.toISOString(), end: end.toISOString() };
+      return c.json(success({ eventTypeId: eventTypeIds.format(eventTypeId), ...times, location: place }), 200);
+    }
+    const { outcome, replayed } = await createBooking(services, c.get('scope'), input, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(bookingAnswer(pages, outcome)), 201);
+  });
+  routes.openapi(get, async (c) => {
+    return c.json(success(bookingAnswer(pages, await getBooking(c.get('scope'), c.req.valid('param').id))), 200);
+  });
+  routes.openapi(list, async (c) => {
+    const page = await listBookings(c.get('scope'), withPageDefaults(c, c.req.valid('query')));
+    return c.json(success(bookingList(c, pages, page)), 200);
+  });
+  routes.openapi(reschedule, async (c) => {
+    const { newStart, reason = null } = c.req.valid('json');
+    const change = { newStart, reason, source: 'api' } as const;
+    const moved = await rescheduleBooking(services, c.get('scope'), c.req.valid('param').id, change);
+    return c.json(success(bookingAnswer(pages, moved)), 200);
+  });
+  routes.openapi(cancel, async (c) => {
+    const { reason = null } = c.req.valid('json');
+    const cancelled = await cancelBooking(c.get('scope'), c.req.valid('param').id, { reason, source: 'api' });
+    return c.json(success(bookingAnswer(pages, cancelled)), 200);
+  });
+  return routes;
+}

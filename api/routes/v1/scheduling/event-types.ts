@@ -1,0 +1,193 @@
+import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import { eventTypeIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
+import {
+  createEventType,
+  deleteEventType,
+  type EventTypeView,
+  getEventType,
+  listEventTypes,
+  mostEventTypes,
+  type NewEventType,
+  updateEventType,
+} from '../../../../src/scheduling/event-types.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { newBookingExamples } from '../../../schemas/scheduling/booking-examples.ts';
+import {
+  deletedEventTypeExamples,
+  deletedEventTypeSchema,
+  type EventTypeAnswer,
+  eventTypeChangeExamples,
+  eventTypeChangeSchema,
+  eventTypeExamples,
+  eventTypeInPath,
+  eventTypeListExamples,
+  eventTypeListSchema,
+  eventTypeSchema,
+  newEventTypeExamples,
+  newEventTypeSchema,
+} from '../../../schemas/scheduling/event-type.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const id = '$response.body#/data/id';
+const links = {
+  Get: { operationId: 'getEventType', parameters: { id } },
+  Update: { operationId: 'updateEventType', parameters: { id } },
+  Availability: {
+    operationId: 'getAvailability',
+    parameters: { eventTypeId: id, start: '2030-06-12', end: '2030-06-14' },
+  },
+  Limits: { operationId: 'checkBookingLimits', parameters: { eventTypeId: id, date: '2030-06-12' } },
+  Book: { operationId: 'createBooking', requestBody: { ...newBookingExamples.A, eventTypeId: id } },
+  Delete: { operationId: 'deleteEventType', parameters: { id } },
+};
+
+const toAnswer = ({ id, hostId, createdAt, updatedAt, ...eventType }: EventTypeView): EventTypeAnswer => ({
+  id: eventTypeIds.format(id),
+  ...eventType,
+  hostId: hostId && hostIds.format(hostId),
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+});
+
+const withDefaults = ({
+  slug,
+  description = null,
+  locations = [],
+  bufferBefore = 0,
+  bufferAfter = 0,
+  minNotice = 0,
+  maxAdvance = null,
+  questions = [],
+  isActive = true,
+  hostId = null,
+  ...required
+}: z.output<typeof newEventTypeSchema>): NewEventType => ({
+  ...{ ...required, slug, description, locations, bufferBefore, bufferAfter, minNotice, maxAdvance, questions },
+  ...{ isActive, hostId },
+});
+
+export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/event-types',
+    tags,
+    security,
+    operationId: 'listEventTypes',
+    summary: 'List event types',
+    description: 'All of them, newest first.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the event types.', eventTypeListSchema, { examples: eventTypeListExamples }),
+      ...failures(),
+    },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/event-types',
+    tags,
+    security,
+    operationId: 'createEventType',
+    summary: 'Create an event type',
+    description: [
+      'What can be booked: how long it takes, with whom and by which rules.',
+      `A slug that is taken, and more than ${mostEventTypes} event types, are answered with 409 \`conflict\`.`,
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newEventTypeSchema, newEventTypeExamples) },
+    },
+    responses: {
+      201: answer('Returns the event type.', eventTypeSchema, {
+        examples: eventTypeExamples,
+        links,
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/event-types/{id}',
+    tags,
+    security,
+    operationId: 'getEventType',
+    summary: 'Retrieve an event type',
+    description: 'Returns the event type.',
+    middleware: [key] as const,
+    request: { params: eventTypeInPath },
+    responses: {
+      200: answer('Returns the event type.', eventTypeSchema, { examples: eventTypeExamples, links }),
+      ...failures(404),
+    },
+  });
+  const patch = createRoute({
+    method: 'patch',
+    path: '/event-types/{id}',
+    tags,
+    security,
+    operationId: 'updateEventType',
+    summary: 'Update an event type',
+    description:
+      'Only the given fields change; lists are replaced as a whole. Existing bookings keep their length and their buffers. A slug that is taken is answered with 409 `conflict`.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: eventTypeInPath,
+      body: { required: true, content: jsonContent(eventTypeChangeSchema, eventTypeChangeExamples) },
+    },
+    responses: {
+      200: answer('Returns the updated event type.', eventTypeSchema, { examples: eventTypeExamples, links }),
+      ...failures(404, 409, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/event-types/{id}',
+    tags,
+    security,
+    operationId: 'deleteEventType',
+    summary: 'Delete an event type',
+    description: 'Its bookings stay and can be cancelled. Its slug is free again.',
+    middleware: [key] as const,
+    request: { params: eventTypeInPath },
+    responses: {
+      200: answer('The event type was deleted.', deletedEventTypeSchema, { examples: deletedEventTypeExamples }),
+      ...failures(404),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const eventTypes = await listEventTypes(c.get('scope'));
+    return c.json(success({ eventTypes: eventTypes.map(toAnswer) }), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const input = withDefaults(c.req.valid('json'));
+    const { outcome, replayed } = await createEventType(c.get('scope'), input, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(toAnswer(outcome)), 201);
+  });
+  routes.openapi(get, async (c) => {
+    return c.json(success(toAnswer(await getEventType(c.get('scope'), c.req.valid('param').id))), 200);
+  });
+  routes.openapi(patch, async (c) => {
+    const changed = await updateEventType(c.get('scope'), c.req.valid('param').id, c.req.valid('json'));
+    return c.json(success(toAnswer(changed)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    const uuid = await deleteEventType(c.get('scope'), c.req.valid('param').id);
+    return c.json(success({ id: eventTypeIds.format(uuid), deleted: true as const }), 200);
+  });
+  return routes;
+}

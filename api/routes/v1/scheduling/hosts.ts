@@ -1,0 +1,124 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { hostIds } from '../../../../src/scheduling/core/ids.ts';
+import { createHost, deleteHost, type Host, listHosts, updateHost } from '../../../../src/scheduling/hosts.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  hostChangeExamples,
+  hostChangeSchema,
+  hostExamples,
+  hostInPath,
+  hostListExamples,
+  hostListSchema,
+  hostSchema,
+  newHostExamples,
+  newHostSchema,
+} from '../../../schemas/scheduling/host.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Update: { operationId: 'updateHost', parameters: withThisId },
+  Delete: { operationId: 'deleteHost', parameters: withThisId },
+};
+
+const toAnswer = ({ id, name, email, timezone, isDefault }: Host) => ({
+  ...{ id: hostIds.format(id), name, email, timezone, isDefault },
+});
+
+export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/hosts',
+    tags,
+    security,
+    operationId: 'listHosts',
+    summary: 'List hosts',
+    description: 'Whose time can be booked, newest first. The default host is always there.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the hosts.', hostListSchema, { examples: hostListExamples }),
+      ...failures(),
+    },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/hosts',
+    tags,
+    security,
+    operationId: 'createHost',
+    summary: 'Create a host',
+    description:
+      'A host has a calendar of its own, open from Monday to Friday, 9 to 17, until its availability rules are set. Bookings of different hosts never clash. The plan limits how many there are.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newHostSchema, newHostExamples) },
+    },
+    responses: {
+      201: answer('Returns the host.', hostSchema, { examples: hostExamples, links, replayable: true }),
+      ...failures(413, 415, 422),
+    },
+  });
+  const patch = createRoute({
+    method: 'patch',
+    path: '/hosts/{id}',
+    tags,
+    security,
+    operationId: 'updateHost',
+    summary: 'Update a host',
+    description: 'Only the given fields change. Its hours are set by its availability rules.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: hostInPath,
+      body: { required: true, content: jsonContent(hostChangeSchema, hostChangeExamples) },
+    },
+    responses: {
+      200: answer('Returns the updated host.', hostSchema, { examples: hostExamples, links }),
+      ...failures(404, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/hosts/{id}',
+    tags,
+    security,
+    operationId: 'deleteHost',
+    summary: 'Delete a host',
+    description:
+      'Its bookings stay. The default host, and one that an event type names, are answered with 409 `conflict`.',
+    middleware: [key] as const,
+    request: { params: hostInPath },
+    responses: { 200: deletedAnswer('The host was deleted.'), ...failures(404, 409) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    return c.json(success({ hosts: (await listHosts(c.get('scope'))).map(toAnswer) }), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const { name, email = null, timezone = 'UTC' } = c.req.valid('json');
+    const { outcome, replayed } = await createHost(c.get('scope'), { name, email, timezone }, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(toAnswer(outcome)), 201);
+  });
+  routes.openapi(patch, async (c) => {
+    const changed = await updateHost(c.get('scope'), c.req.valid('param').id, c.req.valid('json'));
+    return c.json(success(toAnswer(changed)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deleteHost(c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

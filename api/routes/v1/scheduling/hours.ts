@@ -1,0 +1,115 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { getHost, putHours } from '../../../../src/scheduling/hosts.ts';
+import { findSettings, putBusinessHours } from '../../../../src/scheduling/settings.ts';
+import { type StoredBusinessHours, weekOf } from '../../../../src/scheduling/settings-records.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  businessHoursExamples,
+  businessHoursSchema,
+  hostInQuery,
+  newBusinessHoursExamples,
+  newBusinessHoursSchema,
+  newRulesExamples,
+  newRulesSchema,
+  rulesExamples,
+  rulesSchema,
+} from '../../../schemas/scheduling/hours.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const getRules = createRoute({
+    method: 'get',
+    path: '/availability/rules',
+    tags,
+    security,
+    operationId: 'getAvailabilityRules',
+    summary: 'Retrieve the weekly hours of a host',
+    description: 'Until they are set: Monday to Friday, 9 to 17, UTC.',
+    middleware: [key] as const,
+    request: { query: hostInQuery },
+    responses: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }), ...failures(404) },
+  });
+  const putRules = createRoute({
+    method: 'put',
+    path: '/availability/rules',
+    tags,
+    security,
+    operationId: 'putAvailabilityRules',
+    summary: 'Set the weekly hours of a host',
+    description:
+      'Replaces them. A minute is open when the clock of the host shows a time inside a range; times that a clock change skips are not there, and those that it repeats are open twice.',
+    middleware: [key, jsonBody()] as const,
+    request: { body: { required: true, content: jsonContent(newRulesSchema, newRulesExamples) } },
+    responses: {
+      200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }),
+      ...failures(404, 413, 415),
+    },
+  });
+  const getBusiness = createRoute({
+    method: 'get',
+    path: '/business-hours',
+    tags,
+    security,
+    operationId: 'getBusinessHours',
+    summary: 'Retrieve the business hours',
+    description: 'They hold for all hosts.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }),
+      ...failures(),
+    },
+  });
+  const putBusiness = createRoute({
+    method: 'put',
+    path: '/business-hours',
+    tags,
+    security,
+    operationId: 'putBusinessHours',
+    summary: 'Set the business hours',
+    description: 'Replaces them as a whole. A host can be booked when its weekly hours and these are both open.',
+    middleware: [key, jsonBody()] as const,
+    request: { body: { required: true, content: jsonContent(newBusinessHoursSchema, newBusinessHoursExamples) } },
+    responses: {
+      200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }),
+      ...failures(413, 415),
+    },
+  });
+
+  const shown = (hours: StoredBusinessHours) => ({
+    ...hours,
+    exceptions: hours.exceptions.map(({ hours: open, ...exception }) => ({ ...exception, hours: open && [...open] })),
+    holidays: [...hours.holidays],
+  });
+
+  const routes = newRoutes();
+  routes.openapi(getRules, async (c) => {
+    const { timezone, weeklyHours } = await getHost(c.get('scope'), c.req.valid('query').hostId);
+    return c.json(success({ timezone, weeklyHours }), 200);
+  });
+  routes.openapi(putRules, async (c) => {
+    const { timezone, weeklyHours: given, hostId = null } = c.req.valid('json');
+    const { weeklyHours } = await putHours(c.get('scope'), hostId, { timezone, weeklyHours: weekOf(given) });
+    return c.json(success({ timezone, weeklyHours }), 200);
+  });
+  routes.openapi(getBusiness, async (c) => {
+    const { businessHours } = await findSettings(c.get('scope'));
+    return c.json(success(shown(businessHours)), 200);
+  });
+  routes.openapi(putBusiness, async (c) => {
+    const { timezone = null, default: week, exceptions = [], holidays = [] } = c.req.valid('json');
+    const hours: StoredBusinessHours = { timezone, default: week ? weekOf(week) : null, exceptions, holidays };
+    await putBusinessHours(c.get('scope'), hours);
+    return c.json(success(shown(hours)), 200);
+  });
+  return routes;
+}

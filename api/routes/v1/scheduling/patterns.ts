@@ -1,0 +1,160 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { patternIds } from '../../../../src/scheduling/core/ids.ts';
+import { generateOccurrences } from '../../../../src/scheduling/occurrences.ts';
+import {
+  createPattern,
+  deletePattern,
+  getPattern,
+  listPatterns,
+  type PatternView,
+} from '../../../../src/scheduling/patterns.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  generationExamples,
+  generationSchema,
+  newPatternExamples,
+  newPatternSchema,
+  occurrencesExamples,
+  occurrencesSchema,
+  patternExamples,
+  patternInPath,
+  patternListExamples,
+  patternListSchema,
+  patternSchema,
+} from '../../../schemas/scheduling/pattern.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const withThisId = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getRecurringPattern', parameters: withThisId },
+  Generate: { operationId: 'generateOccurrences', parameters: withThisId },
+  Delete: { operationId: 'deleteRecurringPattern', parameters: withThisId },
+};
+
+const toAnswer = ({ id, createdAt, ...pattern }: PatternView) => ({
+  id: patternIds.format(id),
+  ...pattern,
+  createdAt: createdAt.toISOString(),
+});
+
+export function patternRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/recurring-patterns',
+    tags,
+    security,
+    operationId: 'listRecurringPatterns',
+    summary: 'List recurring patterns',
+    description: 'All of them, newest first.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the patterns.', patternListSchema, { examples: patternListExamples }),
+      ...failures(),
+    },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/recurring-patterns',
+    tags,
+    security,
+    operationId: 'createRecurringPattern',
+    summary: 'Create a recurring pattern',
+    description:
+      'A time that repeats and closes the calendars of all hosts, or with `blockType: "available"` opens them beyond the weekly hours. The plan limits how many there are.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newPatternSchema, newPatternExamples) },
+    },
+    responses: {
+      201: answer('Returns the pattern.', patternSchema, { examples: patternExamples, links, replayable: true }),
+      ...failures(413, 415, 422),
+    },
+  });
+  const get = createRoute({
+    method: 'get',
+    path: '/recurring-patterns/{id}',
+    tags,
+    security,
+    operationId: 'getRecurringPattern',
+    summary: 'Retrieve a recurring pattern',
+    description: 'Returns the pattern.',
+    middleware: [key] as const,
+    request: { params: patternInPath },
+    responses: {
+      200: answer('Returns the pattern.', patternSchema, { examples: patternExamples, links }),
+      ...failures(404),
+    },
+  });
+  const generate = createRoute({
+    method: 'post',
+    path: '/recurring-patterns/{id}/generate',
+    tags,
+    security,
+    operationId: 'generateOccurrences',
+    summary: 'List the occurrences of a recurring pattern',
+    description:
+      'Stores nothing. Occurrences are in the zone of the default host; a time that a clock change skips is moved forward. The phase is that of `startDate`, whatever `fromDate` is.',
+    middleware: [key, jsonBody({ optional: true })] as const,
+    request: { params: patternInPath, body: { content: jsonContent(generationSchema, generationExamples) } },
+    responses: {
+      200: answer('Returns the occurrences.', occurrencesSchema, { examples: occurrencesExamples }),
+      ...failures(404, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/recurring-patterns/{id}',
+    tags,
+    security,
+    operationId: 'deleteRecurringPattern',
+    summary: 'Delete a recurring pattern',
+    description: 'Existing bookings stay.',
+    middleware: [key] as const,
+    request: { params: patternInPath },
+    responses: { 200: deletedAnswer('The pattern was deleted.'), ...failures(404) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const patterns = await listPatterns(c.get('scope'));
+    return c.json(success({ recurringPatterns: patterns.map(toAnswer) }), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const {
+      interval = 1,
+      daysOfWeek = null,
+      endDate = null,
+      blockType = 'unavailable',
+      ...given
+    } = c.req.valid('json');
+    const input = { ...given, interval, daysOfWeek, endDate, blockType };
+    const { outcome, replayed } = await createPattern(c.get('scope'), input, readIdempotency(c));
+    markReplayed(c, replayed);
+    return c.json(success(toAnswer(outcome)), 201);
+  });
+  routes.openapi(get, async (c) => {
+    return c.json(success(toAnswer(await getPattern(c.get('scope'), c.req.valid('param').id))), 200);
+  });
+  routes.openapi(generate, async (c) => {
+    const { count = 10, fromDate } = c.req.valid('json');
+    const occurrences = await generateOccurrences(c.get('scope'), c.req.valid('param').id, { count, fromDate });
+    return c.json(success({ occurrences }), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deletePattern(c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

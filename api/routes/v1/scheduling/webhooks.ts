@@ -1,0 +1,62 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
+import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
+import { createSubscription, defaultConcurrency, mostSubscriptions } from '../../../../src/webhooks/subscriptions.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  bookingWebhookExamples,
+  bookingWebhookSchema,
+  newBookingWebhookExamples,
+  newBookingWebhookSchema,
+} from '../../../schemas/scheduling/webhook.ts';
+
+const usual = {
+  ...{ name: 'Scheduling', isActive: true, maxAttempts: defaultMaxAttempts, headers: {} },
+  ...{ rateLimit: null, concurrency: defaultConcurrency },
+};
+
+export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const create = createRoute({
+    method: 'post',
+    path: '/webhooks',
+    tags: ['Scheduling'],
+    security: keySecurity('scheduling'),
+    operationId: 'createBookingWebhook',
+    summary: 'Create a webhook for bookings',
+    description: [
+      'Sends events of bookings to a URL of yours. It is a webhook like any other: it is listed, changed and deleted below',
+      `\`/webhooks\`, and counts among the ${mostSubscriptions} there can be; one more is answered with 409 \`conflict\`.`,
+    ].join(' '),
+    middleware: [requireKey(services, 'scheduling'), jsonBody()] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newBookingWebhookSchema, newBookingWebhookExamples) },
+    },
+    responses: {
+      201: answer('Returns the webhook with its secret.', bookingWebhookSchema, {
+        examples: bookingWebhookExamples,
+        links: { Get: { operationId: 'getWebhook', parameters: { id: '$response.body#/data/id' } } },
+        replayable: true,
+      }),
+      ...failures(409, 413, 415, 422),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(create, async (c) => {
+    const input = { ...usual, ...c.req.valid('json') };
+    const { outcome, replayed } = await createSubscription(services, c.get('scope'), input, readIdempotency(c));
+    const { id, name, url, events, secret, isActive, createdAt } = outcome;
+    markReplayed(c, replayed);
+    const shown = { id: webhookIds.format(id), name, url, events, secret, isActive };
+    return c.json(success({ ...shown, createdAt: createdAt.toISOString() }), 201);
+  });
+  return routes;
+}

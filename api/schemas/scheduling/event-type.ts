@@ -1,0 +1,126 @@
+import { z } from '@hono/zod-openapi';
+import { questionTypes } from '../../../src/scheduling/entities.ts';
+import { mostEventTypes } from '../../../src/scheduling/event-types.ts';
+import { prefixedIdInPath } from '../ids.ts';
+import { filledText, nameText, text } from '../text.ts';
+import { alike, eventTypeId, exampleTime } from './values.ts';
+
+export const eventTypeInPath = prefixedIdInPath('id', eventTypeId);
+
+const mostLocations = 20;
+const mostQuestions = 50;
+const mostOptions = 100;
+
+const location = z
+  .object({
+    type: filledText(40).openapi({ description: 'A word of yours, such as `phone`, `in_person` or `google_meet`.' }),
+    autoCreate: z.boolean().optional(),
+    number: text(40).optional(),
+    address: text(500).optional(),
+    url: text(2_048).optional(),
+  })
+  .openapi('OfferedLocation');
+
+const question = z
+  .object({
+    label: filledText(200),
+    type: z.enum(questionTypes),
+    required: z
+      .boolean()
+      .default(false)
+      .openapi({ description: 'A booking must then answer it; a checkbox with `true`.' }),
+    options: z
+      .array(filledText(200))
+      .max(mostOptions, `Expected at most ${mostOptions} options.`)
+      .optional()
+      .openapi({ description: 'Of a `select`, which needs at least one.' }),
+  })
+  .openapi('Question', { description: 'A select has options.' });
+
+const questions = z
+  .array(question)
+  .max(mostQuestions, `Expected at most ${mostQuestions} questions.`)
+  .superRefine((given, context) => {
+    for (const [index, { label }] of given.entries()) {
+      if (given.findIndex((one) => one.label === label) === index) continue;
+      context.addIssue({ code: 'custom', path: [index, 'label'], message: 'Another question has this label.' });
+    }
+  })
+  .openapi({ description: 'Each has a label of its own.' });
+
+const minutes = (most: number, least = 0) => z.int().min(least).max(most);
+
+const fields = {
+  name: nameText,
+  duration: minutes(1_440, 1).openapi({ description: 'Minutes.' }),
+  slug: z
+    .string()
+    .regex(/^[a-z0-9-]{1,100}$/, 'Expected 1 to 100 of a-z, 0-9 and -.')
+    .openapi({ description: 'Unique among your event types; made of the name when it is not given.' }),
+  description: text(2_000)
+    .nullable()
+    .openapi({ type: ['string', 'null'] }),
+  locations: z.array(location).max(mostLocations, `Expected at most ${mostLocations} locations.`),
+  bufferBefore: minutes(1_440).openapi({ description: 'Minutes kept free before each booking. Default 0.' }),
+  bufferAfter: minutes(1_440).openapi({ description: 'Minutes kept free after each booking. Default 0.' }),
+  minNotice: minutes(8_760).openapi({ description: 'Hours from now in which nothing can be booked. Default 0.' }),
+  maxAdvance: minutes(3_650)
+    .nullable()
+    .openapi({ description: 'Days from today, of the host, that can be booked. Default null: no limit.' }),
+  questions,
+  isActive: z.boolean().openapi({ description: 'Default true. False: it has no free times.' }),
+  hostId: z.string().nullable().openapi({ description: 'Whose time is booked. Default null: the default host.' }),
+};
+
+const { name, duration } = fields;
+export const newEventTypeSchema = z
+  .object({ ...z.object(fields).partial().shape, name, duration })
+  .openapi('NewEventType');
+export const eventTypeChangeSchema = z.object(fields).partial().openapi('EventTypeChange');
+
+export const eventTypeSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    duration: z.int(),
+    description: z.string().nullable(),
+    locations: z.array(location),
+    isActive: z.boolean(),
+    bufferBefore: z.int(),
+    bufferAfter: z.int(),
+    minNotice: z.int(),
+    maxAdvance: z.int().nullable(),
+    questions: z.array(question),
+    hostId: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .openapi('BookableEventType');
+export type EventTypeAnswer = z.output<typeof eventTypeSchema>;
+
+export const eventTypeListSchema = z.object({
+  eventTypes: z.array(eventTypeSchema).openapi({ description: `At most ${mostEventTypes}, newest first.` }),
+});
+
+export const deletedEventTypeSchema = z.object({ id: z.string(), deleted: z.literal(true) });
+
+const given = { name: 'Intro call', duration: 30 };
+const more = {
+  description: 'A first talk.',
+  locations: [{ type: 'phone', number: '+49 30 1234567' }],
+  bufferAfter: 10,
+  minNotice: 2,
+  maxAdvance: 3_650,
+  questions: [{ label: 'Company', type: 'text' as const, required: false }],
+};
+export const newEventTypeExamples = { A: given, B: { ...given, name: 'Consultation', ...more } };
+export const eventTypeChangeExamples = { A: { bufferBefore: 5 }, B: { name: 'Introduction', slug: 'introduction' } };
+
+const shown = {
+  ...{ id: eventTypeId, ...given, ...more, slug: 'intro-call', isActive: true, bufferBefore: 0 },
+  ...{ hostId: null, createdAt: exampleTime, updatedAt: exampleTime },
+};
+export const eventTypeExamples = alike(shown);
+export const eventTypeListExamples = alike({ eventTypes: [shown] });
+export const deletedEventTypeExamples = alike({ id: eventTypeId, deleted: true as const });

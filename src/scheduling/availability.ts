@@ -1,0 +1,70 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { invalid } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { type Bookable, readBookable } from './calendar-rules.ts';
+import { dayNumber } from './core/calendar-date.ts';
+import { type Remaining, remainingBookings } from './core/limits.ts';
+import { readDayRange } from './core/read-times.ts';
+import { holidayDaysForSlots, readsForCheck, readsForSlots, type SlotQuery } from './core/reads.ts';
+import { type Slot, walkSlots } from './core/slots.ts';
+import { writeSlots } from './core/write-times.ts';
+import { holidaysNear } from './holidays.ts';
+import { readTaken } from './taken.ts';
+
+export interface ShownSlot {
+  /** RFC 3339, with the offset of the zone that was asked for. */
+  start: string;
+  end: string;
+  available: boolean;
+}
+
+/**
+ * The times of an event type on some days of a zone, in order. What is read grows with the days.
+ * @param id in either form
+ * @throws AppError validation_error with path end for too many days, not_found
+ */
+export async function findAvailability(
+  scope: Scope,
+  id: string,
+  { start, end, timezone }: { start: string; end: string; timezone: string },
+): Promise<ShownSlot[]> {
+  const days = readDayRange(start, end);
+  if ('problems' in days) throw invalid(days.problems);
+  const bookable = await readBookable(scope, id);
+  if (!bookable.eventType.isActive) return [];
+  const slots = await slotsOf(scope, bookable, { range: days.range, timezone }, { now: Date.now() });
+  return writeSlots(slots, timezone);
+}
+
+/**
+ * The same, not yet written.
+ * @param except the booking that is to be moved, whose length and buffers are those of the event type here
+ */
+export async function slotsOf(
+  scope: Scope,
+  bookable: Bookable,
+  query: SlotQuery,
+  { now, except = null }: { now: number; except?: string | null },
+): Promise<Slot[]> {
+  const { eventType, rules } = bookable;
+  const taken = await readTaken(scope, bookable, readsForSlots(rules, eventType, query, now), except);
+  const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
+  const slots: Slot[] = [];
+  for (const page of walkSlots({ now, rules, eventType, taken, holidays }, query)) {
+    for (const slot of page) slots.push(slot);
+    await nextTurn();
+  }
+  return slots;
+}
+
+/** What the limits leave room for on a day of the host. @param id in either form. @throws AppError not_found */
+export async function checkLimits(
+  scope: Scope,
+  id: string,
+  date: string,
+): Promise<{ allowed: boolean; remaining: Remaining }> {
+  const bookable = await readBookable(scope, id);
+  const day = dayNumber(date);
+  const taken = await readTaken(scope, bookable, readsForCheck(bookable.rules, day));
+  return remainingBookings(bookable.rules, day, taken);
+}

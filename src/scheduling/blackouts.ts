@@ -1,0 +1,67 @@
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { blackoutIds } from './core/ids.ts';
+import { BlackoutPeriod } from './entities.ts';
+import { blackoutNotFound } from './errors.ts';
+import { requireRoom } from './plan-room.ts';
+
+export interface BlackoutFields {
+  name: string;
+  /** Dates when it is of whole days, the last one included; otherwise instants. */
+  start: string;
+  end: string;
+  allDay: boolean;
+  /** Every year from its own on. */
+  recurring: boolean;
+  reason: string | null;
+}
+
+export interface BlackoutView extends BlackoutFields {
+  id: string;
+  createdAt: Date;
+}
+
+const viewOf = ({ id, name, start, end, allDay, recurring, reason, createdAt }: BlackoutPeriod): BlackoutView => ({
+  ...{ id, name, start, end, allDay, recurring, reason: reason ?? null, createdAt },
+});
+
+/** Creates a blackout period, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */
+export function createBlackout(
+  scope: Scope,
+  fields: BlackoutFields,
+  claim?: IdempotencyClaim,
+): Promise<Once<BlackoutView>> {
+  const create = async (tx: Transaction) => {
+    await requireRoom(tx, 'blackoutPeriods');
+    const made = tx.em.create(BlackoutPeriod, { id: newId(), ...scope.tenant, ...fields, createdAt: new Date() });
+    tx.em.persist(made);
+    await tx.audit({ action: 'blackout_period.create', subjectId: made.id });
+    return viewOf(made);
+  };
+  return scope.transaction(create, { claim });
+}
+
+/** Newest first; the plan limits how many there are. */
+export async function listBlackouts(scope: Scope): Promise<BlackoutView[]> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  return (await scope.read((em) => em.find(BlackoutPeriod, {}, { orderBy }))).map(viewOf);
+}
+
+/** @param id in either form. @throws AppError not_found */
+export async function getBlackout(scope: Scope, id: string): Promise<BlackoutView> {
+  const uuid = blackoutIds.parse(id);
+  const found = uuid && (await scope.read((em) => em.findOne(BlackoutPeriod, { id: uuid })));
+  if (!found) throw blackoutNotFound(id);
+  return viewOf(found);
+}
+
+/** @throws AppError not_found */
+export function deleteBlackout(scope: Scope, id: string): Promise<void> {
+  return scope.transaction(async (tx) => {
+    const uuid = blackoutIds.parse(id);
+    const deleted = uuid ? await tx.em.nativeDelete(BlackoutPeriod, { id: uuid }) : 0;
+    if (!uuid || deleted === 0) throw blackoutNotFound(id);
+    await tx.audit({ action: 'blackout_period.delete', subjectId: uuid });
+  });
+}

@@ -1,0 +1,84 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { eventTypeIds } from './core/ids.ts';
+import { type CalendarRules, type EventTypeRules, noLimits } from './core/rules.ts';
+import type { OfferedLocation, Question } from './entities.ts';
+import { eventTypeNotFound } from './errors.ts';
+import { defaultHost } from './hosts.ts';
+
+/** All that decides about the times of an event type, but for what is booked. */
+export interface Bookable {
+  eventTypeId: string;
+  hostId: string;
+  locations: OfferedLocation[];
+  questions: Question[];
+  eventType: EventTypeRules;
+  rules: CalendarRules;
+}
+
+interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules'> {
+  isDeleted: boolean;
+  timezone: string;
+  weeklyHours: CalendarRules['weeklyHours'];
+  businessHours: CalendarRules['businessHours'];
+  limits: CalendarRules['limits'] | null;
+  blackouts: CalendarRules['blackouts'];
+  patterns: CalendarRules['patterns'];
+}
+
+const ofTenant = 'organization_id = $1 and environment = $2';
+
+// One statement, because every slot that is shown and every booking that is made needs all of it.
+const find = statement<Row>(
+  'scheduling.rules',
+  `select e.id as "eventTypeId", h.id as "hostId", e.locations, e.questions, e.duration,
+          e.buffer_before as "bufferBefore", e.buffer_after as "bufferAfter", e.min_notice as "minNotice",
+          e.max_advance as "maxAdvance", e.is_active and e.deleted_at is null as "isActive",
+          e.deleted_at is not null as "isDeleted", h.timezone, h.weekly_hours as "weeklyHours",
+          s.business_hours as "businessHours", s.limits,
+          (select coalesce(jsonb_agg(jsonb_build_object(
+                    'start', starts, 'end', ends, 'allDay', all_day, 'recurring', recurring)), '[]')
+             from blackout_period where ${ofTenant}) as blackouts,
+          (select coalesce(jsonb_agg(jsonb_build_object(
+                    'pattern', pattern, 'interval', every, 'daysOfWeek', days_of_week, 'timeStart', time_start,
+                    'timeEnd', time_end, 'startDate', start_date, 'endDate', end_date, 'blockType', block_type)), '[]')
+             from recurring_pattern where ${ofTenant}) as patterns
+     from scheduling_event_type e
+     join scheduling_host h on h.organization_id = $1 and h.environment = $2
+      and h.id = case when $4::uuid is not null then $4::uuid when e.host_id is not null then e.host_id
+                      else (select id from scheduling_host where ${ofTenant} and is_default) end
+     left join scheduling_settings s on s.organization_id = $1 and s.environment = $2
+    where e.organization_id = $1 and e.environment = $2 and e.id = $3`,
+);
+
+const bookableOf = (row: Row): Bookable => {
+  const { eventTypeId, hostId, locations, questions, isDeleted: _, ...rest } = row;
+  const { timezone, weeklyHours, businessHours, blackouts, patterns, limits, ...eventType } = rest;
+  const rules = { timezone, weeklyHours, businessHours, blackouts, patterns, limits: limits ?? noLimits };
+  return { eventTypeId, hostId, locations, questions, eventType, rules };
+};
+
+/**
+ * The rules of an event type that is not deleted.
+ * @param id in either form. @throws AppError not_found
+ */
+export async function readBookable(scope: Scope, id: string): Promise<Bookable> {
+  const uuid = eventTypeIds.parse(id);
+  if (!uuid) throw eventTypeNotFound(id);
+  let found = await scope.one(find, uuid, null);
+  if (!found) {
+    // Unknown, or the first one of a tenant whose default host is not made yet.
+    await defaultHost(scope);
+    found = await scope.one(find, uuid, null);
+  }
+  if (!found || found.isDeleted) throw eventTypeNotFound(id);
+  return bookableOf(found);
+}
+
+/** The rules for a booking that exists: those of its host, and of its event type even if that is deleted. */
+export async function readBookableOf(
+  scope: Scope,
+  { eventTypeId, hostId }: { eventTypeId: string; hostId: string },
+): Promise<Bookable> {
+  return bookableOf((await scope.one(find, eventTypeId, hostId))!);
+}

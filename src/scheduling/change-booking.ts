@@ -1,0 +1,99 @@
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { publishEvent } from '../webhooks/publish-event.ts';
+import { type BookingServices, inBookingTurn, takeHost } from './booking-turns.ts';
+import { type BookingView, viewOf } from './booking-view.ts';
+import { readBookableOf } from './calendar-rules.ts';
+import { minuteMs } from './core/calendar-date.ts';
+import { type BookingSource, bookingCancelled, bookingRescheduled } from './core/events.ts';
+import { bookingIds } from './core/ids.ts';
+import { readInstant } from './core/read-times.ts';
+import { checkTime, factsOf } from './create-booking.ts';
+import { Booking } from './entities.ts';
+import { bookingNotFound } from './errors.ts';
+
+interface Change {
+  reason: string | null;
+  source: BookingSource;
+}
+
+/** Locks the row, so that concurrent changes are applied one after the other. @throws AppError not_found */
+async function lockBooking(em: EntityManager, id: string): Promise<Booking> {
+  const uuid = bookingIds.parse(id);
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const found = uuid && (await em.findOne(Booking, { id: uuid }, { lockMode }));
+  if (!found) throw bookingNotFound(id);
+  return found;
+}
+
+function requireMovable({ status, startAt }: Booking, now: number): void {
+  const reason = status === 'cancelled' ? 'cancelled' : startAt.getTime() <= now ? 'started' : undefined;
+  if (reason === undefined) return;
+  const message = reason === 'cancelled' ? 'The booking is cancelled.' : 'The booking has started.';
+  throw new AppError('validation_error', message, { errors: [{ path: '', message }], reason });
+}
+
+/** The length and the buffers that a booking was made with, in minutes. */
+export const bookedWith = ({ startAt, endAt, holdStartAt, holdEndAt }: Booking) => ({
+  duration: (endAt.getTime() - startAt.getTime()) / minuteMs,
+  bufferBefore: (startAt.getTime() - holdStartAt.getTime()) / minuteMs,
+  bufferAfter: (holdEndAt.getTime() - endAt.getTime()) / minuteMs,
+});
+
+/**
+ * Moves a booking, which keeps its id, its length and its buffers. All other rules are those of now.
+ * @param id in either form
+ * @throws AppError not_found; validation_error with the reason `cancelled` or `started`; the codes of `schedulingErrors`
+ */
+export function rescheduleBooking(
+  services: BookingServices,
+  scope: Scope,
+  id: string,
+  { newStart, reason, source }: Change & { newStart: string },
+): Promise<BookingView> {
+  return inBookingTurn(services, scope, { start: newStart }, () =>
+    scope.transaction(async (tx) => {
+      const booking = await lockBooking(tx.em, id);
+      const now = new Date();
+      requireMovable(booking, now.getTime());
+      const startsAt = readInstant(newStart)!;
+      const previous = { start: booking.startAt, end: booking.endAt };
+      if (startsAt === previous.start.getTime()) return viewOf(booking);
+
+      const { eventType, ...bookable } = await readBookableOf(tx, booking);
+      await takeHost(tx, booking.hostId);
+      const kept = bookedWith(booking);
+      await checkTime(tx, { ...bookable, eventType: { ...eventType, ...kept } }, startsAt, booking.id);
+      const by = startsAt - previous.start.getTime();
+      const moved = (at: Date) => new Date(at.getTime() + by);
+      Object.assign(booking, {
+        ...{ startAt: moved(booking.startAt), endAt: moved(booking.endAt) },
+        ...{ holdStartAt: moved(booking.holdStartAt), holdEndAt: moved(booking.holdEndAt) },
+        ...{ previousStartAt: previous.start, previousEndAt: previous.end },
+        ...{ rescheduleReason: reason, rescheduleCount: booking.rescheduleCount + 1, updatedAt: now },
+      });
+      const view = viewOf(booking);
+      // One of its own for each move.
+      await publishEvent(tx, bookingRescheduled, null, {
+        ...factsOf(view, reason, source),
+        ...{ previousStart: previous.start.toISOString(), previousEnd: previous.end.toISOString() },
+        rescheduleCount: view.rescheduleCount,
+      });
+      return view;
+    }),
+  );
+}
+
+/** Cancels a booking. A cancelled one stays as it is. @param id in either form. @throws AppError not_found */
+export function cancelBooking(scope: Scope, id: string, { reason, source }: Change): Promise<BookingView> {
+  return scope.transaction(async (tx) => {
+    const booking = await lockBooking(tx.em, id);
+    if (booking.status === 'cancelled') return viewOf(booking);
+    const now = new Date();
+    Object.assign(booking, { status: 'cancelled', cancelledAt: now, cancellationReason: reason, updatedAt: now });
+    const view = viewOf(booking);
+    await publishEvent(tx, bookingCancelled, view.id, factsOf(view, reason, source));
+    return view;
+  });
+}

@@ -1,0 +1,19 @@
+import { defineStates } from '../../platform/core/states.ts';
+
+export const bookingStates = defineStates(
+  { table: 'booking', column: 'status' },
+  {
+    confirmed: { meaning: 'The time is taken.', initial: true, to: ['cancelled'] },
+    cancelled: { meaning: 'It was called off, and its time is free again.', to: [] },
+  },
+);
+
+export const bookingStatuses = bookingStates.all;
+export type BookingStatus = (typeof bookingStatuses)[number];
+
+/** What the filter of the list accepts. No booking has one of the others: they are reserved. */
+export const listedStatuses = [...bookingStatuses, 'pending', 'rejected', 'completed', 'no_show'] as const;
+export type ListedStatus = (typeof listedStatuses)[number];
+
+/** Bookings whose time is taken, in SQL. */
+export const holding = bookingStates.sql('confirmed');

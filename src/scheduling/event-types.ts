@@ -1,0 +1,163 @@
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { AppError, invalid } from '../platform/errors.ts';
+import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { eventTypeIds } from './core/ids.ts';
+import { freeSlug, slugOf } from './core/slug.ts';
+import { type OfferedLocation, type Question, SchedulingEventType } from './entities.ts';
+import { eventTypeNotFound } from './errors.ts';
+import { keepHost } from './hosts.ts';
+
+export interface EventTypeFields {
+  name: string;
+  /** Minutes, like both buffers. */
+  duration: number;
+  description: string | null;
+  locations: OfferedLocation[];
+  bufferBefore: number;
+  bufferAfter: number;
+  /** Hours. */
+  minNotice: number;
+  /** Days; null for no limit. */
+  maxAdvance: number | null;
+  questions: Question[];
+  isActive: boolean;
+  /** Null: the default host. */
+  hostId: string | null;
+}
+
+export interface NewEventType extends EventTypeFields {
+  /** Made of the name when it is not given. */
+  slug: string | undefined;
+}
+
+export type EventTypeChange = { [Field in keyof NewEventType]?: NewEventType[Field] | undefined };
+
+export interface EventTypeView extends EventTypeFields {
+  id: string;
+  slug: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const mostEventTypes = 500;
+
+const viewOf = (row: SchedulingEventType): EventTypeView => ({
+  ...{ id: row.id, name: row.name, slug: row.slug, duration: row.duration, description: row.description ?? null },
+  ...{ locations: row.locations, isActive: row.isActive },
+  ...{ bufferBefore: row.bufferBefore, bufferAfter: row.bufferAfter },
+  ...{ minNotice: row.minNotice, maxAdvance: row.maxAdvance ?? null, questions: row.questions },
+  ...{ hostId: row.hostId ?? null, createdAt: row.createdAt, updatedAt: row.updatedAt },
+});
+
+const slugTaken = (slug: string) => new AppError('conflict', 'Another event type has this slug.', { slug });
+
+const takenSlugs = statement<{ slug: string }>(
+  'event_type.taken_slugs',
+  `select slug from scheduling_event_type
+    where organization_id = $1 and environment = $2 and deleted_at is null`,
+);
+
+/** Transactions that choose a slug take turns, so that two cannot choose the same one. */
+async function readSlugs(tx: Transaction): Promise<Set<string>> {
+  await takeTurn(tx, 'event_types');
+  return new Set((await tx.rows(takenSlugs)).map(({ slug }) => slug));
+}
+
+function checkQuestions(questions: readonly Question[] = []): void {
+  const problems = questions.flatMap(({ type, options = [] }, index) =>
+    type === 'select' && options.length === 0
+      ? [{ path: `questions.${index}.options`, message: 'A select needs options.' }]
+      : [],
+  );
+  if (problems.length > 0) throw invalid(problems);
+}
+
+/**
+ * Creates an event type, once per Idempotency-Key.
+ * @throws AppError validation_error, not_found for an unknown host, conflict when the slug is taken or there are too many
+ */
+export function createEventType(
+  scope: Scope,
+  { slug: wanted, ...fields }: NewEventType,
+  claim?: IdempotencyClaim,
+): Promise<Once<EventTypeView>> {
+  checkQuestions(fields.questions);
+  const create = async (tx: Transaction) => {
+    const taken = await readSlugs(tx);
+    if (taken.size >= mostEventTypes) {
+      throw new AppError('conflict', `There are ${mostEventTypes} event types already.`, { limit: mostEventTypes });
+    }
+    if (wanted !== undefined && taken.has(wanted)) throw slugTaken(wanted);
+    const hostId = fields.hostId === null ? null : await keepHost(tx, fields.hostId);
+    const now = new Date();
+    const made = tx.em.create(SchedulingEventType, {
+      ...{ id: newId(), ...scope.tenant, ...fields, hostId },
+      slug: wanted ?? freeSlug(slugOf(fields.name), taken),
+      ...{ createdAt: now, updatedAt: now, deletedAt: null },
+    });
+    tx.em.persist(made);
+    await tx.audit({ action: 'event_type.create', subjectId: made.id });
+    return viewOf(made);
+  };
+  return scope.transaction(create, { claim });
+}
+
+/** Newest first. */
+export async function listEventTypes(scope: Scope): Promise<EventTypeView[]> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  const found = await scope.read((em) => em.find(SchedulingEventType, { deletedAt: null }, { orderBy }));
+  return found.map(viewOf);
+}
+
+/** @param id in either form. @throws AppError not_found */
+export async function getEventType(scope: Scope, id: string): Promise<EventTypeView> {
+  const uuid = eventTypeIds.parse(id);
+  const found = uuid && (await scope.read((em) => em.findOne(SchedulingEventType, { id: uuid, deletedAt: null })));
+  if (!found) throw eventTypeNotFound(id);
+  return viewOf(found);
+}
+
+async function lockEventType(em: EntityManager, id: string): Promise<SchedulingEventType> {
+  const uuid = eventTypeIds.parse(id);
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const found = uuid && (await em.findOne(SchedulingEventType, { id: uuid, deletedAt: null }, { lockMode }));
+  if (!found) throw eventTypeNotFound(id);
+  return found;
+}
+
+/**
+ * Changes only the given fields. Existing bookings keep their length and their buffers.
+ * @throws AppError validation_error, not_found, conflict when the slug is taken
+ */
+export function updateEventType(scope: Scope, id: string, change: EventTypeChange): Promise<EventTypeView> {
+  checkQuestions(change.questions);
+  return scope.transaction(async (tx) => {
+    // Before the row is locked: creations hold the turn while they wait for nothing else.
+    const taken = change.slug === undefined ? undefined : await readSlugs(tx);
+    const eventType = await lockEventType(tx.em, id);
+    if (change.slug !== undefined && change.slug !== eventType.slug && taken!.has(change.slug)) {
+      throw slugTaken(change.slug);
+    }
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    if (given.length === 0) return viewOf(eventType);
+    const hostId = typeof change.hostId === 'string' ? { hostId: await keepHost(tx, change.hostId) } : {};
+    Object.assign(eventType, Object.fromEntries(given), hostId, { updatedAt: new Date() });
+    const facts = { given: given.map(([name]) => name) };
+    await tx.audit({ action: 'event_type.update', subjectId: eventType.id, facts });
+    return viewOf(eventType);
+  });
+}
+
+/** Removes an event type from every read; its bookings stay. @returns its canonical id. @throws AppError not_found */
+export function deleteEventType(scope: Scope, id: string): Promise<string> {
+  return scope.transaction(async (tx) => {
+    const eventType = await lockEventType(tx.em, id);
+    eventType.deletedAt = new Date();
+    await tx.audit({ action: 'event_type.delete', subjectId: eventType.id });
+    return eventType.id;
+  });
+}

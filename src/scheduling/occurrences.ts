@@ -1,0 +1,24 @@
+import type { Scope } from '../platform/scope.ts';
+import { listBlackouts } from './blackouts.ts';
+import { dayNumber } from './core/calendar-date.ts';
+import { holidayDaysForOccurrences, type Occurrence, occurrenceDays, writeOccurrences } from './core/occurrences.ts';
+import { holidaysNear } from './holidays.ts';
+import { defaultHost } from './hosts.ts';
+import { getPattern } from './patterns.ts';
+import { findSettings } from './settings.ts';
+
+/**
+ * The occurrences of a pattern from a date on, at the clock of the default host.
+ * @param id in either form. @throws AppError not_found
+ */
+export async function generateOccurrences(
+  scope: Scope,
+  id: string,
+  { count, fromDate }: { count: number; fromDate: string | undefined },
+): Promise<Occurrence[]> {
+  const pattern = await getPattern(scope, id);
+  const [{ timezone }, { businessHours }] = [await defaultHost(scope), await findSettings(scope)];
+  const days = occurrenceDays(pattern, count, dayNumber(fromDate ?? pattern.startDate));
+  const holidays = await holidaysNear({ businessHours }, holidayDaysForOccurrences(days), Date.now());
+  return writeOccurrences({ timezone, businessHours, blackouts: await listBlackouts(scope) }, pattern, days, holidays);
+}

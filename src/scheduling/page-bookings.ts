@@ -1,0 +1,70 @@
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { slotsOf } from './availability.ts';
+import { type BookingView, viewOf } from './booking-view.ts';
+import { readBookableOf } from './calendar-rules.ts';
+import { bookedWith } from './change-booking.ts';
+import { type DayNumber, readDay, writeDay } from './core/calendar-date.ts';
+import { ZoneClock } from './core/zone-clock.ts';
+import { Booking, SchedulingEventType } from './entities.ts';
+
+/** A booking as its attendee sees it. */
+export interface PageBooking extends BookingView {
+  /** Of the event type. */
+  name: string;
+}
+
+async function readBoth(scope: Scope, bookingId: string) {
+  return scope.read(async (em) => {
+    const booking = await em.findOne(Booking, { id: bookingId });
+    if (!booking) throw new AppError('not_found', 'This page does not exist.');
+    const eventType = await em.findOneOrFail(SchedulingEventType, { id: booking.eventTypeId });
+    return { booking, name: eventType.name };
+  });
+}
+
+/** @param bookingId its UUID. @throws AppError not_found */
+export async function getPageBooking(scope: Scope, bookingId: string): Promise<PageBooking> {
+  const { booking, name } = await readBoth(scope, bookingId);
+  return { ...viewOf(booking), name };
+}
+
+export interface PageWeek {
+  /** The first days, `YYYY-MM-DD`, of the weeks beside that could have times; undefined where there is none. */
+  before: string | undefined;
+  after: string | undefined;
+  /** Free times of the booking's length. */
+  choices: { start: Date; end: Date }[];
+}
+
+/** What the clocks of a zone show is a day off at most. */
+const dayAt = (at: number, timezone: string): DayNumber =>
+  new ZoneClock(timezone, { startsAt: at, endsAt: at }).dayAt(at);
+
+const week = 7;
+const lastDay = readDay('9999-12-01')!;
+
+/**
+ * A week of times that a booking can be moved to, in its attendee's zone.
+ * @param date the first day; the booking's own, or today, where it is none
+ */
+export async function findPageWeek(scope: Scope, bookingId: string, date: string | undefined): Promise<PageWeek> {
+  const { booking } = await readBoth(scope, bookingId);
+  const { attendeeTimezone: timezone } = booking;
+  const now = Date.now();
+  const today = dayAt(now, timezone);
+  const wanted = (date === undefined ? undefined : readDay(date)) ?? dayAt(booking.startAt.getTime(), timezone);
+  const from = Math.min(Math.max(wanted, today), lastDay);
+  const { eventType, ...rest } = await readBookableOf(scope, booking);
+  const bookable = { ...rest, eventType: { ...eventType, ...bookedWith(booking) } };
+  const query = { range: { from, to: from + week - 1 }, timezone };
+  const slots = await slotsOf(scope, bookable, query, { now, except: booking.id });
+  const own = booking.startAt.getTime();
+  return {
+    before: from > today ? writeDay(Math.max(today, from - week)) : undefined,
+    after: from + week <= lastDay ? writeDay(from + week) : undefined,
+    choices: slots
+      .filter(({ available, startsAt }) => available && startsAt !== own)
+      .map(({ startsAt, endsAt }) => ({ start: new Date(startsAt), end: new Date(endsAt) })),
+  };
+}

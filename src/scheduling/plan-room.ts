@@ -1,0 +1,40 @@
+import { AppError } from '../platform/errors.ts';
+import type { Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+
+const tables = {
+  hosts: 'scheduling_host where deleted_at is null and',
+  recurringPatterns: 'recurring_pattern where',
+  blackoutPeriods: 'blackout_period where',
+} as const;
+export type Counted = keyof typeof tables;
+
+const words: Record<Counted, string> = {
+  hosts: 'hosts',
+  recurringPatterns: 'recurring patterns',
+  blackoutPeriods: 'blackout periods',
+};
+
+const count = (of: Counted) =>
+  statement<{ plan: PlanName; count: number }>(
+    `plan_room.${words[of].replace(' ', '_')}`,
+    `select o.plan, (select count(*)::int from ${tables[of]} organization_id = $1 and environment = $2) as count
+       from organization o where o.id = $1`,
+  );
+const counts = {
+  hosts: count('hosts'),
+  recurringPatterns: count('recurringPatterns'),
+  blackoutPeriods: count('blackoutPeriods'),
+};
+
+/** Whether the plan includes one more. Transactions of a tenant that ask take turns. @throws AppError forbidden */
+export async function requireRoom(tx: Transaction, of: Counted): Promise<void> {
+  await takeTurn(tx, of);
+  const { plan, count: existing } = (await tx.one(counts[of]))!;
+  const limit = plans[plan][of];
+  if (existing < limit) return;
+  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} ${words[of]}.`;
+  throw new AppError('forbidden', message, { limit, plan });
+}

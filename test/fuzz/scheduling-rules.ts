@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import type { ApiClient } from '../api-client.ts';
+import type { Things } from '../openapi/document.ts';
+import type { Rule } from './schema-arbitrary.ts';
+
+const oneOf = (...values: unknown[]) => fc.constantFrom(...values);
+const replaced = (more: Record<string, unknown[]>): Rule => {
+  const chosen = fc.record(Object.fromEntries(Object.entries(more).map(([name, values]) => [name, oneOf(...values)])));
+  return (all) => fc.tuple(all, chosen).map(([one, given]) => ({ ...(one as object), ...given }));
+};
+
+const zones = oneOf('UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Etc/GMT+12');
+const instants = oneOf('2040-06-12T09:00:00Z', '2040-06-12T09:30+05:30', '2040-06-12t09:00:00.000z');
+const emails = oneOf('ada@example.com', "o'hara+x@mail.example.org");
+// At most five may have one address.
+const hooks = fc.uuid().map((uuid) => `https://${uuid}.example.com/x`);
+
+const ownLabels: Rule = (lists) =>
+  lists.map((list) => [...new Map((list as { label: string }[]).map((one) => [one.label, one])).values()]);
+
+/** The rules of scheduling that no schema can say, as in `documented-requests.test.ts`. */
+export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = [
+  {
+    at: [
+      ...['TimeZone', 'NewHost.timezone', 'HostChange.timezone', 'NewBusinessHours.timezone', 'NewAttendee.timezone'],
+      'NewAvailabilityRules.timezone',
+    ],
+    words: /TimeZone|A name of the tz database/,
+    follow: () => zones,
+  },
+  {
+    at: ['HourRange'],
+    words: /its end after its start/,
+    follow: () => oneOf('09:00-17:00', '00:00-24:00', '08:30-23:59'),
+  },
+  { at: ['NewBooking.start', 'Reschedule.newStart'], words: /in whole minutes/, follow: () => instants },
+  { at: ['NewAttendee.email', 'NewHost.email', 'HostChange.email'], words: /email/, follow: () => emails },
+  { at: ['NewAttendee.name'], words: /Without control characters/, follow: () => oneOf('Ada', '名前', "O'Hara <x>") },
+  { at: ['Question'], words: /A select has options/, follow: replaced({ options: [['a', 'b']] }) },
+  {
+    at: ['NewEventType.questions', 'EventTypeChange.questions'],
+    words: /Each has a label of its own/,
+    follow: ownLabels,
+  },
+  { at: ['PatternGeneration.fromDate'], words: /A date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
+  {
+    at: ['NewRecurringPattern'],
+    words: /`timeEnd` is after `timeStart`, and `endDate` not before `startDate`/,
+    follow: replaced({
+      timeStart: ['00:00', '09:30'],
+      timeEnd: ['10:00', '24:00'],
+      startDate: ['2040-01-31'],
+      endDate: [null, '2041-01-01'],
+    }),
+  },
+  {
+    at: ['NewBlackoutPeriod'],
+    words: /The end is not before the start, and at most 366 days after it/,
+    follow: (all) =>
+      all.map((one) => {
+        const isOfDays = (one as { allDay?: boolean }).allDay ?? true;
+        const times = isOfDays
+          ? { start: '2040-12-24', end: '2041-01-02' }
+          : { start: '2040-06-12T09:00:00Z', end: '2040-06-13T09:00:00+02:00' };
+        return { ...(one as object), ...times };
+      }),
+  },
+  {
+    at: ['NewBookingLimits'],
+    words: /The limit of a longer period is not below that of a shorter one/,
+    follow: replaced({ dailyMax: [1, null], weeklyMax: [5, null], monthlyMax: [9, null] }),
+  },
+  {
+    at: ['NewBusinessHours.exceptions'],
+    words: /A date stands once/,
+    follow: () =>
+      oneOf(
+        [],
+        [
+          { date: '2040-06-12', hours: ['10:00-11:00'] },
+          { date: '2040-06-13', hours: null },
+        ],
+      ),
+  },
+  {
+    at: ['NewBusinessHours.holidays'],
+    words: /codes of countries/,
+    follow: () => oneOf([], ['DE'], ['us', 'de-by']),
+  },
+  { at: ['NewBookingWebhook.url'], words: /a public address/, follow: () => hooks },
+];
+
+/** What requests change. Bookings are left out: most times that are drawn are refused, as they should be. */
+export async function schedulingTargets(client: ApiClient): Promise<Things> {
+  const make = async (path: string, body: object) => ({
+    prefix: new RegExp(`/scheduling/${path}/`),
+    parameter: 'id',
+    id: (await client.post(`/api/v1/scheduling/${path}`, body)).body.data.id as string,
+  });
+  const times = { timeStart: '09:00', timeEnd: '10:00', startDate: '2040-01-31' };
+  return [
+    await make('hosts', { name: 'target' }),
+    await make('event-types', { name: 'target', duration: 30 }),
+    await make('recurring-patterns', { name: 'target', pattern: 'MONTHLY', ...times }),
+  ];
+}
+
+/** The same for parameters, by operation. */
+export const schedulingParameters: Record<string, fc.Arbitrary<unknown>> = {
+  'getAvailability.start': oneOf('2040-06-01', '2040-05-30'),
+  'getAvailability.end': oneOf('2040-06-01', '2040-08-20'),
+  'getAvailability.timezone': zones,
+  'checkBookingLimits.date': oneOf('2040-06-01', '1970-01-01'),
+  'listBookings.start': oneOf('2040-06-01'),
+  'listBookings.end': oneOf('2040-06-01', '9999-12-31'),
+};

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sharedProduct } from '../product.ts';
+import { sceneOf } from './scene.ts';
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let scene: ReturnType<typeof sceneOf>;
+beforeAll(async () => {
+  product = await sharedProduct();
+  scene = sceneOf(product.api);
+});
+afterAll(() => product.close());
+
+/** A browser without a key and without scripts. */
+async function visit(path: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
+  const answer = await fetch(new URL(path, product.process.api), {
+    redirect: 'manual',
+    headers,
+    ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+  });
+  const { status } = answer;
+  return { status, headers: answer.headers, text: await answer.text() };
+}
+
+const day = '2040-06-12';
+
+async function booked(fields: object = {}) {
+  const eventType = await scene.offer({ name: '<Intro> & more', ...fields }, { hours: ['09:00-12:00'] });
+  const attendee = { name: 'Grace "G" <b>', email: 'grace@example.com', timezone: 'Europe/Berlin' };
+  const { body } = await scene.book(eventType.id, `${day}T09:00:00Z`, { attendee });
+  const { confirmationUrl, rescheduleUrl, cancelUrl } = body.data;
+  const page = new URL(confirmationUrl).pathname;
+  expect(page).toMatch(/^\/b\/[\w-]{22}$/);
+  expect([rescheduleUrl, cancelUrl]).toEqual([`${confirmationUrl}/reschedule`, `${confirmationUrl}/cancel`]);
+  return { eventType, booking: body.data, page };
+}
+
+test('an attendee sees, moves and cancels a booking without a key', async () => {
+  const { eventType, booking, page } = await booked();
+  const first = await visit(page);
+  expect(first.status).toBe(200);
+  expect(first.text).toContain('&lt;Intro&gt; &amp; more');
+  expect(first.text).toContain('Grace &quot;G&quot; &lt;b&gt;');
+  expect(first.text).toMatch(/12 Jun 2040, 11:00\s*–\s*12:00 \(Europe\/Berlin\)/);
+  expect(first.text).not.toMatch(/<script|grace@example/);
+  expect(Object.fromEntries(first.headers)).toMatchObject({
+    'content-type': expect.stringMatching(/^text\/html; charset=utf-8/i),
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex',
+    'content-security-policy': expect.stringMatching(/default-src 'none'; style-src 'sha256-.*form-action 'self'/),
+  });
+
+  const choose = await visit(`${page}/reschedule`);
+  const values = [...choose.text.matchAll(/type="radio" name="start" value="([^"]+)"/g)].map(([, value]) => value!);
+  // Three hours on each of seven days, without its own.
+  expect(values).toHaveLength(20);
+  expect(values[0]).toBe(`${day}T10:00:00.000Z`);
+  expect(choose.text).toContain(`href="${page}/reschedule?date=2040-06-19"`);
+  // Looking changes nothing.
+  expect(await scene.get(`bookings/${booking.id}`)).toEqual(booking);
+
+  const moved = await visit(`${page}/reschedule`, { start: values[1]!, reason: 'Traffic.' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([303, page]);
+  expect(await scene.get(`bookings/${booking.id}`)).toMatchObject({ start: values[1], rescheduleReason: 'Traffic.' });
+  expect((await scene.book(eventType.id, `${day}T09:00:00Z`)).status).toBe(201);
+  const taken = await visit(`${page}/reschedule`, { start: `${day}T09:00:00.000Z` });
+  expect([taken.status, taken.text.includes('The time is taken.'), taken.text.includes('type="radio"')]).toEqual([
+    ...[409, true, true],
+  ]);
+  expect((await visit(`${page}/reschedule`, { start: `${day}T20:00:00.000Z` })).status).toBe(422);
+  expect((await visit(`${page}/reschedule`, {})).status).toBe(400);
+
+  expect((await visit(`${page}/cancel`)).text).toContain(`<form method="post" action="${page}/cancel">`);
+  expect((await visit(`${page}/cancel`, { reason: 'Ill.' })).status).toBe(303);
+  const cancelled = await scene.get(`bookings/${booking.id}`);
+  expect(cancelled).toMatchObject({ status: 'cancelled', cancellationReason: 'Ill.' });
+  const again = await visit(`${page}/cancel`);
+  expect([again.status, again.text.includes('<form')]).toEqual([200, false]);
+  const late = await visit(`${page}/reschedule`, { start: values[2]! });
+  expect([late.status, late.text.includes('cancelled')]).toEqual([400, true]);
+  const { rows } = await product.database.pool.query(
+    `select facts->>'source' as source from event where facts->>'start' >= $1 and type <> 'booking.created'
+      and facts->'attendee'->>'name' like 'Grace "G"%'`,
+    [day],
+  );
+  expect(rows.every(({ source }) => source === 'page')).toBe(true);
+});
+
+test('whatever else is sent to a page changes nothing', async () => {
+  const { booking, page } = await booked();
+  const cross = { 'sec-fetch-site': 'cross-site' };
+  const other = page.slice(0, -1) + (page.endsWith('A') ? 'B' : 'A');
+  const statuses = [
+    (await visit(`${page}/cancel`, {}, cross)).status,
+    (await visit(`${page}/cancel`, { reason: 'x'.repeat(501) })).status,
+    (await visit(`${page}/cancel`, { reason: 'x'.repeat(20_000) })).status,
+    (await visit(`${page}/reschedule?date=nonsense`)).status,
+    (await visit(`${page}/reschedule?date=9999-12-31`)).status,
+    (await visit(`${page}/reschedule?date=1970-01-01`)).status,
+    (await visit(other)).status,
+    (await visit('/b/nonsense')).status,
+    (await visit(`${other}/cancel`, {})).status,
+  ];
+  expect(statuses).toEqual([403, 400, 413, 200, 200, 200, 404, 404, 404]);
+  expect((await visit(other)).headers.get('content-type')).toMatch(/^text\/html/);
+  expect(await scene.get(`bookings/${booking.id}`)).toEqual(booking);
+  const answers = [];
+  for (let n = 0; n < 31; n++) answers.push((await visit(page)).status);
+  expect([answers[0], answers.at(-1)]).toEqual([200, 429]);
+});
