@@ -1,0 +1,112 @@
+import type { Facts } from '../../src/scheduling/core/decide.ts';
+import { readDayRange, readInstant } from '../../src/scheduling/core/read-times.ts';
+import { type Reads, readsForBooking, readsForSlots, type SlotQuery } from '../../src/scheduling/core/reads.ts';
+import {
+  type BookingLimits,
+  type CalendarRules,
+  type EventTypeRules,
+  noLimits,
+  type WeeklyHours,
+  weekdays,
+} from '../../src/scheduling/core/rules.ts';
+import { listSlots } from '../../src/scheduling/core/slots.ts';
+import type { Booked, Taken } from '../../src/scheduling/core/taken.ts';
+import { writeSlots } from '../../src/scheduling/core/write-times.ts';
+
+const minute = 60_000;
+
+/** The same hours every day. */
+export const everyDay = (...ranges: string[]): WeeklyHours => Object.fromEntries(weekdays.map((day) => [day, ranges]));
+
+/** The same hours on some days: `onDays('monday tuesday', '09:00-17:00')`. */
+export const onDays = (days: string, ...ranges: string[]): WeeklyHours =>
+  Object.fromEntries(days.split(' ').map((day) => [day, ranges]));
+
+export const workdays = 'monday tuesday wednesday thursday friday';
+
+export interface Given {
+  now?: string;
+  rules?: Partial<CalendarRules>;
+  limits?: Partial<BookingLimits>;
+  eventType?: Partial<EventTypeRules>;
+  taken?: Partial<Taken>;
+  /** YYYY-MM-DD */
+  holidays?: string[];
+}
+
+/** A type of an hour without notice, a host in UTC who is open around the clock, and nothing taken. */
+export function given({ now = '2030-01-01T00:00Z', rules, limits, eventType, taken, holidays = [] }: Given): Facts {
+  return {
+    now: moment(now),
+    rules: {
+      ...{ timezone: 'UTC', weeklyHours: everyDay('00:00-24:00'), businessHours: null, blackouts: [], patterns: [] },
+      limits: { ...noLimits, ...limits },
+      ...rules,
+    },
+    eventType: {
+      ...{ duration: 60, bufferBefore: 0, bufferAfter: 0, minNotice: 0, maxAdvance: null, isActive: true },
+      ...eventType,
+    },
+    taken: { bookings: [], counted: [], busy: [], ...taken },
+    holidays: new Set(holidays.map((date) => Date.parse(date) / 86_400_000)),
+  };
+}
+
+export function moment(text: string): number {
+  const at = readInstant(text);
+  if (at === undefined) throw new Error(`Not an instant: ${text}`);
+  return at;
+}
+
+/** A booking of so many minutes, with its buffers. */
+export function booked(start: string | number, minutes: number, before = 0, after = 0): Booked {
+  const startsAt = typeof start === 'string' ? moment(start) : start;
+  const endsAt = startsAt + minutes * minute;
+  return { startsAt, endsAt, holdStartsAt: startsAt - before * minute, holdEndsAt: endsAt + after * minute };
+}
+
+/** These bookings, which are also the ones that limits count. */
+export const bookings = (...list: Booked[]): Partial<Taken> => ({
+  bookings: list,
+  counted: list.map(({ startsAt }) => startsAt),
+});
+
+export function query(start: string, end: string, timezone = 'UTC'): SlotQuery {
+  const found = readDayRange(start, end);
+  if ('problems' in found) throw new Error(JSON.stringify(found.problems));
+  return { range: found.range, timezone };
+}
+
+/** Starts of the slots that can be booked, to the minute, as published. */
+export function openStarts(facts: Facts, start: string, end = start, timezone = 'UTC'): string[] {
+  return writeSlots(listSlots(facts, query(start, end, timezone)), timezone)
+    .filter(({ available }) => available)
+    .map((slot) => slot.start.replace(':00.000', ''));
+}
+
+/** What a caller reads when he reads no more than he is asked to. */
+function restrict(taken: Taken, reads: Reads): Taken {
+  const { startsAt, endsAt } = reads.bookings;
+  const sorted = [...taken.bookings].sort((a, b) => a.startsAt - b.startsAt);
+  const before = sorted.filter(({ holdEndsAt }) => holdEndsAt <= startsAt);
+  const after = sorted.filter(({ holdStartsAt }) => holdStartsAt >= endsAt);
+  return {
+    bookings: [
+      ...(reads.neighbours > 0 ? before.slice(-reads.neighbours) : []),
+      ...sorted.filter((one) => one.holdEndsAt > startsAt && one.holdStartsAt < endsAt),
+      ...after.slice(0, reads.neighbours),
+    ],
+    counted: taken.counted.filter((at) => reads.counted && at >= reads.counted.startsAt && at < reads.counted.endsAt),
+    busy: taken.busy.filter((one) => one.endsAt > reads.busy.startsAt && one.startsAt < reads.busy.endsAt),
+  };
+}
+
+export function asReadForSlots(facts: Facts, asked: SlotQuery): Facts {
+  const reads = readsForSlots(facts.rules, facts.eventType, asked, facts.now);
+  return { ...facts, taken: restrict(facts.taken, reads) };
+}
+
+export function asReadForBooking(facts: Facts, startsAt: number): Facts {
+  const reads = readsForBooking(facts.rules, facts.eventType, startsAt);
+  return { ...facts, taken: restrict(facts.taken, reads) };
+}
