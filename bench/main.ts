@@ -11,6 +11,7 @@ import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
 import { listRuns } from './items/list-runs.ts';
+import { listSlotsItem } from './items/list-slots.ts';
 import { liveRuns } from './items/live-runs.ts';
 import { localStack } from './items/local-stack.ts';
 import { readWorkflow } from './items/read-workflow.ts';
@@ -38,6 +39,7 @@ const items: Item[] = [
   retryRate,
   besideFailures,
   liveRuns,
+  listSlotsItem,
   localStack,
 ];
 

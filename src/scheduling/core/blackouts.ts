@@ -45,11 +45,12 @@ export function blackoutSpans(
 ): Spans {
   const moments: Interval[] = [];
   const walls: Interval[] = [];
+  const isNear = (one: Interval) => one.endsAt > startsAt - dayMs && one.startsAt < endsAt + dayMs;
   for (const blackout of blackouts) {
     const { moment, wall } = timesOf(blackout, timezone);
-    if (moment) moments.push(moment);
+    if (moment && isNear(moment)) moments.push(moment);
     if (!blackout.recurring) {
-      if (!moment) walls.push(wall);
+      if (!moment && isNear(wall)) walls.push(wall);
       continue;
     }
     const begins = partsOf(Math.floor(wall.startsAt / dayMs)).year;
