@@ -18,6 +18,9 @@ export const withServers = {
   ...ofEveryProject,
   globalSetup: '<rootDir>/test/global-setup.ts',
   globalTeardown: '<rootDir>/test/global-teardown.ts',
+  // What these load is large, and is loaded once by each of Jest's workers instead of once for each file.
+  runtime: '<rootDir>/test/runtime/runtime.ts',
+  testEnvironment: '<rootDir>/test/runtime/environment.ts',
 };
 
 const crashing = ['test/crash/', 'test/local-stack/'];

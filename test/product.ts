@@ -43,13 +43,6 @@ export interface ProductOptions {
   env?: Record<string, string>;
 }
 
-let forgetSchedule: ((taskQueuePrefix: string) => Promise<void>) | undefined;
-
-/** For files with concurrent tests, which cannot import later what products need when they close. */
-export function forgetSchedulesBy(forget: (taskQueuePrefix: string) => Promise<void>): void {
-  forgetSchedule = forget;
-}
-
 /** Runs need a drained outbox and sweeps: a process with the role `runs` has the role `housekeeping` too. */
 const withHousekeeping = (roles: RoleName[]): RoleName[] =>
   roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
@@ -87,8 +80,7 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
       await Promise.all(processes.map((one) => one.kill()));
       if (leavesSchedule()) {
         // Its client takes as long to load as all the rest, and few files need it.
-        const forget = forgetSchedule ?? (await import('./temporal-schedules.ts')).deleteHousekeeping;
-        await forget(taskQueuePrefix);
+        await (await import('./temporal-schedules.ts')).deleteHousekeeping(taskQueuePrefix);
       }
       await database.close();
       await drop();

@@ -3,13 +3,10 @@ import pg from 'pg';
 import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { runWorkflowId } from '../../src/temporal/contracts/automation.ts';
-import { forgetSchedulesBy, openProduct, type Product, type ProductOptions } from '../product.ts';
+import { openProduct, type Product, type ProductOptions } from '../product.ts';
 import { runningServers } from '../servers.ts';
-import { deleteHousekeeping } from '../temporal-schedules.ts';
 import { until } from '../until.ts';
 import { Caller } from './caller.ts';
-
-forgetSchedulesBy(deleteHousekeeping);
 
 /** A product whose runs are watched from the first one on, and its customer. */
 export interface Scene {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Background } from '../../src/platform/background.ts';
 import type { Database } from '../../src/platform/database.ts';
+import { kindsInStatements } from '../../src/platform/enqueue.ts';
 import { newId } from '../../src/platform/ids.ts';
 import {
   defaultOutboxPolicy,
@@ -46,9 +47,8 @@ afterAll(async () => {
   await files.drop();
 });
 
-// Of statements of the product.
-const productKinds = ['run.start', 'run.proceed', 'run.cancel', 'schedule.sync', 'webhook.wake'];
-const idle = Object.fromEntries(productKinds.map((kind) => [kind, async () => {}]));
+// Of statements of the product, which this file and others load.
+const idle = () => Object.fromEntries([...kindsInStatements()].map((kind) => [kind, async () => {}]));
 const withoutNudge = { kinds: [], afterCommit: () => undefined, requireKind() {} };
 
 const holdUp = statement('test.hold_up', `select pg_advisory_xact_lock_shared(${lock}), $1::uuid, $2::text`);
@@ -58,7 +58,7 @@ const makeDue = statement('test.make_due', 'update outbox set available_at = clo
 test('a backlog whose work hangs in the database leaves connections to what somebody waits for', async () => {
   let [held, prompt] = [0, 0];
   const handlers = {
-    ...idle,
+    ...idle(),
     'test.held_up': async (on: Scope) => {
       held++;
       await on.rows(holdUp).catch(() => {});
@@ -96,7 +96,7 @@ describe('tenants', () => {
   const openWith = (handler: OutboxHandlers[string], policy: Partial<OutboxPolicy> = {}) =>
     new Outbox(
       { database, background, log },
-      { ...idle, [kind]: handler },
+      { ...idle(), [kind]: handler },
       {
         promptKinds: [kind],
         policy: { ...defaultOutboxPolicy, ...policy },

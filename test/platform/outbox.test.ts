@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { pino } from 'pino';
 import { Background } from '../../src/platform/background.ts';
 import type { Database } from '../../src/platform/database.ts';
-import { enqueueSql } from '../../src/platform/enqueue.ts';
+import { enqueueSql, kindsInStatements } from '../../src/platform/enqueue.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { backOffMs, defaultOutboxPolicy, Outbox, type OutboxHandlers } from '../../src/platform/outbox.ts';
 import { listOutbox } from '../../src/platform/outbox-entries.ts';
@@ -40,13 +40,12 @@ afterAll(async () => {
   await files.drop();
 });
 
-// Statements of the product are loaded here too: their kinds are declared by parts of the product.
-const productKinds = ['run.start', 'run.proceed', 'run.cancel', 'schedule.sync', 'webhook.wake'];
-const idle = Object.fromEntries([...productKinds, 'test.statement'].map((kind) => [kind, async () => {}]));
+// Statements of the product are loaded here too, by this file and by others: parts of the product declare their kinds.
+const idle = () => Object.fromEntries([...kindsInStatements()].map((kind) => [kind, async () => {}]));
 const open = (handlers: OutboxHandlers, change: Partial<typeof defaultOutboxPolicy> = {}) => {
   const policy = { ...defaultOutboxPolicy, ...change };
   const promptKinds = Object.keys(handlers).filter((kind) => kind.startsWith('test.prompt'));
-  return new Outbox({ database, background, log }, { ...idle, ...handlers }, { policy, promptKinds });
+  return new Outbox({ database, background, log }, { ...idle(), ...handlers }, { policy, promptKinds });
 };
 
 const entries = () => listOutbox(database, { limit: 100 });
@@ -287,7 +286,7 @@ describe('the drain', () => {
 });
 
 test('a process does not start when a statement enqueues a kind that no part declares', () => {
-  const { 'test.statement': _, ...without } = idle;
+  const { 'test.statement': _, ...without } = idle();
   expect(() => new Outbox({ database, background, log }, without)).toThrow('test.statement');
   expect(() => open({}).requireKind('unheard.of')).toThrow('unheard.of');
 });
