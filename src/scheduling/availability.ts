@@ -32,29 +32,31 @@ export async function findAvailability(
   if ('problems' in days) throw invalid(days.problems);
   const bookable = await readBookable(scope, id);
   if (!bookable.eventType.isActive) return [];
-  const slots = await slotsOf(scope, bookable, { range: days.range, timezone }, { now: Date.now() });
-  return writeSlots(slots, timezone);
+  const shown: ShownSlot[] = [];
+  const query = { range: days.range, timezone };
+  for await (const page of walkAvailability(scope, bookable, query, { now: Date.now() })) {
+    for (const slot of writeSlots(page, timezone)) shown.push(slot);
+  }
+  return shown;
 }
 
 /**
- * The same, not yet written.
+ * The same, not yet written, in pages: between two of them other requests have their turn.
  * @param except the booking that is to be moved, whose length and buffers are those of the event type here
  */
-export async function slotsOf(
+export async function* walkAvailability(
   scope: Scope,
   bookable: Bookable,
   query: SlotQuery,
   { now, except = null }: { now: number; except?: string | null },
-): Promise<Slot[]> {
+): AsyncGenerator<Slot[]> {
   const { eventType, rules } = bookable;
   const taken = await readTaken(scope, bookable, readsForSlots(rules, eventType, query, now), except);
   const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
-  const slots: Slot[] = [];
   for (const page of walkSlots({ now, rules, eventType, taken, holidays }, query)) {
-    for (const slot of page) slots.push(slot);
+    yield page;
     await nextTurn();
   }
-  return slots;
 }
 
 /** What the limits leave room for on a day of the host. @param id in either form. @throws AppError not_found */

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
-import { slotsOf } from './availability.ts';
+import { walkAvailability } from './availability.ts';
 import { type BookingView, viewOf } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';
 import { bookedWith } from './change-booking.ts';
@@ -42,6 +42,8 @@ const dayAt = (at: number, timezone: string): DayNumber =>
   new ZoneClock(timezone, { startsAt: at, endsAt: at }).dayAt(at);
 
 const week = 7;
+/** Of a page. More are beyond what anybody reads. */
+const mostChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 
 /**
@@ -58,13 +60,16 @@ export async function findPageWeek(scope: Scope, bookingId: string, date: string
   const { eventType, ...rest } = await readBookableOf(scope, booking);
   const bookable = { ...rest, eventType: { ...eventType, ...bookedWith(booking) } };
   const query = { range: { from, to: from + week - 1 }, timezone };
-  const slots = await slotsOf(scope, bookable, query, { now, except: booking.id });
   const own = booking.startAt.getTime();
+  const choices: PageWeek['choices'] = [];
+  for await (const page of walkAvailability(scope, bookable, query, { now, except: booking.id })) {
+    const free = page.filter(({ available, startsAt }) => available && startsAt !== own);
+    choices.push(...free.map(({ startsAt, endsAt }) => ({ start: new Date(startsAt), end: new Date(endsAt) })));
+    if (choices.length >= mostChoices) break;
+  }
   return {
     before: from > today ? writeDay(Math.max(today, from - week)) : undefined,
     after: from + week <= lastDay ? writeDay(from + week) : undefined,
-    choices: slots
-      .filter(({ available, startsAt }) => available && startsAt !== own)
-      .map(({ startsAt, endsAt }) => ({ start: new Date(startsAt), end: new Date(endsAt) })),
+    choices: choices.slice(0, mostChoices),
   };
 }

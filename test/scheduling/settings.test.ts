@@ -113,6 +113,33 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   expect(await mine.get('rate-limits')).toEqual(limits);
 });
 
+test('the most that can be asked for is answered, and more is refused', async () => {
+  const mine = await newScene();
+  const eventType = await mine.offer({ duration: 1 });
+  const exceptions = Array.from({ length: 500 }, (_, n) => ({
+    date: new Date(Date.UTC(2040, 0, 1 + n)).toISOString().slice(0, 10),
+    hours: Array.from(
+      { length: 24 },
+      (_, hour) => `${String(hour).padStart(2, '0')}:00-${String(hour + 1).padStart(2, '0')}:00`,
+    ),
+  }));
+  await mine.put('business-hours', { exceptions, holidays: ['DE', 'US'] });
+  for (let n = 0; n < 20; n++) {
+    const blackout = { name: `Blackout ${n}`, start: '2030-12-24', end: `2031-12-${10 + n}`, recurring: n % 2 > 0 };
+    expect((await mine.request('POST', 'blackout-periods', blackout)).status).toBe(n < 15 ? 201 : 400);
+  }
+  const query = (end: string) => `availability?eventTypeId=${eventType.id}&start=2040-01-01&end=${end}`;
+  const { body } = await mine.request('GET', query('2040-04-01'));
+  expect(body.data.slots).toEqual([]);
+  for (const { id } of (await mine.get('blackout-periods')).blackoutPeriods) {
+    await mine.request('DELETE', `blackout-periods/${id}`);
+  }
+  expect((await mine.request('GET', query('2040-04-01'))).body.data.slots).toHaveLength(92 * 1_440);
+  expect((await mine.request('GET', query('2040-04-02'))).status).toBe(400);
+  const more = [...exceptions, { date: '2050-01-01', hours: null }];
+  expect((await mine.request('PUT', 'business-hours', { exceptions: more })).status).toBe(400);
+});
+
 test('a plan limits what is kept', async () => {
   const mine = await newScene('free');
   const make = (n: number) => mine.request('POST', 'hosts', { name: `Host ${n}` });
