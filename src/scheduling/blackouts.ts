@@ -2,6 +2,7 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { blackoutIds } from './core/ids.ts';
+import { readInstant } from './core/read-times.ts';
 import { BlackoutPeriod } from './entities.ts';
 import { blackoutNotFound } from './errors.ts';
 import { requireRoom } from './plan-room.ts';
@@ -26,6 +27,9 @@ const viewOf = ({ id, name, start, end, allDay, recurring, reason, createdAt }: 
   ...{ id, name, start, end, allDay, recurring, reason: reason ?? null, createdAt },
 });
 
+/** Dates as they are; instants in UTC. */
+const written = (moment: string, allDay: boolean) => (allDay ? moment : new Date(readInstant(moment)!).toISOString());
+
 /** Creates a blackout period, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */
 export function createBlackout(
   scope: Scope,
@@ -34,7 +38,10 @@ export function createBlackout(
 ): Promise<Once<BlackoutView>> {
   const create = async (tx: Transaction) => {
     await requireRoom(tx, 'blackoutPeriods');
-    const made = tx.em.create(BlackoutPeriod, { id: newId(), ...scope.tenant, ...fields, createdAt: new Date() });
+    const [start, end] = [written(fields.start, fields.allDay), written(fields.end, fields.allDay)];
+    const made = tx.em.create(BlackoutPeriod, {
+      ...{ id: newId(), ...scope.tenant, ...fields, start, end, createdAt: new Date() },
+    });
     tx.em.persist(made);
     await tx.audit({ action: 'blackout_period.create', subjectId: made.id });
     return viewOf(made);

@@ -146,7 +146,7 @@ export const BlackoutPeriod = defineEntity({
     id: p.uuid().primary(),
     ...tenant,
     name: p.string().length(100),
-    /** Dates when it is of whole days, otherwise instants: as sent. */
+    /** Dates when it is of whole days, otherwise instants in UTC. */
     start: p.string().length(40).name('starts'),
     end: p.string().length(40).name('ends'),
     allDay: p.boolean(),

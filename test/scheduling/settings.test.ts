@@ -108,6 +108,10 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   expect(await problems('business-hours', { exceptions })).toEqual([400, 'exceptions.1.date', 'exceptions.2.date']);
   expect(await problems('business-hours', { holidays: ['DE', 'XX'] })).toEqual([400, 'holidays.1']);
   expect(await problems('rate-limits', { dailyMax: 9, monthlyMax: 5 })).toEqual([400, 'monthlyMax']);
+  const times = { start: '2040-06-12T09:00+02:00', end: '2040-06-12T12:30:00.0Z', allDay: false };
+  expect(await mine.make('blackout-periods', { name: 'Drill', ...times })).toMatchObject({
+    ...{ start: '2040-06-12T07:00:00.000Z', end: '2040-06-12T12:30:00.000Z', allDay: false, recurring: false },
+  });
   const limits = { dailyMax: 3, weeklyMax: null, monthlyMax: 5, consecutiveMax: null, minGapMinutes: null };
   expect(await mine.put('rate-limits', { dailyMax: 3, monthlyMax: 5 })).toEqual(limits);
   expect(await mine.get('rate-limits')).toEqual(limits);
