@@ -1,4 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AppError } from '../../src/platform/errors.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { BookingPages } from '../../src/scheduling/booking-pages.ts';
+import { newBookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
+import { createBooking } from '../../src/scheduling/create-booking.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { sceneOf, told } from './scene.ts';
@@ -15,6 +22,7 @@ afterAll(() => product.close());
 const newScene = async () =>
   sceneOf(apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey));
 
+const isBuffer = (code: string) => code === 'buffer_conflict';
 const day = '2040-06-12';
 const at = (time: string, on = day) => `${on}T${time}:00Z`;
 
@@ -117,6 +125,43 @@ describe('a booking', () => {
       [JSON.stringify({ status: 409, code: 'slot_unavailable', reason: 'booked' })]: 199,
     });
     expect((await scene.get(`bookings?eventTypeId=${eventType.id}`)).pagination.total).toBe(1);
+  });
+
+  test('is made once by several processes, and no row gets past the constraint', async () => {
+    const eventType = await scene.offer({ bufferBefore: 10 });
+    const { organizationId } = product.tenant;
+    const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
+    const attendee = { ...scene.attendee, phone: null, timezone: 'UTC' };
+    const given = { eventTypeId: eventType.id, attendee, responses: {}, metadata: {}, location: undefined };
+    // Turns of its own are what another process has.
+    const elsewhere = (start: string) =>
+      createBooking(
+        { bookingTurns: newBookingTurns(), bookingPages: new BookingPages(undefined, 'http://localhost') },
+        new Scope(product.database, tenant, 'elsewhere'),
+        { ...given, start },
+      ).then(
+        () => 'booked',
+        ({ code }: AppError) => code,
+      );
+    const here = async (start: string) => told(await scene.book(eventType.id, start)).code ?? 'booked';
+    const starts = ['09:00', '09:30', '10:00', '10:30', '11:00'].map((time) => at(time));
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => (n % 2 ? here : elsewhere)(starts[n % starts.length]!)),
+    );
+    const { bookings } = await scene.get(`bookings?eventTypeId=${eventType.id}`);
+    expect(outcomes.filter((one) => one === 'booked')).toHaveLength(bookings.length);
+    expect(new Set(outcomes)).toEqual(new Set(['booked', 'slot_unavailable', ...outcomes.filter(isBuffer)]));
+    const holds = bookings.map(({ start, end }: { start: string; end: string }) => [
+      ...[Date.parse(start) - 600_000, Date.parse(end)],
+    ]);
+    for (const [index, [from]] of holds.entries())
+      if (index > 0) expect(from).toBeGreaterThanOrEqual(holds[index - 1][1]);
+    const copied = product.database.pool.query(
+      `insert into booking select (jsonb_populate_record(b, jsonb_build_object('id', uuidv7(), 'token', null))).*
+         from booking b where event_type_id = $1 limit 1`,
+      [eventTypeIds.parse(eventType.id)],
+    );
+    await expect(copied).rejects.toMatchObject({ code: '23P01' });
   });
 
   test('wins or loses as a whole against others that overlap it', async () => {
