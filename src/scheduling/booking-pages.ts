@@ -51,14 +51,22 @@ const findByToken = statement<Found>(
   'select id, organization_id as "organizationId", environment from booking where token = $1',
 );
 
+const noPage = () => new AppError('not_found', 'This page does not exist.');
+
+/** Whether a text could name a page. @throws AppError not_found */
+export function checkToken(token: string): void {
+  if (!tokenPattern.test(token)) throw noPage();
+}
+
 /** The booking of a page, and the scope of its tenant. @throws AppError not_found */
 export async function findPage(
   database: Database,
   token: string,
   correlationId: string,
 ): Promise<{ scope: Scope; bookingId: string }> {
-  const found = tokenPattern.test(token) ? await sqlOn(database.pool).one(findByToken, [token]) : undefined;
-  if (!found) throw new AppError('not_found', 'This page does not exist.');
+  checkToken(token);
+  const found = await sqlOn(database.pool).one(findByToken, [token]);
+  if (!found) throw noPage();
   const { id, organizationId, environment } = found;
   return { scope: new Scope(database, { organizationId, environment }, correlationId, 'page'), bookingId: id };
 }

@@ -3,7 +3,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import type { html } from 'hono/html';
 import { AppError, invalid } from '../../../src/platform/errors.ts';
-import { findPage } from '../../../src/scheduling/booking-pages.ts';
+import { checkToken, findPage } from '../../../src/scheduling/booking-pages.ts';
 import { cancelBooking, rescheduleBooking } from '../../../src/scheduling/change-booking.ts';
 import { readInstant } from '../../../src/scheduling/core/read-times.ts';
 import { findPageWeek, getPageBooking, type PageBooking } from '../../../src/scheduling/page-bookings.ts';
@@ -68,6 +68,8 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   /** The booking of the page that is asked for. @throws AppError not_found, rate_limit_exceeded */
   async function open(c: ApiContext) {
     const token = c.req.param('token')!;
+    // Only what could be a token is remembered.
+    checkToken(token);
     limiter.take(token);
     const { scope, bookingId } = await findPage(database, token, c.get('correlationId'));
     return { scope, bookingId, page: `/b/${token}`, booking: await getPageBooking(scope, bookingId) };
