@@ -10,6 +10,7 @@ import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
+import { listGenerations } from './items/list-generations.ts';
 import { listRuns } from './items/list-runs.ts';
 import { listSlotsItem } from './items/list-slots.ts';
 import { liveRuns } from './items/live-runs.ts';
@@ -33,6 +34,7 @@ const items: Item[] = [
   creditPairs,
   listRuns,
   listDeliveries,
+  listGenerations,
   fairShare,
   webhookIsolation,
   badNeighbour,

@@ -95,6 +95,8 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       HOST: '127.0.0.1',
       PORT: '0',
       METRICS_PORT: '0',
+      URL_SIGNING_KEY: randomBytes(32).toString('base64'),
+      STORAGE_DIR: file('files'),
       SEALING_KEYS: `bench:${randomBytes(32).toString('base64')}`,
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       ANTHROPIC_API_KEY: 'bench',

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { statementTexts } from '../../src/platform/sql.ts';
 // Declares the statements.
 import '../../src/webhooks/delivery-list.ts';
+import { buffersOf, rowOf } from '../buffers.ts';
 import { insertDeliveries, types } from '../insert-deliveries.ts';
 import type { Finding, Item } from '../item.ts';
 import { timeAlone } from '../load.ts';
@@ -23,25 +23,14 @@ async function untilCounted(client: pg.Client): Promise<void> {
   }
 }
 
-/** How many buffers of 8 KiB the statements of a page read, as the tenant. */
-async function buffersOf(client: pg.Client, kind: string, of: unknown[], offset: number): Promise<number> {
-  const explain = async (name: string, values: unknown[]) => {
-    const { rows } = await client.query(`explain (analyze, buffers, format json) ${statementTexts.get(name)}`, values);
-    const { Plan } = rows[0]['QUERY PLAN'][0];
-    return Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'];
-  };
-  await client.query('begin');
-  await client.query('set local role atelier_tenant');
-  await client.query(
-    `select set_config('atelier.organization_id', $1, true), set_config('atelier.environment', $2, true)`,
-    [of[0], of[1]],
-  );
-  const marks = `delivery.marks${kind}`;
-  const { upToAt, upToId, skip } = (await client.query(statementTexts.get(marks)!, [...of, offset])).rows[0];
-  const total = await explain(marks, [...of, offset]);
-  const page = upToAt ? await explain(`delivery.page${kind}`, [...of, upToAt, upToId, 50, skip]) : 0;
-  await client.query('rollback');
-  return total + page;
+/** How many buffers the statements of a page read. */
+async function buffersOfPage(client: pg.Client, kind: string, of: unknown[], offset: number): Promise<number> {
+  const [organizationId, environment, ...values] = of as [string, string, ...unknown[]];
+  const tenant = [organizationId, environment] as const;
+  const marks = { name: `delivery.marks${kind}`, values: [...values, offset] };
+  const { upToAt, upToId, skip } = await rowOf(client, tenant, marks);
+  const page = { name: `delivery.page${kind}`, values: [...values, upToAt, upToId, 50, skip] };
+  return buffersOf(client, tenant, upToAt ? [marks, page] : [marks]);
 }
 
 async function measure(stand: Stand, client: pg.Client, subscription: string): Promise<Finding> {
@@ -61,7 +50,12 @@ async function measure(stand: Stand, client: pg.Client, subscription: string): P
     for (const offset of [0, 1_000, deliveries / 2]) {
       const path = `/api/v1/webhooks/${subscription}/deliveries?${new URLSearchParams({ ...query, limit: '50', offset: String(offset) })}`;
       const { value: p50 } = await timeAlone(() => stand.client.get(path), { count: 5 });
-      const buffers = await buffersOf(client, kind, [stand.organizationId, 'test', subscription, ...values], offset);
+      const buffers = await buffersOfPage(
+        client,
+        kind,
+        [stand.organizationId, 'test', subscription, ...values],
+        offset,
+      );
       rows.push({ name: `${name}, from ${offset} on`, unit: 'ms', values: [p50] });
       verdicts.push({
         name: `${name}, from ${offset} on: buffers read`,

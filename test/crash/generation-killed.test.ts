@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import sharp from 'sharp';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { openImageServer } from '../studio/image-server.ts';
 import { until } from '../until.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -16,8 +18,8 @@ let process: ProductProcess;
 const start = () => product.start(['api', 'runs', 'generation']);
 const client = () => apiClient(process.api, tenant.testKey);
 beforeAll(async () => {
-  product = await openProduct({ env: secrets });
-  [process, tenant] = [await start(), await product.createTenant()];
+  product = await openProduct({ env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' } });
+  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(() => product.close());
 
@@ -26,7 +28,8 @@ async function state() {
   const { balance, reserved } = (await client().get('/api/v1/credits')).body.data;
   const { total } = (await client().get('/api/studio/history')).body.data;
   const { rows } = await product.database.pool.query(
-    'select count(*)::int as files from file where organization_id = $1 and recorded_at is not null',
+    `select count(*)::int as files from file
+      where organization_id = $1 and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`,
     [organizationIds.parse(tenant.organizationId)],
   );
   return { balance, reserved, total, files: rows[0].files };
@@ -50,5 +53,34 @@ test.each(['generation.committed', 'generation.started', 'generation.stored', 'g
     expect(retry).toMatchObject({ status: 200, body: { data: { prompt: asked.prompt, creditsUsed: 1 } } });
     expect(retry.headers.get('idempotent-replayed')).toBe('true');
     expect(await state()).toEqual(after);
+  },
+);
+
+test.each(['file.stored', 'generation.input_recorded'])(
+  'killed at %s, when its image is fetched: it is enlarged and paid once, and the image is not kept',
+  async (at) => {
+    const png = await sharp({ create: { width: 30, height: 20, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const images = await openImageServer({ '/red.png': png });
+    try {
+      const before = await state();
+      const asked = { imageUrl: images.at('/red.png', at) };
+      const once = { 'idempotency-key': `image ${at}` };
+      await process.arm(at);
+      await expect(client().post('/api/studio/upscale', asked, once)).rejects.toThrow();
+      await process.ended;
+      process = await start();
+      // The image of the first attempt is an orphan, or the one that the second works on.
+      const after = { ...before, balance: before.balance - 1, files: before.files + 1 };
+      await until('it is completed', async () => (await state()).balance === after.balance);
+      expect(await state()).toEqual(after);
+      const retry = await client().post('/api/studio/upscale', asked, once);
+      expect(retry).toMatchObject({ status: 200, body: { data: { newWidth: 60, newHeight: 40, creditsUsed: 1 } } });
+      expect(images.asked('/red.png')).toBe(at === 'file.stored' ? 2 : 1);
+      expect(await state()).toEqual(after);
+    } finally {
+      await images.close();
+    }
   },
 );

@@ -160,6 +160,11 @@ const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
     follow: () => fc.constant(null).map(() => imageUrl),
   },
   {
+    at: ['GenerateVideo'],
+    words: /tells the ratios and the longest duration of each model/,
+    follow: (videos) => videos.map((one) => ({ ...(one as object), duration: 5, aspectRatio: '16:9' })),
+  },
+  {
     at: ['GenerateMusic'],
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),

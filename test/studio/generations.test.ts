@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
 import { reserveCredits } from '../../src/credits/reservations.ts';
+import { BoundedWork } from '../../src/platform/bounded-work/bounded-work.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { mediaRegistry } from '../../src/providers/media-registry.ts';
+import { sandboxMediaModel } from '../../src/providers/sandbox/media-model.ts';
+import { SignedUrls } from '../../src/storage/signed-urls.ts';
+import { createGeneration } from '../../src/studio/create-generation.ts';
+import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
@@ -147,6 +154,27 @@ describe('an image', () => {
   ])('is refused where the request is wrong: %j', async (body, path) => {
     const { status, body: answer } = await generate(body);
     expect([status, answer.error.details.errors.map((one: { path: string }) => one.path)]).toEqual([400, [path]]);
+  });
+
+  test('is refused before anything is reserved where its file would have no address', async () => {
+    const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
+    const tenant = apiClient(product.process.api, testKey);
+    const before = await creditsOf(tenant);
+    const scope = new Scope(
+      product.database,
+      { organizationId: organizationIds.parse(organizationId)!, environment: 'test' },
+      'studio-test',
+    );
+    const services = {
+      media: mediaRegistry(sandboxMediaModel(new BoundedWork({ log: openLog('error', 'test'), tasks: [] }))),
+      egress: { checkDestination: () => undefined },
+      signedUrls: new SignedUrls({ key: undefined, baseUrl: product.process.api, seconds: 60 }),
+      generationPolicy: defaultGenerationPolicy,
+    };
+    const request = { kind: 'music', prompt: 'A waltz', model: 'musicgen', duration: 10, bpm: null } as const;
+    const refused = createGeneration(services, scope, { request, imageUrl: null, waiter: null });
+    await expect(refused).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await creditsOf(tenant)).toEqual(before);
   });
 
   test('needs a provider with a live key', async () => {

@@ -1,4 +1,3 @@
-import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { reserveCredits } from '../../src/credits/reservations.ts';
@@ -9,41 +8,12 @@ import { sharedProduct, type Tenant } from '../product.ts';
 import { until } from '../until.ts';
 import { creditsOf, fileAt, sha256 } from './files.ts';
 import { type ImageServer, openImageServer } from './image-server.ts';
-
-const white = '#fff';
-const red = { r: 220, g: 20, b: 30 };
-const blank = (width: number, height: number, background: string | typeof red = white) =>
-  sharp({ create: { width, height, channels: 3, background } });
-/** A red square on white. */
-const square = (width: number, height: number) =>
-  blank(width, height).composite([
-    { input: { create: { width: width / 2, height: height / 2, channels: 3, background: red } }, gravity: 'centre' },
-  ]);
-const noise = (width: number, height: number) =>
-  sharp(Buffer.from(Array.from({ length: width * height * 3 }, (_, at) => (at * 2_654_435_761) >>> 24)), {
-    raw: { width, height, channels: 3 },
-  });
-
-function chunk(name: string, data: Buffer): Buffer {
-  const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  check.writeUInt32BE(crc32(Buffer.concat([Buffer.from(name), data])));
-  return Buffer.concat([length, Buffer.from(name), data, check]);
-}
-
-/** A PNG whose text of 2 GiB takes 2 MiB. */
-function textBomb(png: Buffer): Buffer {
-  const text = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(256 * 1024 * 1024))]);
-  return Buffer.concat([
-    png.subarray(0, 33),
-    ...Array.from({ length: 8 }, () => chunk('zTXt', text)),
-    png.subarray(33),
-  ]);
-}
+import { blank, noise, square, textBomb } from './pictures.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
 let images: ImageServer;
+const letGo = Promise.withResolvers<void>();
 beforeAll(async () => {
   const png = await square(60, 40).png().toBuffer();
   const large = await blank(2_001, 2_000).png().toBuffer();
@@ -71,6 +41,7 @@ beforeAll(async () => {
     '/a.gif': await blank(9, 9).gif().toBuffer(),
     '/a.avif': Buffer.from('\0\0\0\x20ftypavif\0\0\0\0avifmif1'),
     '/long.png': (_, response) => void response.writeHead(200).end(Buffer.alloc(26 * 1024 * 1024)),
+    '/hanging': (_, response) => void letGo.promise.then(() => response.destroy()),
     '/broken.png': (_, response) =>
       void response.writeHead(200, { 'content-length': 9_999 }).write(png, () => response.destroy()),
   });
@@ -289,6 +260,19 @@ test('one Idempotency-Key is one image, and one fault', async () => {
   ]);
   expect(images.asked('/gone')).toBe(1);
   expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
+});
+
+test('images of a server that hangs hold up nobody else, and only a few are fetched at the same time', async () => {
+  const [attacker, victim] = [(await newTenant()).client, (await newTenant()).client];
+  const hanging = Array.from({ length: 20 }, () => upscale(images.at('/hanging'), { on: attacker }));
+  await until('some are being fetched', async () => images.asked('/hanging') >= 4);
+  expect((await upscale(images.at('/square.png'), { on: victim })).status).toBe(200);
+  expect(images.asked('/hanging')).toBe(4);
+  letGo.resolve();
+  const answers = await Promise.all(hanging);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]));
+  expect(images.asked('/hanging')).toBe(20);
+  expect((await creditsOf(attacker)).reserved).toBe(0);
 });
 
 test('a live key needs a provider, before credits and images are looked at', async () => {
