@@ -19,6 +19,8 @@ import { readWorkflow } from './items/read-workflow.ts';
 import { refuseRequests } from './items/refuse-requests.ts';
 import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
+import { sandboxImages } from './items/sandbox-images.ts';
+import { upscaleMemory } from './items/upscale-memory.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
 import { describeFindings, findingsJson } from './report.ts';
 import { openStand } from './stand.ts';
@@ -35,6 +37,8 @@ const items: Item[] = [
   listRuns,
   listDeliveries,
   listGenerations,
+  sandboxImages,
+  upscaleMemory,
   fairShare,
   webhookIsolation,
   badNeighbour,

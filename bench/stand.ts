@@ -35,6 +35,8 @@ export interface Stand {
   liveClient: ProductClient;
   providerPort: number;
   meter: CpuMeter;
+  /** Of the product's first process. */
+  productPid: number;
   /** A path in the stand's own folder. */
   file(name: string): string;
 }
@@ -116,6 +118,6 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   meter.watch('postgres', postgres.pid);
   return {
     ...{ postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, liveClient },
-    ...{ providerPort, meter, file },
+    ...{ providerPort, meter, productPid: app.pid, file },
   };
 }
