@@ -13,6 +13,11 @@ export interface EgressRequest {
   deadlineMs: number;
   /** Limit of the body; the rest is not read. */
   maxResponseBytes: number;
+  /**
+   * Takes the body of a response with status 200, a piece at a time, in place of `body`: large files never stand in memory.
+   * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
+   */
+  write?: (piece: Buffer) => Promise<void>;
   /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
@@ -56,12 +61,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   headers: Record<string, string> = {};
   readonly #chunks: Buffer[] = [];
   readonly #maxBytes: number;
+  readonly #write: EgressRequest['write'];
+  /** What `write` threw. */
+  writeFailure: { error: unknown } | undefined;
+  /** Pieces are written one after another. */
+  #written: Promise<unknown> = Promise.resolve();
   #size = 0;
+  #isComplete = false;
   #controller: Dispatcher.DispatchController | undefined;
   #cut: Error | undefined;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, write: EgressRequest['write']) {
     this.#maxBytes = maxBytes;
+    this.#write = write;
     // It may reject before it is awaited.
     this.over.promise.catch(() => {});
   }
@@ -89,20 +101,43 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // What follows a pause is an empty piece, and pausing for it would never end.
+    if (chunk.length === 0) return;
     const kept = chunk.subarray(0, this.#maxBytes - this.#size);
-    this.#chunks.push(kept);
     this.#size += kept.length;
+    if (this.#write && this.status === 200) this.#pass(kept, this.#write, controller);
+    else this.#chunks.push(kept);
     if (kept.length === chunk.length) return;
-    this.over.resolve({ truncated: true });
+    this.#resolve({ truncated: true });
     controller.abort(new Error('The rest of the response is not needed.'));
   }
 
   onResponseEnd(): void {
-    this.over.resolve({ truncated: false });
+    this.#resolve({ truncated: false });
+  }
+
+  #pass(piece: Buffer, write: NonNullable<EgressRequest['write']>, controller: Dispatcher.DispatchController): void {
+    controller.pause();
+    this.#written = this.#written
+      .then(() => write(piece))
+      .then(
+        () => controller.resume(),
+        (error) => {
+          this.writeFailure ??= { error };
+          this.end(error);
+        },
+      );
+  }
+
+  /** What was received is written first. From here on the connection may end as it likes. */
+  #resolve(result: { truncated: boolean }): void {
+    this.#isComplete = true;
+    if (this.#write) void this.#written.then(() => this.over.resolve(result));
+    else this.over.resolve(result);
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.over.reject(error);
+    if (!this.#isComplete) this.over.reject(error);
   }
 }
 
@@ -135,9 +170,9 @@ export class Egress {
    * @throws EgressFailure; the reason of `signal` when it aborts
    */
   async request({ url, method, headers, body, ...request }: EgressRequest): Promise<EgressResponse> {
-    const { deadlineMs, maxResponseBytes, signal } = request;
+    const { deadlineMs, maxResponseBytes, write, signal } = request;
     const begun = performance.now();
-    const exchange = new Exchange(maxResponseBytes);
+    const exchange = new Exchange(maxResponseBytes, write);
     const deadline = setTimeout(() => exchange.end(new EgressFailure('timeout')), deadlineMs);
     const abort = () => exchange.end(signal!.reason);
     signal?.addEventListener('abort', abort, { once: true });
@@ -153,6 +188,7 @@ export class Egress {
       return { status: exchange.status!, headers: exchange.headers, body: exchange.body, truncated, durationMs };
     } catch (error) {
       if (signal?.aborted && error === signal.reason) throw error;
+      if (exchange.writeFailure?.error === error) throw error;
       const { status } = exchange;
       const durationMs = performance.now() - begun;
       throw toEgressFailure(error, { durationMs, ...(status !== undefined && { status }) });
