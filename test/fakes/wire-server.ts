@@ -95,7 +95,7 @@ export const countTokens = (text: string) => Math.max(1, Math.ceil(Buffer.byteLe
 export const unknownFields = (value: unknown, known: readonly string[]) =>
   Object.keys((value ?? {}) as Json).filter((name) => !known.includes(name));
 
-async function readBody(request: IncomingMessage): Promise<unknown> {
+export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   try {
@@ -105,7 +105,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function write(response: ServerResponse, { status, headers, body }: WireAnswer): void {
+export function write(response: ServerResponse, { status, headers, body }: WireAnswer): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }

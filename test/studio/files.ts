@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import type { ApiClient } from '../api-client.ts';
 import { runningServers } from '../servers.ts';
 
-/** The bytes of a stored file, as its address names it. */
-export function fileAt(url: string): Promise<Buffer> {
+/** Where a file is stored that has this address. */
+export function pathOf(url: string): string {
   const name = new URL(url).pathname.slice('/files/'.length);
-  return readFile(join(runningServers().folder, 'files', name.slice(0, 2), name));
+  return join(runningServers().folder, 'files', name.slice(0, 2), name);
 }
+
+/** The bytes of a stored file, as its address names it. */
+export const fileAt = (url: string): Promise<Buffer> => readFile(pathOf(url));
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
