@@ -4,7 +4,7 @@ import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
 import { bookingPages } from './routes/scheduling/feature.ts';
-import { studio } from './routes/studio/feature.ts';
+import { providerReports, studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
 import { scheduling } from './routes/v1/scheduling/feature.ts';
@@ -28,6 +28,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
+  { paths: ['/hooks'], envelope: e1, hasDialects: false, ...providerReports },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },

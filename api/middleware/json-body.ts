@@ -35,7 +35,7 @@ async function discardRest(reader: BodyReader | undefined): Promise<void> {
 }
 
 /** Reads at most `maxBytes`, whatever Content-Length says. @throws AppError payload_too_large */
-async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
+export async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Not `for await`: leaving that early would close the connection under the answer.

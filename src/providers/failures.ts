@@ -6,8 +6,8 @@ import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts
 export interface FailedCall {
   /** The provider's display name. */
   provider: string;
-  /** The published name and the provider's own. */
-  model: { name: string; upstream: string };
+  /** The published name, the provider's own, and the variable that maps the one to the other. */
+  model: { name: string; upstream: string; aliases?: 'MODEL_ALIASES' | 'MEDIA_ALIASES' };
   timeoutMs: number;
   exchange: HttpExchange;
   /** Removed from messages. */
@@ -96,6 +96,7 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
   const why = refusal && withoutSecrets(refusal.message, apiKey);
   const nobody = refusal && refusal.codes.length === 0 && (refusal.status === 404 || refusal.status < 400);
   const asked = model.name === model.upstream ? '' : ` (requested as ${model.name})`;
+  const { aliases = 'MODEL_ALIASES' } = model;
   const sentences: Record<FailureKind, string> = {
     unavailable: `${provider} is unavailable${http}.`,
     overloaded: `${provider} is overloaded${http}.`,
@@ -109,7 +110,7 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
     invalid_request: nobody
       ? `The address configured for ${provider} does not offer its API${http}.`
       : `${provider} rejected the request as invalid${http}${why ? `: ${why}` : '.'}`,
-    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator can map the name to another model with MODEL_ALIASES.`,
+    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator can map the name to another model with ${aliases}.`,
   };
   return sentences[kind];
 }
@@ -130,6 +131,8 @@ function kindOfBroken(error: unknown): FailureKind {
     : 'malformed_answer';
 }
 
+const requestIdHeaders = ['request-id', 'x-request-id', 'x-fal-request-id'];
+
 /**
  * Converts an error of an SDK to a ProviderFailure. It is based on the HTTP exchange, because the SDKs report errors
  * differently and incompletely. The message contains text of the provider only for an invalid request, without secrets.
@@ -141,7 +144,7 @@ export function toProviderFailure(error: unknown, call: FailedCall): ProviderFai
     const refusal: Refusal = { status, ...read(errorBody) };
     const [kind] = rules.find(([, fits]) => fits(refusal))!;
     const wait = retryAfter(headers, refusal);
-    const requestId = safeId(headers?.get('request-id') ?? headers?.get('x-request-id'));
+    const requestId = safeId(requestIdHeaders.map((name) => headers?.get(name)).find(Boolean));
     const facts: FailureFacts = {
       status,
       ...(headers?.get('x-should-retry') === 'false' && { retryable: false }),

@@ -4,12 +4,13 @@ import type { Log } from '../platform/log.ts';
 import { anthropicTextModel } from './anthropic.ts';
 import { googleTextModel } from './google.ts';
 import type { LiveOptions } from './live-text-model.ts';
-import { type ModelList, type TextProvider, textProviders, withAliases } from './models.ts';
+import { type TextProvider, textProviders, withAliases } from './models.ts';
 import { openaiTextModel } from './openai.ts';
 import type { TextModel } from './ports.ts';
 import { type ProviderRegistry, providerRegistry } from './registry.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 import type { providerSettings } from './settings.ts';
+import { warnOfSunsets } from './sunsets.ts';
 
 export type ProviderEnv = SettingsOf<typeof providerSettings.shape>;
 
@@ -18,22 +19,6 @@ const adapters: Record<TextProvider, (options: LiveOptions) => TextModel> = {
   OPENAI: openaiTextModel,
   GOOGLE: googleTextModel,
 };
-
-/** How long before its sunset date a model is reported. */
-const noticeMs = 30 * 24 * 3_600_000;
-
-/** Warns about published names whose model will soon be shut down, but not about a provider's own names. */
-function warnOfSunsets(models: ModelList, configured: ReadonlyMap<string, TextModel>, log: Log): void {
-  for (const [name, { provider, upstream, sunsetAt }] of models) {
-    const soon = sunsetAt !== undefined && Date.parse(sunsetAt) < Date.now() + noticeMs;
-    if (soon && name !== upstream && configured.has(provider)) {
-      log.warn(
-        { name, provider, upstream, sunsetAt },
-        'a model will be shut down: map its name to another model with MODEL_ALIASES',
-      );
-    }
-  }
-}
 
 /**
  * The registry, with an adapter for each provider whose API key is set.
@@ -48,6 +33,6 @@ export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): Pr
     const baseUrl = env[`${provider}_BASE_URL`]?.replace(/\/+$/, '');
     live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
   }
-  warnOfSunsets(models, live, log);
+  warnOfSunsets(models, live, log, 'MODEL_ALIASES');
   return providerRegistry(sandboxTextModel(work), live, models);
 }

@@ -26,7 +26,7 @@ describe('MEDIA_ALIASES', () => {
   test('replaces an entry as a whole, of the same kind, and adds entries that say theirs', () => {
     const flux = withOne('flux-dev', { ...image, sunsetAt: '2027-05-01' }).get('flux-dev');
     expect(flux).toEqual({
-      ...{ ...image, kind: 'image', sunsetAt: '2027-05-01' },
+      ...{ ...image, kind: 'image', sunsetAt: '2027-05-01', typicalSeconds: 60 },
       ratios: ['1:1', '16:9', '9:16', '4:3', '3:2', '21:9'],
     });
     const video = {
@@ -34,7 +34,7 @@ describe('MEDIA_ALIASES', () => {
       fromImage: { upstream: 'image_to_video', image: 'promptImage' },
       input: { prompt: 'promptText', size: { field: 'ratio', as: { '16:9': '1280:720' } } },
     };
-    expect(withOne('house-video', video).get('house-video')).toEqual({ ...video, offers: [] });
+    expect(withOne('house-video', video).get('house-video')).toEqual({ ...video, offers: [], typicalSeconds: 60 });
   });
 
   test('is a file where it does not begin like JSON', () => {

@@ -43,6 +43,7 @@ const common = {
   provider: z.enum(Object.keys(mediaProviders) as MediaProvider[]),
   upstream,
   input,
+  typicalSeconds: z.number().positive().max(1_800).default(60),
   sunsetAt: z.iso.date().optional(),
 };
 

@@ -35,7 +35,7 @@ export interface MediaJob {
 
 /** A finished file on the local disk. */
 export interface MadeMedia {
-  type: 'png' | 'mp4' | 'mp3';
+  type: 'png' | 'jpg' | 'webp' | 'mp4' | 'mp3';
   path: string;
   /** Of pictures and videos, in pixels. */
   size: { width: number; height: number } | null;
@@ -86,7 +86,7 @@ export interface MediaModel {
    * Hands a job to the provider, once. Its signal is aborted after a time limit alone: a cancelled job is submitted to its
    * end, so that the provider can be told.
    * @returns the provider's id of the job, at most 200 characters
-   * @throws ProviderFailure; SubmissionLost
+   * @throws ProviderFailure; SubmissionLost; ImageUnusable
    */
   submit(job: MediaJob, call: Call): Promise<string>;
 

@@ -2,6 +2,9 @@ import type { Foundation } from '../foundation.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Part } from '../platform/part.ts';
 import { examineImage } from './images/examination.ts';
+import { FalReports } from './live/fal-reports.ts';
+import { finishOutput } from './live/finishing.ts';
+import { openLiveMedia } from './live/open-media.ts';
 import { openProviders } from './live.ts';
 import { withMediaAliases } from './media-aliases.ts';
 import { type MediaRegistry, mediaRegistry } from './media-registry.ts';
@@ -10,12 +13,18 @@ import { renderMedia } from './sandbox/media/rendering.ts';
 import { sandboxMediaModel } from './sandbox/media-model.ts';
 import { makeInstance } from './sandbox/text-model.ts';
 import { providerSettings } from './settings.ts';
+import { warnOfSunsets } from './sunsets.ts';
 import { tracedProviders } from './traced.ts';
 
 export interface ProviderServices {
   providers: ProviderRegistry;
   media: MediaRegistry;
-  /** Renders the sandbox's files and decodes given images, apart from other bounded work, which takes milliseconds and would wait for it. */
+  /** Checks what fal reports. Undefined unless fal is configured. */
+  falReports: FalReports | undefined;
+  /**
+   * Renders the sandbox's files, and decodes images of callers and providers, apart from other bounded work, which takes
+   * milliseconds and would wait for it.
+   */
   renderings: BoundedWork;
 }
 
@@ -24,12 +33,16 @@ export const providers: Part<Foundation, ProviderServices, typeof providerSettin
   name: 'providers',
   settings: providerSettings,
   boundedTasks: [makeInstance],
-  open({ env, log, tracing, boundedWork }) {
+  open({ env, log, tracing, egress, boundedWork }) {
     const registry = openProviders(env, log, boundedWork);
-    const renderings = new BoundedWork({ log, tasks: [renderMedia, examineImage] });
+    const renderings = new BoundedWork({ log, tasks: [renderMedia, examineImage, finishOutput] });
+    const models = withMediaAliases(env.MEDIA_ALIASES);
+    const live = openLiveMedia(env, { models, egress, work: renderings });
+    warnOfSunsets(models, live, log, 'MEDIA_ALIASES');
     return {
       providers: tracing ? tracedProviders(registry, tracing) : registry,
-      media: mediaRegistry(sandboxMediaModel(renderings), new Map(), withMediaAliases(env.MEDIA_ALIASES)),
+      media: mediaRegistry(sandboxMediaModel(renderings), live, models),
+      falReports: env.FAL_KEY === undefined ? undefined : new FalReports({ keysUrl: env.FAL_JWKS_URL }),
       renderings,
     };
   },

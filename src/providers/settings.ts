@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { foreignKey, url } from '../platform/env-types.ts';
+import { foreignKey, httpUrl, url } from '../platform/env-types.ts';
 
 /** Credentials and addresses of the model providers. */
 export const providerSettings = {
@@ -10,6 +10,11 @@ export const providerSettings = {
     OPENAI_BASE_URL: url.optional(),
     GOOGLE_API_KEY: foreignKey.optional(),
     GOOGLE_BASE_URL: url.optional(),
+    FAL_KEY: foreignKey.optional(),
+    FAL_QUEUE_URL: httpUrl.default('https://queue.fal.run'),
+    FAL_JWKS_URL: httpUrl.default('https://rest.alpha.fal.ai/.well-known/jwks.json'),
+    RUNWAY_API_KEY: foreignKey.optional(),
+    RUNWAY_BASE_URL: httpUrl.default('https://api.dev.runwayml.com'),
     MODEL_ALIASES: z.string().optional(),
     MEDIA_ALIASES: z.string().optional(),
     MODEL_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(580).default(540),

@@ -4,6 +4,7 @@ import { videoEvents } from '../../schemas/studio/videos.ts';
 import { enhancePromptRoutes } from './enhance-prompt.ts';
 import { generateRoutes } from './generate.ts';
 import { generationRoutes } from './generations.ts';
+import { providerReportRoutes } from './provider-reports.ts';
 import { videoRoutes } from './videos.ts';
 
 export const studio: ApiFeature = {
@@ -21,4 +22,11 @@ export const studio: ApiFeature = {
     videoRoutes(services),
     generationRoutes(services),
   ],
+};
+
+/** Where providers report on their jobs. It is for them alone, so the reference does not name it. */
+export const providerReports: ApiFeature = {
+  tags: [],
+  ids: [],
+  routes: (services) => [providerReportRoutes(services)],
 };

@@ -29,6 +29,8 @@ export interface Upstream {
   /** The provider's name of the model. */
   upstream: string;
   input: InputMapping;
+  /** How long a job usually takes, in seconds. Callers are told it, and progress goes by it where the provider tells none. */
+  typicalSeconds: number;
   /** The date on which the provider will shut it down, YYYY-MM-DD. */
   sunsetAt?: string | undefined;
 }
@@ -84,12 +86,13 @@ const ultra = {
   input: { prompt: 'prompt', size: ratio, seed: 'seed' },
 } as const satisfies Partial<Upstream>;
 
-const image = { kind: 'image', provider: 'FAL', ratios: aspectRatios } as const;
+const image = { kind: 'image', provider: 'FAL', ratios: aspectRatios, typicalSeconds: 8 } as const;
 const video = { kind: 'video', provider: 'FAL' } as const;
 /** musicgen is served by no provider any more; stable-audio takes its place. */
 const audio = {
   kind: 'music',
   provider: 'FAL',
+  typicalSeconds: 20,
   upstream: 'fal-ai/stable-audio-25/text-to-audio',
   input: { prompt: 'prompt', seconds: { field: 'seconds_total', as: 'number' }, seed: 'seed' },
 } as const;
@@ -129,6 +132,7 @@ const listed: Record<string, MediaModel> = {
   'runway-gen3': {
     kind: 'video',
     provider: 'RUNWAY',
+    typicalSeconds: 75,
     ratios: ['16:9', '9:16'],
     maxSeconds: 10,
     offers: [],
@@ -145,6 +149,7 @@ const listed: Record<string, MediaModel> = {
   },
   'kling-1.5-pro': {
     ...video,
+    typicalSeconds: 240,
     ratios: ['16:9', '9:16', '1:1'],
     maxSeconds: 10,
     offers: [5, 10],
@@ -154,6 +159,7 @@ const listed: Record<string, MediaModel> = {
   },
   'minimax-video': {
     ...video,
+    typicalSeconds: 180,
     ratios: ['16:9'],
     maxSeconds: 6,
     offers: [6],
@@ -163,6 +169,7 @@ const listed: Record<string, MediaModel> = {
   },
   'luma-dream-machine': {
     ...video,
+    typicalSeconds: 60,
     ratios: ['16:9', '9:16', '4:3', '21:9'],
     maxSeconds: 5,
     offers: [5, 9],
@@ -177,12 +184,14 @@ const listed: Record<string, MediaModel> = {
   [toolModels.upscale]: {
     kind: 'upscale',
     provider: 'FAL',
+    typicalSeconds: 15,
     upstream: 'fal-ai/esrgan',
     input: { image: 'image_url', scale: 'scale', params: { output_format: 'png' } },
   },
   [toolModels.background_removal]: {
     kind: 'background_removal',
     provider: 'FAL',
+    typicalSeconds: 10,
     upstream: 'fal-ai/birefnet/v2',
     input: { image: 'image_url', params: { output_format: 'png' } },
   },

@@ -1,8 +1,9 @@
 // Runs in a process of the pool.
 import { writeFile } from 'node:fs/promises';
+import { encodeMp3, mp3Seconds } from '../../audio/mp3.ts';
 import { type ImageProblem, ImageRefused, openImage, type Size } from '../../images/open-image.ts';
+import { id3Tag } from './id3.ts';
 import { drawImage, removeBackground, upscaleImage } from './images.ts';
-import { encodeMp3, mp3Seconds } from './mp3.ts';
 import { compose, sampleRate, tempoOf } from './music.ts';
 import { makeVideo } from './video.ts';
 
@@ -50,7 +51,7 @@ async function render(rendering: Rendering): Promise<Made> {
     case 'music': {
       const { digest, seconds, bpm } = rendering;
       const channels = compose(digest, seconds, bpm ?? tempoOf(digest));
-      const file = await encodeMp3(channels, sampleRate);
+      const file = await encodeMp3(channels, sampleRate, id3Tag('sandbox'));
       await writeFile(output, file);
       return { seconds: await mp3Seconds(file) };
     }

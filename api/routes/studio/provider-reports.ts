@@ -1,0 +1,58 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { ReportSignature } from '../../../src/providers/live/fal-reports.ts';
+import { upstreamIdPattern } from '../../../src/providers/live/media-host.ts';
+import type { Services } from '../../../src/services.ts';
+import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
+import { providerReported } from '../../../src/studio/provider-report.ts';
+import { limitedRange } from '../../client-address.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { readBytes } from '../../middleware/json-body.ts';
+import { newRoutes } from '../../new-routes.ts';
+
+/** A report has addresses of files in it, and never a file. */
+const maxBytes = 1024 * 1024;
+
+/** fal's id of the job: that of the body, which is signed as the header is. */
+function jobOf(body: Buffer, { requestId }: ReportSignature): string {
+  try {
+    const { request_id: id } = JSON.parse(body.toString('utf8')) as { request_id?: unknown };
+    return typeof id === 'string' && upstreamIdPattern.test(id) ? id : requestId;
+  } catch {
+    return requestId;
+  }
+}
+
+/**
+ * What fal sends when a job is over. It has no key: a signature over its body, made with fal's key, shows whose it is. A
+ * report is only a reason to ask fal now, so a generation that is over or does not exist is answered like any other.
+ */
+export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { falReports, failedAuthentications, log } = services;
+
+  const refuse = (c: ApiContext): never => {
+    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    throw new AppError('unauthorized', 'The report is not signed by fal, or too old.');
+  };
+
+  const routes = newRoutes();
+  routes.post('/fal/:id', async (c) => {
+    const signature = falReports?.readSignature((name) => c.req.header(name));
+    // Nothing is read of a body that cannot be genuine.
+    if (!falReports || !signature) return refuse(c);
+    const body = await readBytes(c, maxBytes);
+    const isGenuine = await falReports.isGenuine(signature, body).catch((error) => {
+      log.error({ err: error }, 'a report of fal could not be checked');
+      throw new AppError('service_unavailable', 'The report cannot be checked at the moment.', undefined, {
+        retryAfter: 60,
+      });
+    });
+    if (!isGenuine) return refuse(c);
+    const id = c.req.param('id');
+    const generationId = generationIds.parse(id) ?? videoIds.parse(id);
+    if (generationId) await providerReported(services, generationId, jobOf(body, signature));
+    return c.json(success({ received: true }), 200);
+  });
+  return routes;
+}
