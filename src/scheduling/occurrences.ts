@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Scope } from '../platform/scope.ts';
 import { listBlackouts } from './blackouts.ts';
 import { dayNumber } from './core/calendar-date.ts';
-import { holidayDaysForOccurrences, type Occurrence, occurrenceDays, writeOccurrences } from './core/occurrences.ts';
+import { holidayDaysForOccurrences, type Occurrence, occurrenceDays, walkOccurrences } from './core/occurrences.ts';
 import { holidaysNear } from './holidays.ts';
 import { defaultHost } from './hosts.ts';
 import { getPattern } from './patterns.ts';
 import { findSettings } from './settings.ts';
+
+/** Occurrences centuries apart, among many blackouts, cost up to a millisecond each. */
+const perTurn = 10;
 
 /**
  * The occurrences of a pattern from a date on, at the clock of the default host.
@@ -20,5 +24,11 @@ export async function generateOccurrences(
   const [{ timezone }, { businessHours }] = [await defaultHost(scope), await findSettings(scope)];
   const days = occurrenceDays(pattern, count, dayNumber(fromDate ?? pattern.startDate));
   const holidays = await holidaysNear({ businessHours }, holidayDaysForOccurrences(days), Date.now());
-  return writeOccurrences({ timezone, businessHours, blackouts: await listBlackouts(scope) }, pattern, days, holidays);
+  const rules = { timezone, businessHours, blackouts: await listBlackouts(scope) };
+  const occurrences: Occurrence[] = [];
+  for (const one of walkOccurrences(rules, pattern, days, holidays)) {
+    occurrences.push(one);
+    if (occurrences.length % perTurn === 0) await nextTurn();
+  }
+  return occurrences;
 }

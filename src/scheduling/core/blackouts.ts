@@ -1,4 +1,4 @@
-import { clampedDayOf, type DayNumber, dayMs, minuteMs, partsOf, readDay } from './calendar-date.ts';
+import { clampedDayOf, type DateParts, dayMs, minuteMs, partsOf, readDay } from './calendar-date.ts';
 import { type Interval, Spans } from './intervals.ts';
 import { type Problem, readInstant } from './read-times.ts';
 import type { BlackoutPeriod } from './rules.ts';
@@ -26,62 +26,92 @@ export function findBlackoutProblems({
   return days > maxBlackoutDays ? [{ path: 'end', message: `Expected at most ${maxBlackoutDays} days.` }] : [];
 }
 
-/** A time on the wall in another year: the same date and time, with February 29 moved to the 28th where there is none. */
-function yearsLater(wall: number, years: number): number {
-  const day: DayNumber = Math.floor(wall / dayMs);
-  const { year, month, day: dayOfMonth } = partsOf(day);
-  return clampedDayOf({ year: year + years, month, day: dayOfMonth }) * dayMs + (wall - day * dayMs);
-}
+/** A time on the wall, to be found again in other years. */
+class Anniversary {
+  private readonly date: DateParts;
+  private readonly time: number;
 
-/**
- * When blackouts hold, as far as the window reaches.
- * @param clock the host's, for the window
- */
-export function blackoutSpans(
-  blackouts: readonly BlackoutPeriod[],
-  { startsAt, endsAt }: Interval,
-  timezone: string,
-  clock: ZoneClock,
-): Spans {
-  const moments: Interval[] = [];
-  const walls: Interval[] = [];
-  const isNear = (one: Interval) => one.endsAt > startsAt - dayMs && one.startsAt < endsAt + dayMs;
-  for (const blackout of blackouts) {
-    const { moment, wall } = timesOf(blackout, timezone);
-    if (moment && isNear(moment)) moments.push(moment);
-    if (!blackout.recurring) {
-      if (!moment && isNear(wall)) walls.push(wall);
-      continue;
-    }
-    const begins = partsOf(Math.floor(wall.startsAt / dayMs)).year;
-    // It may have begun in the year before the window.
-    const first = Math.max(moment ? 1 : 0, partsOf(Math.floor(startsAt / dayMs)).year - begins - 2);
-    const last = partsOf(Math.floor(endsAt / dayMs)).year - begins + 1;
-    for (let years = first; years <= last; years++) {
-      const from = yearsLater(wall.startsAt, years);
-      // An end on a day that is moved may come to stand before the start, and then the length counts.
-      const to = allDayEnd(blackout, wall, years);
-      walls.push({ startsAt: from, endsAt: to > from ? to : from + (wall.endsAt - wall.startsAt) });
-    }
+  constructor(wall: number) {
+    const day = Math.floor(wall / dayMs);
+    this.date = partsOf(day);
+    this.time = wall - day * dayMs;
   }
-  return clock.showing(Spans.of(walls)).union(Spans.of(moments));
+
+  get year(): number {
+    return this.date.year;
+  }
+
+  /** The same date and time so many years later; February 29 becomes the 28th where there is none. */
+  later(years: number): number {
+    return clampedDayOf({ ...this.date, year: this.date.year + years }) * dayMs + this.time;
+  }
 }
 
-/** Of whole days the last one is moved, and not the midnight after it. */
-function allDayEnd({ allDay }: BlackoutPeriod, wall: Interval, years: number): number {
-  return allDay ? yearsLater(wall.endsAt - dayMs, years) + dayMs : yearsLater(wall.endsAt, years);
+interface Times {
+  recurring: boolean;
+  /** The ends, where they are given as instants: of their own year, they count and not what the clocks show. */
+  moment?: Interval;
+  /** What the host's clocks show at both ends. */
+  wall: Interval;
+  begins: Anniversary;
+  /** Of whole days the last one, so that it is this that is moved and not the midnight after it. */
+  ends: Anniversary;
+  afterEnds: number;
 }
 
-/** What the host's clocks show at both ends, and the ends themselves where they are given. */
-function timesOf({ start, end, allDay }: BlackoutPeriod, timezone: string): { moment?: Interval; wall: Interval } {
+function timesOf({ start, end, allDay, recurring }: BlackoutPeriod, timezone: string): Times {
   const read = allDay ? readDay : readInstant;
   const [from, to] = [read(start), read(end)];
   if (from === undefined || to === undefined) throw new RangeError(`Not a blackout: ${start} to ${end}`);
-  if (allDay) return { wall: { startsAt: from * dayMs, endsAt: (to + 1) * dayMs } };
+  if (allDay) {
+    const wall = { startsAt: from * dayMs, endsAt: (to + 1) * dayMs };
+    const [begins, ends] = [new Anniversary(wall.startsAt), new Anniversary(to * dayMs)];
+    return { recurring, wall, begins, ends, afterEnds: dayMs };
+  }
   const moment = { startsAt: from, endsAt: to };
   const clock = new ZoneClock(timezone, moment);
   // The end is a minute after the last minute that is blacked out, also where clocks change at that end.
   const [first, last] = [clock.wallAt(from), clock.wallAt(to - minuteMs) + minuteMs];
   // Across an hour that comes twice, the clocks may show less at the end than at the start; then the length counts.
-  return { moment, wall: { startsAt: first, endsAt: last > first ? last : first + (to - from) } };
+  const wall = { startsAt: first, endsAt: last > first ? last : first + (to - from) };
+  const [begins, ends] = [new Anniversary(wall.startsAt), new Anniversary(wall.endsAt)];
+  return { recurring, moment, wall, begins, ends, afterEnds: 0 };
+}
+
+const yearAt = (at: number) => new Date(at).getUTCFullYear();
+
+/** The blackouts of an organization, at the clock of a host. */
+export class Blackouts {
+  private readonly all: readonly Times[];
+
+  constructor(blackouts: readonly BlackoutPeriod[], timezone: string) {
+    this.all = blackouts.map((blackout) => timesOf(blackout, timezone));
+  }
+
+  /**
+   * When blackouts hold, as far as a window reaches.
+   * @param clock the host's, for the window
+   */
+  within({ startsAt, endsAt }: Interval, clock: ZoneClock): Spans {
+    // No clock is further from UTC than a day.
+    const [from, to] = [startsAt - dayMs, endsAt + dayMs];
+    const isNear = (one: Interval) => one.endsAt > from && one.startsAt < to;
+    const [firstYear, lastYear] = [yearAt(from), yearAt(to)];
+    const moments: Interval[] = [];
+    const walls: Interval[] = [];
+    for (const { recurring, moment, wall, begins, ends, afterEnds } of this.all) {
+      if (moment && isNear(moment)) moments.push(moment);
+      if (!moment && isNear(wall)) walls.push(wall);
+      if (!recurring) continue;
+      // None is longer than a year, so one that reaches into the window begins in its years or the one before.
+      for (let years = Math.max(1, firstYear - 1 - begins.year); years <= lastYear - begins.year; years++) {
+        const first = begins.later(years);
+        const last = ends.later(years) + afterEnds;
+        // An end on a day that is moved may come to stand before the start; then the length counts.
+        const one = { startsAt: first, endsAt: last > first ? last : first + (wall.endsAt - wall.startsAt) };
+        if (isNear(one)) walls.push(one);
+      }
+    }
+    return clock.showing(Spans.of(walls)).union(Spans.of(moments));
+  }
 }

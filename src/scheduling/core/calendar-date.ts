@@ -8,7 +8,11 @@ export const dayMs = 86_400_000;
 export const firstYear = 1970;
 export const lastYear = 9999;
 
-const daysIn = (year: number, month: number) => new Date(Date.UTC(year, month, 0)).getUTCDate();
+const lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+
+/** @param month 1 to 12 */
+const daysIn = (year: number, month: number): number => (month === 2 && isLeap(year) ? 29 : lengths[month - 1]!);
 
 export interface DateParts {
   year: number;
@@ -21,7 +25,7 @@ export interface DateParts {
 /** @param month 1 to 12, or beyond for months of other years */
 export const dayOf = ({ year, month, day }: DateParts): DayNumber => Date.UTC(year, month - 1, day) / dayMs;
 
-/** The same with a day that the month does not have moved to its end. Months may be beyond 1 to 12. */
+/** The same with a day that the month does not have moved to its end. */
 export function clampedDayOf({ year, month, day }: DateParts): DayNumber {
   return dayOf({ year, month, day: Math.min(day, daysIn(year, month)) });
 }

@@ -1,4 +1,4 @@
-import { blackoutSpans } from './blackouts.ts';
+import { Blackouts } from './blackouts.ts';
 import { type DayNumber, dayMs, weekdayOf, writeDay } from './calendar-date.ts';
 import { patternDays, patternTimes } from './patterns.ts';
 import type { DayRange } from './read-times.ts';
@@ -37,30 +37,36 @@ export const holidayDaysForOccurrences = (days: readonly DayNumber[]): DayRange[
   days.map((day) => ({ from: day, to: day }));
 
 /**
- * Occurrences of a pattern on these days (`occurrenceDays`).
+ * Occurrences of a pattern on these days (`occurrenceDays`), one by one: others can go on in between.
  * @param holidays of these days
  */
-export function writeOccurrences(
+export function* walkOccurrences(
   rules: Pick<CalendarRules, 'timezone' | 'businessHours' | 'blackouts'>,
   pattern: RecurringPattern,
   days: readonly DayNumber[],
   holidays: ReadonlySet<DayNumber>,
-): Occurrence[] {
+): Generator<Occurrence> {
   const exceptions = new Set(rules.businessHours?.exceptions.map(({ date }) => date));
-  return days.map((day) => {
+  const blackouts = new Blackouts(rules.blackouts, rules.timezone);
+  for (const day of days) {
     const around = { startsAt: (day - 2) * dayMs, endsAt: (day + 3) * dayMs };
     const clock = new ZoneClock(rules.timezone, around);
-    const { startsAt, endsAt } = patternTimes(pattern, day, clock);
+    const times = patternTimes(pattern, day, clock);
+    const { startsAt, endsAt } = times;
     const writer = new TimeWriter(rules.timezone, around);
     const date = writeDay(day);
-    const isBlackedOut = () =>
-      blackoutSpans(rules.blackouts, around, rules.timezone, clock).overlapsUntil(startsAt, endsAt) !== undefined;
-    return {
+    const isBlackedOut = () => blackouts.within(times, clock).overlapsUntil(startsAt, endsAt) !== undefined;
+    yield {
       date,
       dayOfWeek: weekdayOf(day),
       start: writer.write(startsAt),
       end: writer.write(endsAt),
       isException: holidays.has(day) || exceptions.has(date) || isBlackedOut(),
     };
-  });
+  }
 }
+
+/** All of `walkOccurrences` at once. */
+export const writeOccurrences = (...asked: Parameters<typeof walkOccurrences>): Occurrence[] => [
+  ...walkOccurrences(...asked),
+];

@@ -1,4 +1,4 @@
-import { blackoutSpans } from './blackouts.ts';
+import { Blackouts } from './blackouts.ts';
 import { type DayNumber, dayMs, dayNumber, minuteMs, weekdayOf, writeDay } from './calendar-date.ts';
 import { type Interval, Spans } from './intervals.ts';
 import { patternIntervals } from './patterns.ts';
@@ -67,7 +67,7 @@ export class Openings {
     const within = { startsAt: window.startsAt, endsAt: Math.min(window.endsAt, endOfTime) };
     this.hours = hours.intersect(Spans.of([within]));
     this.open = this.hours.subtract(patterns(false));
-    this.blackouts = blackoutSpans(rules.blackouts, around, timezone, this.host);
+    this.blackouts = new Blackouts(rules.blackouts, timezone).within(window, this.host);
   }
 
   private withBusinessHours(weekly: Spans, { businessHours }: CalendarRules, window: Interval) {

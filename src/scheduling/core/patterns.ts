@@ -11,7 +11,7 @@ import {
   weekdayOf,
 } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
-import { endOfTime, type Problem, readMinuteRange } from './read-times.ts';
+import { type DayRange, endOfTime, type MinuteRange, type Problem, readMinuteRange } from './read-times.ts';
 import type { RecurringPattern } from './rules.ts';
 import type { ZoneClock } from './zone-clock.ts';
 
@@ -109,26 +109,34 @@ function nthWeekday({ daysOfWeek }: RecurringPattern, start: DayNumber) {
   };
 }
 
+function rangeOf({ timeStart, timeEnd }: RecurringPattern): MinuteRange {
+  const range = readMinuteRange(timeStart, timeEnd);
+  if (!range) throw new RangeError(`Not a range of times: ${timeStart}-${timeEnd}`);
+  return range;
+}
+
+function timesOn(day: DayNumber, { from, to }: MinuteRange, clock: ZoneClock): Interval {
+  const startsAt = clock.momentOf(day * dayMs + from * minuteMs);
+  const endsAt = clock.momentOf(day * dayMs + to * minuteMs);
+  return { startsAt, endsAt: endsAt > startsAt ? endsAt : startsAt + (to - from) * minuteMs };
+}
+
 /**
  * When a pattern holds on a day. A start or end that the clocks skip is moved forward by the gap; of two the earlier counts.
  * One that the gap would turn around keeps its length.
  */
-export function patternTimes({ timeStart, timeEnd }: RecurringPattern, day: DayNumber, clock: ZoneClock): Interval {
-  const range = readMinuteRange(timeStart, timeEnd);
-  if (!range) throw new RangeError(`Not a range of times: ${timeStart}-${timeEnd}`);
-  const startsAt = clock.momentOf(day * dayMs + range.from * minuteMs);
-  const endsAt = clock.momentOf(day * dayMs + range.to * minuteMs);
-  return { startsAt, endsAt: endsAt > startsAt ? endsAt : startsAt + (range.to - range.from) * minuteMs };
-}
+export const patternTimes = (pattern: RecurringPattern, day: DayNumber, clock: ZoneClock): Interval =>
+  timesOn(day, rangeOf(pattern), clock);
 
 /** The times of a pattern on the days `from` to `to`, both included. */
 export function* patternIntervals(
   pattern: RecurringPattern,
-  { from, to }: { from: DayNumber; to: DayNumber },
+  { from, to }: DayRange,
   clock: ZoneClock,
 ): Generator<Interval> {
+  const range = rangeOf(pattern);
   for (const day of patternDays(pattern, from)) {
     if (day > to) return;
-    yield patternTimes(pattern, day, clock);
+    yield timesOn(day, range, clock);
   }
 }

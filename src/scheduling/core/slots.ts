@@ -10,7 +10,7 @@ export interface Slot {
   available: boolean;
 }
 
-/** Slots that are handed out together: a few milliseconds of work. */
+/** Times of the grid after which others can go on: about a millisecond of work. */
 const pageSize = 1_000;
 /** From this length on, the grid begins anew at every midnight of the host. */
 const aroundTheClock = 24 * hourMs;
@@ -35,8 +35,9 @@ function* gridPieces({ openings }: Decider): Generator<Interval> {
 }
 
 /**
- * The slots of an event type that start on the days asked about, in order, in pages: others can go on in between. Those
- * that are closed are left out, and whole days before today; those that cannot be booked for another reason are not available.
+ * The slots of an event type that start on the days asked about, in order, in pages, some of which may be empty: others can
+ * go on in between. Those that are closed are left out, and whole days before today; those that cannot be booked for another
+ * reason are not available.
  */
 export function* walkSlots(facts: Facts, query: SlotQuery): Generator<Slot[]> {
   if (!facts.eventType.isActive) return;
@@ -48,14 +49,14 @@ export function* walkSlots(facts: Facts, query: SlotQuery): Generator<Slot[]> {
   const decider = new Decider(facts, { startsAt: startsAt - lookAroundMs, endsAt: endsAt + lookAroundMs });
   const step = facts.eventType.duration * minuteMs;
   let page: Slot[] = [];
+  let looked = 0;
   for (const piece of gridPieces(decider)) {
     const skipped = Math.max(0, Math.ceil((startsAt - piece.startsAt) / step));
     const last = Math.min(piece.endsAt - step, endsAt - 1);
     for (let at = piece.startsAt + skipped * step; at <= last; at += step) {
       const available = decider.offers(at, at + step);
-      if (available === undefined) continue;
-      page.push({ startsAt: at, endsAt: at + step, available });
-      if (page.length < pageSize) continue;
+      if (available !== undefined) page.push({ startsAt: at, endsAt: at + step, available });
+      if (++looked % pageSize > 0) continue;
       yield page;
       page = [];
     }
