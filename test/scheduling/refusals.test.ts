@@ -91,6 +91,50 @@ describe('a time is refused', () => {
     expect(inB.headers.get('retry-after')).toBeNull();
   });
 
+  test('exactly when it is not offered, around a change of the clocks too', async () => {
+    const mine = await newScene();
+    const times = { duration: 45, bufferBefore: 10, bufferAfter: 20 };
+    const hours = ['00:00-05:00', '09:00-12:00'];
+    const { id } = await mine.offer(times, { timezone: 'America/New_York', hours });
+    const tea = { name: 'Tea', pattern: 'DAILY', timeStart: '10:00', timeEnd: '10:30', startDate: '2040-03-01' };
+    await mine.make('recurring-patterns', tea);
+    const drill = { start: '2040-03-11T14:00:00Z', end: '2040-03-11T14:20:00Z', allDay: false };
+    await mine.make('blackout-periods', { name: 'Drill', ...drill });
+    await mine.put('rate-limits', { dailyMax: 2, minGapMinutes: 40 });
+    for (const start of ['2040-03-10T05:45:00Z', '2040-03-11T06:00:00Z', '2040-03-11T13:00:00Z']) {
+      expect((await mine.book(id, start)).status).toBe(201);
+    }
+    const query = new URLSearchParams({
+      eventTypeId: id,
+      start: '2040-03-10',
+      end: '2040-03-12',
+      timezone: 'Asia/Tokyo',
+    });
+    const { slots } = await mine.get(`availability?${query}`);
+    const tried = await Promise.all(
+      slots.map(async ({ start, available }: { start: string; available: boolean }) => {
+        const body = { eventTypeId: id, start, attendee: mine.attendee };
+        return {
+          start,
+          available,
+          isBookable: (await mine.request('POST', 'bookings?dryRun=true', body)).status === 200,
+        };
+      }),
+    );
+    expect(tried.filter(({ available, isBookable }) => available !== isBookable)).toEqual([]);
+    expect(new Set(tried.map(({ available }) => available))).toEqual(new Set([true, false]));
+  });
+
+  test('when others take the last place of a day at the same time', async () => {
+    const mine = await newScene();
+    const { id } = await mine.offer();
+    await mine.put('rate-limits', { dailyMax: 3 });
+    const starts = Array.from({ length: 12 }, (_, hour) => at(`${String(hour + 8).padStart(2, '0')}:00`));
+    const answers = await Promise.all(starts.map((start) => mine.book(id, start)));
+    const counts = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect([counts(201), counts(409)]).toEqual([3, 9]);
+  });
+
   test('with a word for each thing that is wrong with the request', async () => {
     const questions = [
       { label: 'Company', type: 'text', required: true },
