@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Scope } from '../../src/platform/scope.ts';
+import { statement, statementTexts } from '../../src/platform/sql.ts';
+import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
+import '../../src/scheduling/taken.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { sharedProduct } from '../product.ts';
+import { sceneOf } from './scene.ts';
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+beforeAll(async () => {
+  product = await sharedProduct();
+});
+afterAll(() => product.close());
+
+test('what is read around a time does not grow with the bookings that are kept', async () => {
+  const { pool } = product.database;
+  const { id } = await sceneOf(product.api).offer();
+  const [eventType] = (
+    await pool.query('select id, host_id as "hostId" from scheduling_event_type where id = $1', [
+      eventTypeIds.parse(id),
+    ])
+  ).rows;
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  await pool.query(
+    `insert into booking (id, organization_id, environment, event_type_id, host_id, status, start_at, end_at,
+                          hold_start_at, hold_end_at, attendee_name, attendee_email, attendee_timezone, responses,
+                          metadata, reschedule_count, correlation_id, created_at, updated_at)
+     select uuidv7(), $1, 'test', $2, $3, 'confirmed', t, t + interval '1 hour', t, t + interval '1 hour', 'x', 'y', 'UTC',
+            '{}', '{}', 0, 'test', now(), now()
+       from generate_series('2050-01-01T00:00Z'::timestamptz, '2050-07-01', '1 hour') t`,
+    [organizationId, eventType.id, eventType.hostId],
+  );
+  const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
+  /** Rows that PostgreSQL looks at and takes or leaves, without statistics of the table. */
+  const looksAt = async (name: string, ...values: unknown[]) => {
+    const text = `explain (analyze, timing off, format json) ${statementTexts.get(name)}`;
+    const explained = await scope.rows(
+      statement<{ 'QUERY PLAN': [{ Plan: object }] }>(`explain.${name}`, text),
+      ...values,
+    );
+    const plan = JSON.stringify(explained[0]!['QUERY PLAN']);
+    const numbers = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by \w+)":([\d.]+)/g)].map(([, number]) =>
+      Number(number),
+    );
+    return Math.max(...numbers);
+  };
+  const [from, to] = [new Date('2050-03-01T00:00:00Z'), new Date('2050-03-02T00:00:00Z')];
+  expect(await looksAt('booking.taken', eventType.hostId, from, to, null)).toBeLessThanOrEqual(4 * 24);
+  expect(await looksAt('booking.counted', eventType.id, from, to, null)).toBeLessThanOrEqual(24);
+  expect(await looksAt('booking.before', eventType.hostId, from, null, 20)).toBeLessThanOrEqual(21);
+  expect(await looksAt('booking.after', eventType.hostId, to, null, 20)).toBeLessThanOrEqual(21);
+});
