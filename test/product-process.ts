@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
-import { compileCache, runningServers, type Servers } from './servers.ts';
+import { compileCache, resolutionsFile, runningServers, type Servers } from './servers.ts';
 
 const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
+
+const preload = new URL('./runtime/use-resolutions.ts', import.meta.url);
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -46,9 +48,11 @@ export function processEnvironment(
   { databaseUrl, taskQueuePrefix, env }: ProcessOptions,
   { temporalAddress, bundles, folder }: Pick<Servers, 'temporalAddress' | 'bundles' | 'folder'>,
 ): Record<string, string> {
+  preload.searchParams.set('file', resolutionsFile(folder));
   return {
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: compileCache,
+    NODE_OPTIONS: `--import=${preload.href}`,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_TASK_QUEUE_PREFIX: taskQueuePrefix,

@@ -13,7 +13,8 @@ import { readLocalSettings } from '../src/platform/env.ts';
 import { openProductDatabase } from '../src/services.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import { endProcessesOf } from './leftovers.ts';
-import { compileCache, folderVariable, type Servers, serversFile } from './servers.ts';
+import { recordedResolutions } from './runtime/resolutions.ts';
+import { compileCache, folderVariable, resolutionsFile, type Servers, serversFile } from './servers.ts';
 import { isSharedProductName, SharedProducts } from './shared-products.ts';
 import { applicationUrl } from './test-database.ts';
 
@@ -70,8 +71,8 @@ async function startOwnTemporal() {
   });
 }
 
-/** What the product's processes load is compiled once, and found by all of them. */
-async function warmCompileCache(): Promise<void> {
+/** What the product's processes load is found and compiled once for all of them. */
+async function loadProduct(): Promise<void> {
   const { roles } = await import('../workers/roles.ts');
   await Promise.all(
     Object.values(roles).flatMap(({ load, ...role }) => [
@@ -80,6 +81,7 @@ async function warmCompileCache(): Promise<void> {
     ]),
   );
   flushCompileCache();
+  writeFileSync(resolutionsFile(folder), JSON.stringify(recordedResolutions()));
 }
 
 /** Answers which product of a name runs, and starts it for the first who asks. */
@@ -103,7 +105,7 @@ async function start() {
     startPreparedPostgres(),
     startOwnTemporal(),
     prepareBundle(builtBundles).then(() => prepareBundle(bundles, builtBundles)),
-    warmCompileCache(),
+    loadProduct(),
   ]);
   const servers: Omit<Servers, 'sharedProductsUrl'> = {
     folder,

@@ -9,6 +9,9 @@ import { compileCache, folderVariable } from './servers.ts';
 
 const program = fileURLToPath(new URL('./run-servers.ts', import.meta.url));
 
+/** What it loads is what the product's processes load: how Node resolves it is written down for them. */
+const recorder = new URL('./runtime/record-resolutions.ts', import.meta.url).href;
+
 let servers: ChildProcess | undefined;
 
 /** Starts the process that owns the servers of this run, and waits until they are ready. */
@@ -21,7 +24,7 @@ export async function startServersProcess(): Promise<void> {
   servers = fork(program, {
     // Out of reach of a Ctrl-C or a kill that is meant for the whole group.
     detached: true,
-    execArgv: [],
+    execArgv: ['--import', recorder],
     env: { ...variables, NODE_OPTIONS: '', NODE_COMPILE_CACHE: compileCache },
   });
   const ended = once(servers, 'exit').then(() => {

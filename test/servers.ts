@@ -25,6 +25,9 @@ export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compil
 
 export const serversFile = (folder: string) => join(folder, 'servers.json');
 
+/** Which file each import stands for, written once by the process that owns the servers. */
+export const resolutionsFile = (folder: string) => join(folder, 'resolutions.json');
+
 let known: Servers | undefined;
 
 export function runningServers(): Servers {
