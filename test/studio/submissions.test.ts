@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { reserveCredits } from '../../src/credits/reservations.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { statement } from '../../src/platform/sql.ts';
+import { Waiters } from '../../src/platform/waiters.ts';
+import type { VideoRequest } from '../../src/providers/core/media/requests.ts';
+import { type MediaModel, type MediaStatus, SubmissionLost } from '../../src/providers/media-ports.ts';
+import { ProviderFailure } from '../../src/providers/ports.ts';
+import { type AdvanceServices, advanceGeneration } from '../../src/studio/advance-generation.ts';
+import { creditKey } from '../../src/studio/create-generation.ts';
+import { stopGeneration } from '../../src/studio/end-generation.ts';
+import { getVideo } from '../../src/studio/generations.ts';
+import { providerReported } from '../../src/studio/provider-report.ts';
+import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { sharedProduct } from '../product.ts';
+
+/** Called directly: what a workflow does with the outcome is its own matter, and no other process knows of the rows. */
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let scope: Scope;
+beforeAll(async () => {
+  product = await sharedProduct();
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  scope = new Scope(product.database, { organizationId, environment: 'live' }, 'submissions-test');
+});
+afterAll(() => product?.close());
+
+/** A provider that charges for every job, and does what a test has it do. */
+class Provider implements MediaModel {
+  readonly repeatable = false;
+  readonly calls: string[] = [];
+  submission: () => Promise<string> = async () => 'upstream-1';
+  status: MediaStatus | ProviderFailure = { kind: 'working' };
+
+  expectation = () => ({ ms: 90_000, reportsProgress: true });
+  submit() {
+    this.calls.push('submit');
+    return this.submission();
+  }
+  async poll(_: unknown, upstreamId: string): Promise<MediaStatus> {
+    this.calls.push(`poll ${upstreamId}`);
+    if (this.status instanceof ProviderFailure) throw this.status;
+    return this.status;
+  }
+  fetchFile(): never {
+    throw new Error('Nothing is made here.');
+  }
+  async cancel(_: unknown, upstreamId: string) {
+    this.calls.push(`cancel ${upstreamId}`);
+  }
+}
+
+const request: VideoRequest = {
+  ...{ kind: 'video', prompt: 'Waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' },
+};
+const insert = statement(
+  'test.insert_generation',
+  `insert into generation (id, organization_id, environment, number, kind, status, request, seed, correlation_id,
+                           progress, created_at)
+   select $3::uuid, $1::uuid, $2::text, coalesce(max(number), 0) + 1, 'video', 'processing', $4::jsonb, 1, 'test', 0,
+          clock_timestamp() from generation where organization_id = $1 and environment = $2`,
+);
+const age = statement<{ id: string }>(
+  'test.age_generation',
+  `update generation set created_at = created_at - make_interval(secs => $4)
+    where organization_id = $1 and environment = $2 and id = $3 returning id`,
+);
+
+let provider: Provider;
+let id: string;
+let services: AdvanceServices;
+beforeEach(async () => {
+  provider = new Provider();
+  id = randomUUID();
+  services = {
+    waiters: new Waiters('generation'),
+    media: { mediaModel: () => provider },
+    generationPolicy: defaultGenerationPolicy,
+  } as unknown as AdvanceServices;
+  const rest = { operation: 'video', amount: 25, expiresInMs: 3_600_000 } as const;
+  await reserveCredits(scope, { key: creditKey(id), ...rest });
+  await scope.rows(insert, id, JSON.stringify(request));
+});
+
+const ending = () => ({ generationId: id, waiter: null });
+const advance = (attempt = 1) =>
+  advanceGeneration(services, scope, ending(), { attempt, maxAttempts: 5, signal: new AbortController().signal });
+const hold = async () => (await scope.rows(held, creditKey(id))).length;
+const held = statement(
+  'test.hold',
+  'select from credit_hold where organization_id = $1 and environment = $2 and key = $3',
+);
+
+test('a job is submitted once, and then asked for, also by another attempt', async () => {
+  expect(await advance()).toEqual({ kind: 'wait', ms: 1_000, provider: 'Runway', percent: 0 });
+  provider.status = { kind: 'working', fraction: 0.4, askAfterMs: 7_000 };
+  expect(await advance()).toMatchObject({ kind: 'wait', ms: 7_000, percent: 40 });
+  // Progress never falls.
+  provider.status = { kind: 'working', fraction: 0.3 };
+  expect(await advance()).toMatchObject({ percent: 40 });
+  expect((await getVideo(scope, id)).progress).toBe(40);
+  expect(provider.calls).toEqual(['submit', ...Array(3).fill('poll upstream-1')]);
+});
+
+describe('a job that the provider', () => {
+  test('did not take is submitted again', async () => {
+    const refusal = new ProviderFailure('rate_limited', 'Runway limited the rate of requests.', {
+      retryAfterMs: 3_000,
+    });
+    provider.submission = () => Promise.reject(refusal);
+    await expect(advance()).rejects.toBe(refusal);
+    provider.submission = async () => 'upstream-2';
+    expect(await advance(2)).toMatchObject({ kind: 'wait' });
+    expect(provider.calls).toEqual(['submit', 'submit', 'poll upstream-2']);
+  });
+
+  test.each([
+    ['may have taken', new SubmissionLost('The connection broke.'), 'lost'],
+    ['made the process fail over', new TypeError('Unexpected.'), undefined],
+  ])('%s is never submitted again, until its report tells its id', async (_, failure, kind) => {
+    provider.submission = () => Promise.reject(failure);
+    if (kind) expect(await advance()).toMatchObject({ kind });
+    else await expect(advance()).rejects.toBe(failure);
+    const lost = await advance(2);
+    expect(lost).toMatchObject({ kind: 'lost', provider: 'Runway' });
+    expect((lost as { ms: number }).ms).toBeGreaterThan(1_790_000);
+    expect(provider.calls).toEqual(['submit']);
+
+    const told: string[] = [];
+    const temporal = { signalIfOpen: async (workflowId: string) => void told.push(workflowId) };
+    const reporting = { database: product.database, temporal: temporal as never };
+    await providerReported(reporting, id, 'upstream-3');
+    await providerReported(reporting, randomUUID(), 'upstream-3');
+    expect(told).toEqual([`generation-${id}`]);
+    expect(await advance()).toMatchObject({ kind: 'wait' });
+    expect(provider.calls).toEqual(['submit', 'poll upstream-3']);
+    // Another id is not believed once one is known.
+    await providerReported(reporting, id, 'upstream-4');
+    await advance();
+    expect(provider.calls.at(-1)).toBe('poll upstream-3');
+  });
+
+  test('refuses has failed', async () => {
+    provider.submission = () => Promise.reject(new ProviderFailure('content_refused', 'Runway refused the content.'));
+    expect(await advance()).toEqual({ kind: 'failed', code: 'content_policy', message: 'Runway refused the content.' });
+    expect([await hold(), await advance()]).toEqual([0, { kind: 'ended' }]);
+  });
+
+  test('cannot be asked about is asked for until the deadline, then it has failed and the provider is told', async () => {
+    await advance();
+    provider.status = new ProviderFailure('unavailable', 'Runway is unavailable.');
+    await expect(advance(50)).rejects.toBe(provider.status);
+    await scope.rows(age, id, 1_801);
+    expect(await advance()).toMatchObject({ kind: 'failed', code: 'timeout' });
+    expect(provider.calls.at(-1)).toBe('cancel upstream-1');
+    expect(await hold()).toBe(0);
+  });
+
+  test('is about to take is cancelled there, when it was cancelled here meanwhile', async () => {
+    provider.submission = async () => {
+      await stopGeneration(services, scope, ending(), null);
+      return 'upstream-5';
+    };
+    expect(await advance()).toEqual({ kind: 'ended' });
+    expect(provider.calls).toEqual(['submit', 'cancel upstream-5']);
+    expect((await getVideo(scope, id)).status).toBe('cancelled');
+  });
+});
