@@ -6,6 +6,8 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { openImageServer } from '../studio/image-server.ts';
+
+import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -84,3 +86,34 @@ test.each(['file.stored', 'generation.input_recorded'])(
     }
   },
 );
+
+/** Where a video stands. */
+const video = async (id: string) => (await client().get(`/api/studio/generate-video?id=${id}`)).body.data;
+
+test('killed when a video is stored and not recorded: it is made and paid once', async () => {
+  const before = await state();
+  await process.arm('generation.stored');
+  const { id } = (await client().post('/api/studio/generate-video', { prompt: 'Waves' })).body.data;
+  await process.ended;
+  process = await start();
+  await until('it is completed', async () => (await video(id)).status === 'completed');
+  const after = { balance: before.balance - 25, reserved: 0, total: before.total + 1, files: before.files + 1 };
+  expect(await state()).toEqual(after);
+  await until('nothing is owed', async () => (await product.database.pool.query('select from outbox')).rowCount === 0);
+  expect(await state()).toEqual(after);
+});
+
+test('killed between the commit of a cancellation and telling Temporal: the video is cancelled, and stopped all the same', async () => {
+  const before = await state();
+  const temporal = await viewStudio();
+  const { id } = (await client().post('/api/studio/generate-video', { prompt: 'sandbox:slow=600 Waves' })).body.data;
+  await until('it waits', async () => /^Waits/.test(await temporal.detailsOf(id)));
+  await process.arm('generation.cancelled');
+  await expect(client().post(`/api/studio/generate-video/${id}/cancel`)).rejects.toThrow();
+  await process.ended;
+  process = await start();
+  expect([await video(id), await state()]).toEqual([{ id, status: 'cancelled' }, before]);
+  await until('Temporal has stopped it', async () => (await temporal.statusOf(id)) === 'CANCELLED');
+  expect([await video(id), await state()]).toEqual([{ id, status: 'cancelled' }, before]);
+  await temporal.close();
+});

@@ -21,6 +21,8 @@ export interface TemporalUi {
   openDetails(): Promise<Locator>;
   /** Of the workflow that is open: opens the dialog, and the list of what can be sent. */
   openMessages(kind: 'Signal' | 'Update'): Promise<Locator>;
+  /** Of the workflow that is open: asks for its cancellation, and confirms that. */
+  cancelWorkflow(): Promise<void>;
   /** Picks one in that dialog. */
   choose(name: string): Promise<void>;
   /** Presses the button of the dialog that is open, and resolves when it is gone. */
@@ -84,6 +86,11 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
       const options = dialog.getByRole('listbox');
       await options.getByRole('option', { name: 'Custom' }).waitFor();
       return options;
+    },
+    async cancelWorkflow() {
+      await button('Request Cancellation').click();
+      await button('Confirm', dialog).click();
+      await dialog.waitFor({ state: 'hidden' });
     },
     async choose(name) {
       await dialog.getByRole('option', { name: new RegExp(`^${name}\\b`) }).click();
