@@ -73,8 +73,8 @@ export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, he
     },
     async openDetails() {
       await page.getByRole('tab', { name: 'User Metadata' }).click();
-      // What code wrote is shown in a frame of its own.
-      const frame = page.locator('iframe').first();
+      // What code wrote is shown in a frame of its own, after the summary of the start where there is one.
+      const frame = page.locator('iframe').last();
       // Scrolls there, and unlike `scrollIntoViewIfNeeded` looks again when the page has replaced the frame.
       await frame.hover();
       return frame.contentFrame().locator('body');
