@@ -124,7 +124,8 @@ export async function stopGeneration(
     if (!ended) return false;
     if (ended.input !== null) await services.files.remove(tx, [ended.input]);
     await voidCredits(tx, { key: creditKey(generationId) });
-    if (ended.kind === 'video' && error) {
+    // A fault of the request was its answer: it never became a job.
+    if (ended.kind === 'video' && error && error.path === undefined) {
       const { code, message } = error;
       const facts = { status: 'failed', error: { code, message } } as const;
       await publishEvent(tx, videoFailed, generationId, { videoId: generationId, ...facts });

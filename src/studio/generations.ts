@@ -28,6 +28,8 @@ export interface GenerationDetail {
   /** How long it was expected to take. */
   expectedMs: number | null;
   ageMs: number;
+  /** Whether the image that it works on is still to be fetched. */
+  awaitsImage: boolean;
   createdAt: Date;
   finishedAt: Date | null;
 }
@@ -38,6 +40,7 @@ export const ageMs = `extract(epoch from clock_timestamp() - created_at)::float8
 /** Columns of a `GenerationDetail`. */
 export const generationColumns = `id, status, request, seed::float8 as seed, image, file, width, height, seconds,
   has_transparency as "hasTransparency", credits, error, progress, expected_ms as "expectedMs", ${ageMs},
+  status = 'processing' and image_url is not null and image is null as "awaitsImage",
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 const find = statement<GenerationDetail>(

@@ -155,7 +155,7 @@ const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
       images.map((image) => ({ ...(image as object), ...(isWide(image) && { aspectRatio: '16:9' }) })),
   },
   {
-    at: ['Upscale.imageUrl', 'RemoveBackground.imageUrl'],
+    at: ['Upscale.imageUrl', 'RemoveBackground.imageUrl', 'GenerateVideo.imageUrl'],
     words: /public address of a PNG, JPEG or WebP .* or the url of a file that was generated here/,
     follow: () => fc.constant(null).map(() => imageUrl),
   },

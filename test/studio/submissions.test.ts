@@ -4,6 +4,7 @@ import { reserveCredits } from '../../src/credits/reservations.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { statement } from '../../src/platform/sql.ts';
 import { Waiters } from '../../src/platform/waiters.ts';
+import { mediaModels } from '../../src/providers/core/media/models.ts';
 import type { VideoRequest } from '../../src/providers/core/media/requests.ts';
 import { type MediaModel, type MediaStatus, SubmissionLost } from '../../src/providers/media-ports.ts';
 import { ProviderFailure } from '../../src/providers/ports.ts';
@@ -75,7 +76,7 @@ beforeEach(async () => {
   id = randomUUID();
   services = {
     waiters: new Waiters('generation'),
-    media: { mediaModel: () => provider },
+    media: { models: mediaModels, mediaModel: () => provider },
     generationPolicy: defaultGenerationPolicy,
   } as unknown as AdvanceServices;
   const rest = { operation: 'video', amount: 25, expiresInMs: 3_600_000 } as const;

@@ -1,13 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { runningServers } from '../servers.ts';
 import { type StudioView, viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
+import { creditsOf, fileAt, sha256 } from './files.ts';
 import { measureMp4 } from './mp4.ts';
 
 // Far more than it takes alone: others may use the machine too.
@@ -27,12 +25,6 @@ const path = '/api/studio/generate-video';
 const newTenant = async (plan = 'pro') =>
   apiClient(product.process.api, (await product.createTenant({ plan })).testKey);
 
-/** Credits of a tenant: what can be spent, and what is reserved. */
-async function credits(on: ApiClient): Promise<{ balance: number; reserved: number }> {
-  const { balance, reserved } = (await on.get('/api/v1/credits')).body.data;
-  return { balance, reserved };
-}
-
 async function start(on: ApiClient, body: object, headers?: Record<string, string>): Promise<string> {
   const answer = await on.post(path, body, headers);
   expect(answer).toMatchObject({ status: 200, body: { data: { status: 'processing' } } });
@@ -50,7 +42,7 @@ const ended = (on: ApiClient, id: string) =>
 describe('a video', () => {
   test('is made while it tells its progress, is a file of the length and size that were asked for, and is announced', async () => {
     const tenant = await newTenant();
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     const subscribed = await tenant.post('/api/v1/webhooks', {
       ...{ name: 'Videos', url: 'https://hooks.example.com/videos', events: ['studio.video.completed'] },
     });
@@ -60,7 +52,7 @@ describe('a video', () => {
     expect(first).toMatchObject({ status: 200, body: { data: { status: 'processing', estimatedTime: 2 } } });
     const { id } = first.body.data;
     expect(id).toMatch(/^vid_[0-9a-f]{32}$/);
-    expect(await credits(tenant)).toEqual({ balance, reserved: 30 });
+    expect(await creditsOf(tenant)).toEqual({ balance, reserved: 30 });
     const uuid = videoIds.parse(id)!;
     expect((await tenant.get(`/api/studio/generations/${uuid}`)).body.data).toMatchObject({
       ...{ id, type: 'video', status: 'processing', prompt: 'Waves', error: null },
@@ -81,15 +73,13 @@ describe('a video', () => {
     expect(new Set(told).size).toBeGreaterThan(2);
     const { url, ...rest } = video;
     expect(rest).toEqual({ id, status: 'completed', duration: 5.5, width: 576, height: 1024, creditsUsed: 30 });
-    expect(await credits(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
 
-    const name = new URL(url).pathname.slice('/files/'.length);
-    const mp4 = await readFile(join(runningServers().folder, 'files', name.slice(0, 2), name));
-    expect(measureMp4(mp4)).toMatchObject({ seconds: 5.5, width: 576, height: 1024, isWhole: true });
+    expect(measureMp4(await fileAt(url))).toMatchObject({ seconds: 5.5, width: 576, height: 1024, isWhole: true });
 
     const answer = await tenant.post(path, asked, key);
     expect([answer.body.data, answer.headers.get('idempotent-replayed')]).toEqual([first.body.data, 'true']);
-    expect(await credits(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
     const { items, total } = (await tenant.get('/api/studio/history?type=video')).body.data;
     expect([total, items[0]]).toEqual([1, expect.objectContaining({ id, type: 'video', prompt: 'Waves' })]);
 
@@ -105,7 +95,7 @@ describe('a video', () => {
 
   test('that fails costs nothing, says why, and is announced; one that is overloaded at first is made', async () => {
     const tenant = await newTenant();
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     const events = ['studio.video.failed'];
     const url = 'https://hooks.example.com/videos';
     const webhook = (await tenant.post('/api/v1/webhooks', { name: 'Videos', url, events })).body.data.id;
@@ -127,7 +117,7 @@ describe('a video', () => {
       expect(generation).not.toHaveProperty('progress');
     }
     expect(await ended(tenant, made)).toMatchObject({ status: 'completed', duration: 5, creditsUsed: 25 });
-    expect(await credits(tenant)).toEqual({ balance: balance - 25, reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 25, reserved: 0 });
     const { deliveries } = (await tenant.get(`/api/v1/webhooks/${webhook}/deliveries`)).body.data;
     expect(deliveries.map(({ eventType }: { eventType: string }) => eventType)).toEqual(Array(4).fill(events[0]));
   });
@@ -170,11 +160,56 @@ describe('a video', () => {
   });
 });
 
+describe('a video that begins with an image', () => {
+  test('is answered when the image was fetched, and is made of its bytes', async () => {
+    const tenant = await newTenant();
+    const image = (await tenant.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
+    const { balance } = await creditsOf(tenant);
+    const asked = { prompt: 'Waves', imageUrl: image };
+    const key = { 'idempotency-key': 'image' };
+    const first = await tenant.post(path, asked, key);
+    expect(first).toMatchObject({ status: 200, body: { data: { status: 'processing', estimatedTime: 2 } } });
+    const { id } = first.body.data;
+    const again = await tenant.post(path, asked, key);
+    expect([again.body.data, again.headers.get('idempotent-replayed')]).toEqual([first.body.data, 'true']);
+    const other = await start(tenant, { prompt: 'Waves' });
+    const [made, plain] = [await ended(tenant, id), await ended(tenant, other)];
+    const [mp4, without] = [await fileAt(made.url), await fileAt(plain.url)];
+    expect(measureMp4(mp4)).toMatchObject({ seconds: 5, width: 1024, height: 576, isWhole: true });
+    expect(sha256(mp4)).not.toBe(sha256(without));
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 50, reserved: 0 });
+    const { rows } = await product.database.pool.query(
+      `select from file where kind = 'input' and title = $1 and (remove_at is null or remove_at > now())`,
+      [id],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('never becomes a job when the image is bad', async () => {
+    const tenant = await newTenant();
+    const url = 'https://hooks.example.com/videos';
+    const webhook = (await tenant.post('/api/v1/webhooks', { name: 'Videos', url, events: ['*'] })).body.data.id;
+    const music = (await tenant.post('/api/studio/generate-music', { prompt: 'A waltz' })).body.data.url;
+    const before = await creditsOf(tenant);
+    const bad = ['http://10.0.0.1/a.png', `${music}x`, music, 'data:image/png;base64,AAAA', 'nonsense'];
+    for (const imageUrl of bad) {
+      const { status, body } = await tenant.post(
+        path,
+        { prompt: 'Waves', imageUrl },
+        { 'idempotency-key': imageUrl.slice(-9) },
+      );
+      expect([imageUrl, status, body.error.details.errors[0].path]).toEqual([imageUrl, 400, 'imageUrl']);
+    }
+    expect(await creditsOf(tenant)).toEqual(before);
+    expect((await tenant.get(`/api/v1/webhooks/${webhook}/deliveries`)).body.data.deliveries).toEqual([]);
+  });
+});
+
 describe('a video that is cancelled', () => {
   test('gives the credits back at once, in every state that it may be in', async () => {
     const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
     const tenant = apiClient(product.process.api, testKey);
-    const { balance } = await credits(tenant);
+    const { balance } = await creditsOf(tenant);
     const organization = organizationIds.parse(organizationId);
     const isStored = async (title: string) => {
       const { rows } = await product.database.pool.query(`select from file where organization_id = $1 and title = $2`, [
@@ -199,7 +234,7 @@ describe('a video that is cancelled', () => {
     }
     const charged = () => videos.filter(({ status }) => status === 'completed').length * 25;
     expect(videos.slice(0, 2).map(({ status }) => status)).toEqual(['cancelled', 'cancelled']);
-    expect(await credits(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
     for (const { id, status } of videos) {
       const state = status === 'cancelled' ? 'CANCELLED' : 'COMPLETED';
       await until('its workflow is over', async () =>
@@ -207,12 +242,12 @@ describe('a video that is cancelled', () => {
       );
       expect((await read(tenant, id)).status).toBe(status);
     }
-    expect(await credits(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - charged(), reserved: 0 });
   });
 
   test('by an operator in Temporal is cancelled here too, and one that is terminated has failed soon', async () => {
     const tenant = await newTenant();
-    const before = await credits(tenant);
+    const before = await creditsOf(tenant);
     const [one, other] = [
       await start(tenant, { prompt: 'sandbox:slow=600' }),
       await start(tenant, { prompt: 'sandbox:slow=600' }),
@@ -225,13 +260,13 @@ describe('a video that is cancelled', () => {
     await temporal.terminate(other);
     expect(await ended(tenant, one)).toEqual({ id: one, status: 'cancelled' });
     expect(await ended(tenant, other)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
-    expect(await credits(tenant)).toEqual(before);
+    expect(await creditsOf(tenant)).toEqual(before);
   });
 });
 
 test('a hundred and more waiting videos hold up no image of the same organization', async () => {
   const tenant = await newTenant('enterprise');
-  const before = await credits(tenant);
+  const before = await creditsOf(tenant);
   // More than the activities that a worker executes at the same time.
   const ids: string[] = [];
   for (let group = 0; group < 11; group++) {
@@ -242,9 +277,9 @@ test('a hundred and more waiting videos hold up no image of the same organizatio
     (await Promise.all(ids.slice(-10).map((id) => temporal.detailsOf(id)))).every((text) => /^Waits for/.test(text)),
   );
   expect((await tenant.post('/api/studio/generate', { prompt: 'A lighthouse' })).status).toBe(200);
-  expect((await credits(tenant)).reserved).toBe(110 * 25);
+  expect((await creditsOf(tenant)).reserved).toBe(110 * 25);
   for (let at = 0; at < ids.length; at += 10) {
     await Promise.all(ids.slice(at, at + 10).map((id) => cancel(tenant, id)));
   }
-  expect(await credits(tenant)).toEqual({ balance: before.balance - 1, reserved: 0 });
+  expect(await creditsOf(tenant)).toEqual({ balance: before.balance - 1, reserved: 0 });
 });

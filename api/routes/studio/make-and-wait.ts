@@ -25,11 +25,18 @@ export type GenerateAnswer = { replayed: boolean } & (
   | { kind: 'failed'; failure: AppError }
 );
 
-/** The generation once it has ended. While the database cannot be reached nobody knows, and the caller keeps waiting. */
-async function findEnded(scope: Scope, id: string): Promise<GenerationDetail | undefined> {
+/**
+ * The generation once there is something to answer. While the database cannot be reached nobody knows, and the caller keeps
+ * waiting.
+ */
+async function findOnce(
+  scope: Scope,
+  id: string,
+  isDecided: (generation: GenerationDetail) => boolean,
+): Promise<GenerationDetail | undefined> {
   try {
     const generation = await getGeneration(scope, id);
-    return generation.status === 'processing' ? undefined : generation;
+    return isDecided(generation) ? generation : undefined;
   } catch (error) {
     if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
     throw error;
@@ -43,15 +50,19 @@ function failureOf({ id, request, error }: GenerationDetail): AppError {
   return path === undefined ? generationFailed(request.kind, id, code, message) : invalid([{ path, message }]);
 }
 
+type Waited = { id: string; replayed: boolean; found: GenerationDetail | undefined };
+
 /**
- * Makes a generation and waits until it has ended: at most `SYNC_WAIT_SECONDS`, less when this process drains. It goes on
- * when the wait is over.
- * @throws AppError as `createGeneration`; idempotency_in_progress while an earlier request with the key is not answered;
- * rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
+ * Creates a generation and waits until there is something to answer: at most `SYNC_WAIT_SECONDS`, less when this process
+ * drains. It goes on when the wait is over.
  */
-export async function makeAndWait(services: Services, scope: Scope, call: GenerateCall): Promise<GenerateAnswer> {
+async function createAndWait(
+  services: Services,
+  scope: Scope,
+  { caller, request, imageUrl, idempotency }: GenerateCall,
+  isDecided: (generation: GenerationDetail) => boolean,
+): Promise<Waited> {
   const { generationWaiters: waiters, env } = services;
-  const { caller, request, imageUrl, idempotency } = call;
   const open = await services.openRequests.open(caller, 'waitingRequests');
   try {
     const created = await createGeneration(services, scope, {
@@ -60,20 +71,48 @@ export async function makeAndWait(services: Services, scope: Scope, call: Genera
       idempotency,
       waiter: waiters.channel,
     });
-    const { generationId, replayed } = created;
-    const look = () => findEnded(scope, generationId);
-    const ended = replayed
-      ? await look()
-      : await waiters.wait(generationId, look, env.SYNC_WAIT_SECONDS * 1000, open.signal);
+    const { generationId: id, replayed } = created;
+    const look = () => findOnce(scope, id, isDecided);
+    const found = replayed ? await look() : await waiters.wait(id, look, env.SYNC_WAIT_SECONDS * 1000, open.signal);
     const refusal = await open.refusal();
     if (refusal) throw refusal;
-    if (ended === undefined && replayed) {
+    if (found === undefined && replayed) {
       throw new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
     }
-    if (ended === undefined) return { kind: 'unfinished', replayed, id: formatId(request.kind, generationId) };
-    if (ended.status === 'completed') return { kind: 'completed', replayed, generation: ended };
-    return { kind: 'failed', replayed, failure: failureOf(ended) };
+    return { id, replayed, found };
   } finally {
     open.close();
   }
+}
+
+/**
+ * Makes a generation and waits until it has ended.
+ * @throws AppError as `createGeneration`; idempotency_in_progress while an earlier request with the key is not answered;
+ * rate_limit_exceeded when too many requests wait, unauthorized when the key ends meanwhile
+ */
+export async function makeAndWait(services: Services, scope: Scope, call: GenerateCall): Promise<GenerateAnswer> {
+  const hasEnded = ({ status }: GenerationDetail) => status !== 'processing';
+  const { id, replayed, found: ended } = await createAndWait(services, scope, call, hasEnded);
+  if (ended === undefined) return { kind: 'unfinished', replayed, id: formatId(call.request.kind, id) };
+  if (ended.status === 'completed') return { kind: 'completed', replayed, generation: ended };
+  return { kind: 'failed', replayed, failure: failureOf(ended) };
+}
+
+/**
+ * Starts a video. One that begins with an image is answered when the image was fetched: a bad one never becomes a job.
+ * @throws AppError as `makeAndWait`; validation_error for a bad image
+ */
+export async function startVideo(
+  services: Services,
+  scope: Scope,
+  call: GenerateCall,
+): Promise<{ replayed: boolean; video: GenerationDetail }> {
+  if (call.imageUrl === null) {
+    const created = await createGeneration(services, scope, { ...call, waiter: null });
+    return { replayed: created.replayed, video: await getGeneration(scope, created.generationId) };
+  }
+  const { id, replayed, found } = await createAndWait(services, scope, call, ({ awaitsImage }) => !awaitsImage);
+  const video = found ?? (await getGeneration(scope, id));
+  if (video.error?.path !== undefined) throw failureOf(video);
+  return { replayed, video };
 }

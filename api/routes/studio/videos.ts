@@ -1,7 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../src/services.ts';
 import { cancelVideo } from '../../../src/studio/cancel-generation.ts';
-import { createGeneration } from '../../../src/studio/create-generation.ts';
 import { getVideo } from '../../../src/studio/generations.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
@@ -9,7 +8,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempote
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { answer, imageFailure, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { videoId } from '../../schemas/studio/examples.ts';
 import { generateVideoSchema, readVideoRequest, videoExamples as requests } from '../../schemas/studio/requests.ts';
@@ -22,6 +21,7 @@ import {
   videoRecord,
   videoSchema,
 } from '../../schemas/studio/videos.ts';
+import { startVideo } from './make-and-wait.ts';
 
 const idQuery = z.object({
   id: z
@@ -52,13 +52,14 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'generateVideo',
     summary: 'Start a video',
     description:
-      'Answers at once. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
+      'Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
     request: { headers: idempotencyHeader, body: { content: jsonContent(generateVideoSchema, requests) } },
     responses: {
       200: answer('The video was started.', startedVideoSchema, {
         ...{ examples: startedVideoExamples, links, replayable: true },
       }),
       ...scopedFailures(402, 409, 413, 415, 422),
+      400: imageFailure,
     },
   });
   const get = createRoute({
@@ -95,12 +96,11 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(start, async (c) => {
     const scope = c.get('scope');
-    const request = readVideoRequest(c.req.valid('json'));
-    const made = await createGeneration(services, scope, {
-      ...{ request, imageUrl: null, idempotency: readIdempotency(c), waiter: null },
-    });
-    markReplayed(c, made.replayed);
-    return c.json(success(startedVideo(await getVideo(scope, made.generationId))), 200);
+    const { imageUrl = null, ...body } = c.req.valid('json');
+    const call = { caller: c.get('caller'), imageUrl, idempotency: readIdempotency(c) };
+    const { replayed, video } = await startVideo(services, scope, { ...call, request: readVideoRequest(body) });
+    markReplayed(c, replayed);
+    return c.json(success(startedVideo(video)), 200);
   });
   routes.openapi(get, async (c) => {
     const video = await getVideo(c.get('scope'), c.req.valid('query').id);

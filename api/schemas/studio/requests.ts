@@ -62,9 +62,15 @@ export const generateMusicSchema = z
   })
   .openapi('GenerateMusic');
 
+/** The address of an image. What is wrong with it is found out when it is fetched. */
+export const imageUrl = filledText(imageUrlCharacters).openapi({
+  description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed.`,
+});
+
 export const generateVideoSchema = z
   .object({
     prompt: prompt.openapi({ description: 'At most 1000 characters for runway-gen3.' }),
+    imageUrl: imageUrl.optional(),
     model: modelOf('video')
       .optional()
       .openapi({ description: `Default ${defaultModels.video}.` }),
@@ -81,11 +87,6 @@ export const generateVideoSchema = z
     }),
   })
   .openapi('GenerateVideo');
-
-/** The address of an image. What is wrong with it is found out when it is fetched. */
-export const imageUrl = filledText(imageUrlCharacters).openapi({
-  description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed.`,
-});
 
 export const upscaleSchema = z
   .object({
@@ -128,7 +129,7 @@ export const readMusicRequest = (body: z.infer<typeof generateMusicSchema>): Mus
   bpm: body.bpm ?? null,
 });
 
-export const readVideoRequest = (body: z.infer<typeof generateVideoSchema>): VideoRequest => ({
+export const readVideoRequest = (body: Omit<z.infer<typeof generateVideoSchema>, 'imageUrl'>): VideoRequest => ({
   kind: 'video',
   prompt: body.prompt,
   model: body.model ?? defaultModels.video,
@@ -142,6 +143,8 @@ export const readUpscaleRequest = (body: z.infer<typeof upscaleSchema>): Upscale
 });
 
 export const readBackgroundRemovalRequest = (): BackgroundRemovalRequest => ({ kind: 'background_removal' });
+
+const exampleUrl = 'https://images.example.com/bicycle.png';
 
 export const generateExamples = {
   short: { prompt: 'A red bicycle in front of a blue wall' },
@@ -157,15 +160,19 @@ export const generateExamples = {
 
 export const videoExamples = {
   short: { prompt: 'Waves on a beach at sunset' },
-  everything: { prompt: 'Waves on a beach at sunset', model: 'kling-1.5-pro', duration: 7.5, aspectRatio: '9:16' },
+  everything: {
+    prompt: 'The bicycle rolls away',
+    imageUrl: exampleUrl,
+    model: 'kling-1.5-pro',
+    duration: 7.5,
+    aspectRatio: '9:16',
+  },
 };
 
 export const musicExamples = {
   short: { prompt: 'A calm waltz' },
   everything: { prompt: 'A calm waltz', model: 'stable-audio', duration: 45, bpm: 90 },
 };
-
-const exampleUrl = 'https://images.example.com/bicycle.png';
 
 export const upscaleExamples = {
   short: { imageUrl: exampleUrl },
