@@ -6,7 +6,6 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { openImageServer } from '../studio/image-server.ts';
-
 import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
 
