@@ -7,14 +7,21 @@ import type { Caller } from '../src/tenancy/caller.ts';
 import { subjectOf } from '../src/tenancy/rate-limiter.ts';
 import { clientAddress, limitedRange } from './client-address.ts';
 import type { ApiEnv } from './context.ts';
-import { chooseDialect } from './dialects/choose-dialect.ts';
-import { headersOf, isRequireKey, type ReadHeader, readKey } from './middleware/authenticate.ts';
+import { checkVariantHeader, chooseDialect } from './dialects/choose-dialect.ts';
+import {
+  checkScopes,
+  headersOf,
+  type ReadHeader,
+  type Requirements,
+  readKey,
+  requirementsOf,
+} from './middleware/authenticate.ts';
 import { recordRequest } from './middleware/observe.ts';
 import { onEveryAnswer } from './middleware/security-headers.ts';
 import { answerTo } from './render-error.ts';
 import { requestIds } from './request-ids.ts';
 import { templateOf } from './route-template.ts';
-import type { FindSurface } from './surface.ts';
+import type { FindSurface, Surface } from './surface.ts';
 
 /** Requests whose head needs no interpretation; what is special about others is the adapter's to judge. */
 const plainHost = /^[a-z0-9._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
@@ -31,6 +38,31 @@ function isPlain({ method, headers, rawHeaders }: IncomingMessage): boolean {
   return keys <= 1;
 }
 
+/** A route whose first question is for a key. */
+interface KeyedRoute {
+  template: string;
+  required: Requirements;
+  /** Which segment of the path is the id that it requires; -1 where it requires none. */
+  idAt: number;
+}
+
+interface AskedRoute {
+  route: KeyedRoute;
+  path: string;
+  surface: Surface;
+}
+
+/** Whether the routes would come to look at the id. */
+function isAllowed(required: Requirements, { hasDialects }: Surface, header: ReadHeader, caller: Caller): boolean {
+  try {
+    checkScopes(caller, required);
+    if (hasDialects) checkVariantHeader(header('x-api-variant'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 interface Refusal {
   failure: AppError;
   caller?: Caller;
@@ -41,9 +73,10 @@ interface Refusal {
 export type RefuseEarly = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Refuses what a flood consists of before it reaches the routes: GET requests without a valid key, or of an organization over
- * its limit. `requireKey` decides the same and gives the same answer, at three times the cost; whatever needs the database,
- * Redis or an interpretation of the request is left to it. Counts nothing about requests that it lets pass.
+ * Refuses what a flood consists of before it reaches the routes: GET requests without a valid key, of an organization over
+ * its limit, or for an id that nothing can have. `requireKey` decides the same and gives the same answer, at three times
+ * the cost; whatever needs the database, Redis or an interpretation of the request is left to it. Counts nothing about
+ * requests that it lets pass.
  */
 export function refuseEarly(
   app: OpenAPIHono<ApiEnv>,
@@ -51,35 +84,53 @@ export function refuseEarly(
   findSurface: FindSurface,
   trustedProxies: AddressRanges,
 ): RefuseEarly {
-  const { authenticator, limiter, failedAuthentications, tracing, env } = services;
+  const { authenticator, limiter, failedAuthentications, requestCounter, tracing, env } = services;
   // A span of its own, or another limit first, is the routes' business.
   if (tracing || env.BROAD_RATE_MAX !== undefined) return () => false;
 
-  /** By the router's handlers of a route: its template, if a key is the first thing that it asks for. */
-  const templates = new WeakMap<object, string | false>();
-  const keyedTemplate = (path: string): string | false => {
+  /** By the router's handlers of a route; false where a key is not the first thing that it asks for. */
+  const routes = new WeakMap<object, KeyedRoute | false>();
+  const readRoute = (handlers: readonly { handler: object; method: string; path: string }[]): KeyedRoute | false => {
+    const [first, second] = handlers;
+    const required = first?.method === 'ALL' && second !== undefined && requirementsOf(second.handler);
+    if (!required) return false;
+    return { template: templateOf(handlers), required, idAt: second.path.split('/').indexOf(':id') };
+  };
+  const routeOf = (path: string): KeyedRoute | false => {
     const [handlers] = app.router.match('GET', path);
-    let template = templates.get(handlers);
-    if (template === undefined) {
-      const routes = handlers.map(([[handler, { method, path }]]) => ({ handler, method, path }));
-      const [first, second] = routes;
-      const asksForKey = first?.method === 'ALL' && second !== undefined && isRequireKey(second.handler);
-      template = asksForKey && templateOf(routes);
-      templates.set(handlers, template);
+    let route = routes.get(handlers);
+    if (route === undefined) {
+      route = readRoute(handlers.map(([[handler, { method, path }]]) => ({ handler, method, path })));
+      routes.set(handlers, route);
     }
-    return template;
+    return route;
   };
 
-  const refusalOf = (header: ReadHeader, peer: string | undefined): Refusal | undefined => {
+  const refusalOf = (asked: AskedRoute, header: ReadHeader, peer: string | undefined): Refusal | undefined => {
     try {
       const caller = authenticator.recall(readKey(header));
-      const decision = caller && limiter.refusal(subjectOf(caller), caller.limits);
-      return decision && { caller, failure: rateLimited(decision), headers: headersOf(decision) };
+      if (!caller) return undefined;
+      const decision = limiter.refusal(subjectOf(caller), caller.limits);
+      if (decision) return { caller, failure: rateLimited(decision), headers: headersOf(decision) };
+      return refusalOfId(asked, header, caller);
     } catch (error) {
       // What is wrong on our side is for the routes to report.
       if (!(error instanceof AppError)) return undefined;
       return { failure: error.code === 'unauthorized' ? countFailure(error, header, peer) : error };
     }
+  };
+
+  /** Counts the request: it is one that the caller may make, and its answer is that nothing has this id. */
+  const refusalOfId = ({ route, path, surface }: AskedRoute, header: ReadHeader, caller: Caller) => {
+    const { required, idAt } = route;
+    if (!required.id || idAt < 0) return undefined;
+    const id = path.split('/', idAt + 1)[idAt]!;
+    if (required.id.parse(id) !== undefined || !isAllowed(required, surface, header, caller)) return undefined;
+    const { organizationId, environment, limits } = caller;
+    const decision = limiter.takeNow(subjectOf(caller), limits);
+    if (!decision?.allowed) return undefined;
+    requestCounter.count({ organizationId, environment });
+    return { caller, failure: required.id.notFound(id), headers: headersOf(decision) };
   };
 
   const countFailure = (refused: AppError, header: ReadHeader, peer: string | undefined): AppError => {
@@ -95,16 +146,17 @@ export function refuseEarly(
     if (!isPlain(request)) return false;
     const began = performance.now();
     const path = plainTarget.exec(request.url ?? '')?.[1];
-    const route = path !== undefined && keyedTemplate(path);
+    const route = path !== undefined && routeOf(path);
     if (!route) return false;
+    const surface = findSurface(path);
     const header: ReadHeader = (name) => request.headers[name] as string | undefined;
-    const refusal = refusalOf(header, request.socket.remoteAddress);
+    const refusal = refusalOf({ route, path, surface }, header, request.socket.remoteAddress);
     if (!refusal) return false;
 
     const { failure, caller } = refusal;
     const { requestId, correlationId } = requestIds(header('x-correlation-id'));
     const dialect = chooseDialect({ header: header('x-api-variant'), path, keyVariant: caller?.variant });
-    const { status, headers, body } = answerTo(failure, { surface: findSurface(path), dialect, requestId });
+    const { status, headers, body } = answerTo(failure, { surface, dialect, requestId });
     const text = JSON.stringify(body);
     response.writeHead(status, {
       ...onEveryAnswer,
@@ -117,7 +169,7 @@ export function refuseEarly(
     });
     response.end(text);
     const ms = performance.now() - began;
-    recordRequest(services, { requestId, correlationId, method: 'GET', route, status, ms, caller });
+    recordRequest(services, { requestId, correlationId, method: 'GET', route: route.template, status, ms, caller });
     return true;
   };
 }

@@ -85,13 +85,36 @@ function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateD
   access.requestCounter.count(tenant);
 }
 
-const keyed = new WeakSet<object>();
+/** What the `{id}` of a path is, where the route reads nothing else of its request. */
+export interface IdInPath {
+  /** @returns undefined where no resource can have this id */
+  parse(text: string): string | undefined;
+  /** The answer to an id that nothing has, as the caller wrote it. */
+  notFound(id: string): AppError;
+}
 
-/** Whether this middleware is one of `requireKey`. */
-export const isRequireKey = (handler: object): boolean => keyed.has(handler);
+/** What a route asks of every request, before it looks at it. */
+export interface Requirements {
+  scopes: readonly KeyScope[];
+  id?: IdInPath;
+}
 
-/** Requires a valid key within its rate limits and with the required scopes, and sets the tenant's scope. */
-export const requireKey = (access: Access, ...required: KeyScope[]) => {
+const requirements = new WeakMap<object, Requirements>();
+
+/** What this middleware requires, if it is one of `requireKey` or `requireKeyAndId`. */
+export const requirementsOf = (handler: object): Requirements | undefined => requirements.get(handler);
+
+/** Whether a key is allowed what a route requires. @throws AppError forbidden */
+export function checkScopes(caller: Caller, { scopes }: Requirements): void {
+  for (const scope of scopes) checkScope(caller, scope);
+}
+
+/** @throws AppError not_found where nothing can have this id */
+function checkId(text: string, { parse, notFound }: IdInPath): void {
+  if (parse(text) === undefined) throw notFound(text);
+}
+
+function middlewareFor(access: Access, required: Requirements) {
   // What is refused is thrown at once and not in a promise, and known callers are not waited for.
   const middleware = createMiddleware<ApiEnv>((c, next) => {
     const signs = { header: c.req.header('x-api-variant'), path: c.req.path };
@@ -102,13 +125,24 @@ export const requireKey = (access: Access, ...required: KeyScope[]) => {
       const { organizationId, environment, limits } = caller;
       const tenant = { organizationId, environment };
       return whenKnown(limitRequests(c, access, tenant, limits), () => {
-        for (const scope of required) checkScope(caller, scope);
+        checkScopes(caller, required);
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
+        if (required.id) checkId(c.req.param('id')!, required.id);
         c.set('scope', new Scope(access.database, tenant, c.get('correlationId'), keyIds.format(caller.keyId)));
         return next();
       });
     });
   });
-  keyed.add(middleware);
+  requirements.set(middleware, required);
   return middleware;
-};
+}
+
+/** Requires a valid key within its rate limits and with the required scopes, and sets the tenant's scope. */
+export const requireKey = (access: Access, ...scopes: KeyScope[]) => middlewareFor(access, { scopes });
+
+/**
+ * The same for a route that reads nothing of its request but an `{id}`, which must be well-formed. A GET request that is
+ * refused for its id needs no route then: see `refuseEarly`.
+ */
+export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: KeyScope[]) =>
+  middlewareFor(access, { scopes, id });

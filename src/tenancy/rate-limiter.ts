@@ -15,6 +15,8 @@ export interface RateLimiter {
    * another process is asked.
    */
   take(subject: string, limits: RateLimits): RateDecision | Promise<RateDecision>;
+  /** The same where this process decides alone; undefined, and nothing counted, where another one is asked. */
+  takeNow(subject: string, limits: RateLimits): RateDecision | undefined;
   /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
   refusal(subject: string, limits: RateLimits): RateDecision | undefined;
   /** Counts what is no request in the day's window alone. @returns false when that is used up */
@@ -51,6 +53,10 @@ export class MemoryRateLimiter implements RateLimiter {
       counts.day++;
     }
     return decide(limits, counts, allowed, now);
+  }
+
+  takeNow(subject: string, limits: RateLimits): RateDecision {
+    return this.take(subject, limits);
   }
 
   refusal(subject: string, limits: RateLimits): RateDecision | undefined {

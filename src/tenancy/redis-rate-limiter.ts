@@ -64,6 +64,10 @@ export class RedisRateLimiter implements RateLimiter {
     }
   }
 
+  takeNow(): undefined {
+    return undefined;
+  }
+
   refusal(): undefined {
     return undefined;
   }

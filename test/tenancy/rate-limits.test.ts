@@ -30,15 +30,15 @@ const rateOf = (headers: Headers) =>
 const spend = (client: ApiClient, times: number) =>
   Promise.all(Array.from({ length: times }, () => client.get('/api/v1/health')));
 
-describe('a refusal', () => {
-  /** An answer without what differs from request to request, or from second to second. */
-  const lasting = ({ status, headers, body }: Answer) => {
-    const { requestId: _, retryAfter: __, ...error } = body.error;
-    const changing = ['date', 'x-request-id', 'x-correlation-id', 'retry-after'];
-    const kept = [...headers].filter(([name]) => !changing.includes(name));
-    return { status, names: [...headers.keys()], headers: kept, body: { ...body, error } };
-  };
+/** An answer without what differs from request to request, or from second to second. */
+const lasting = ({ status, headers, body }: Answer) => {
+  const { requestId: _, retryAfter: __, ...error } = body.error;
+  const changing = ['date', 'x-request-id', 'x-correlation-id', 'retry-after'];
+  const kept = [...headers].filter(([name]) => !changing.includes(name));
+  return { status, names: [...headers.keys()], headers: kept, body: { ...body, error } };
+};
 
+describe('a refusal', () => {
   test.each(['A', 'B', 'C'])('is the same before the routes and in them, in variant %s', async (variant) => {
     const { test: limited } = await clients({ rateDay: 1 });
     await limited.get('/api/v1/health');
@@ -56,6 +56,31 @@ describe('a refusal', () => {
     }
   });
 });
+
+test.each(['A', 'B', 'C'])(
+  'an id that nothing can have gets the answer of the routes, in variant %s',
+  async (variant) => {
+    const { test: client, live } = await clients({ rateMinute: 10_000 });
+    // The first request of a key asks the database.
+    for (const known of [client, live]) await known.get('/api/v1/health');
+    const used = async () => rateOf((await client.get('/api/v1/health')).headers)[1]!;
+    const ids = ['workflows/nonsense', 'workflows/42/schedule', 'runs/wf_1', 'runs/-/input', 'webhooks/nonsense'];
+    for (const path of ids) {
+      const headers = { 'x-api-variant': variant };
+      const before = await used();
+      const early = await client.get(`/api/v1/${path}`, headers);
+      // A path with an escape is left to the routes.
+      const late = await client.get(`/api/v1/${path.replace('w', '%77').replace('r', '%72')}`, headers);
+      const [{ headers: one, ...rest }, { headers: other, ...others }] = [lasting(early), lasting(late)];
+      expect(rest).toEqual(others);
+      const counted = ([name]: string[]) => name !== 'x-ratelimit-remaining';
+      expect(one.filter(counted)).toEqual(other.filter(counted));
+      expect(early.status).toBe(variant === 'C' ? 400 : 404);
+      // Each of them has been counted.
+      expect(await used()).toBe(before - 3);
+    }
+  },
+);
 
 describe('a plan’s limits', () => {
   test('let exactly as many requests through as they say, however they arrive', async () => {

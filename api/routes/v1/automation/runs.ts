@@ -1,4 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { runIds } from '../../../../src/automation/core/ids.ts';
+import { runNotFound } from '../../../../src/automation/errors.ts';
 import { listRuns } from '../../../../src/automation/run-list.ts';
 import { getInput, getRun } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -7,7 +9,7 @@ import { runStatusWords } from '../../../dialects/automation/dialect.ts';
 import { automationDialect, variantOfExecution } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity, runFailure } from '../../../schemas/answers.ts';
@@ -51,6 +53,7 @@ const statusQuery = z
 
 export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'runs:read');
+  const readOne = requireKeyAndId(services, { ...runIds, notFound: runNotFound }, 'runs:read');
 
   const execute = createRoute({
     method: 'post',
@@ -110,7 +113,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Retrieve a run',
     description:
       'With the result of each step; of a run that has ended, steps that were not reached are `skipped`. Deleting a workflow deletes its runs.',
-    middleware: [read] as const,
+    middleware: [readOne] as const,
     request: { params: idInPath(exampleRunIds) },
     responses: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
   });
@@ -124,7 +127,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Retrieve the input of a run',
     description:
       'Returns the input and the variables of a run, of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large ones.',
-    middleware: [read] as const,
+    middleware: [readOne] as const,
     request: { params: idInPath(exampleRunIds) },
     responses: { 200: answer('Returns the input.', runInputSchema, { examples: runInputExamples }), ...failures(404) },
   });

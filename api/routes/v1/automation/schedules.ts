@@ -1,9 +1,11 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { workflowIds } from '../../../../src/automation/core/ids.ts';
+import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { deleteSchedule, getSchedule, putSchedule, type ScheduleDetail } from '../../../../src/automation/schedules.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
@@ -63,7 +65,7 @@ export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description:
       'Returns the schedule with its next times. A workflow without a schedule is answered with 404 `not_found`.',
     summary: 'Retrieve the schedule of a workflow',
-    middleware: [requireKey(services, 'workflows:read')] as const,
+    middleware: [requireKeyAndId(services, { ...workflowIds, notFound: workflowNotFound }, 'workflows:read')] as const,
     request: { params },
     responses: {
       200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),

@@ -9,12 +9,13 @@ import {
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
+import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
@@ -90,6 +91,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { env } = services;
   const read = requireKey(services, 'workflows:read');
   const write = requireKey(services, 'workflows:write');
+  const readOne = requireKeyAndId(services, { ...workflowIds, notFound: workflowNotFound }, 'workflows:read');
   const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
   const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${workflowIds.format(id)}`;
 
@@ -140,7 +142,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Retrieve a workflow',
     description:
       'Returns the workflow with its definition. In dialect B also its inputs and the URL of its webhook trigger.',
-    middleware: [read] as const,
+    middleware: [readOne] as const,
     request: { params },
     responses: {
       200: answer('Returns the workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),

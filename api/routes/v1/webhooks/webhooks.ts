@@ -3,6 +3,7 @@ import type { Services } from '../../../../src/services.ts';
 import { deleteSubscription, rotateSecret, updateSubscription } from '../../../../src/webhooks/change-subscription.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
+import { webhookNotFound } from '../../../../src/webhooks/errors.ts';
 import { getSubscriptionDetail, type WebhookHealth } from '../../../../src/webhooks/health.ts';
 import {
   createSubscription,
@@ -14,7 +15,7 @@ import {
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey } from '../../../middleware/authenticate.ts';
+import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
@@ -69,6 +70,7 @@ const healthOf = ({ failingSince, nextProbeAt, ...health }: WebhookHealth) => ({
 
 export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
+  const keyAndId = requireKeyAndId(services, { ...webhookIds, notFound: webhookNotFound }, 'webhooks');
 
   const list = createRoute({
     method: 'get',
@@ -118,7 +120,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'getWebhook',
     summary: 'Retrieve a webhook',
     description: 'Returns the webhook with its custom headers and its health, without its secret.',
-    middleware: [key] as const,
+    middleware: [keyAndId] as const,
     request: { params: webhookInPath },
     responses: {
       200: answer('Returns the webhook.', webhookDetailSchema, { examples: webhookDetailExamples, links }),
