@@ -64,6 +64,7 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
     clock: {
       aheadMs: Math.max(times(clock.aheadMs), 12_000),
       settleMs: Math.max(times(clock.settleMs), 250),
+      retryingLookMs: Math.max(times(clock.retryingLookMs), 6_000),
       longestLookMs: Math.max(times(clock.longestLookMs), 12_000),
     },
     breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },

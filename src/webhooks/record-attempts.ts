@@ -104,7 +104,7 @@ const failureOf = ({ outcome: { result } }: Judged): string => result.errorClass
 
 /**
  * Counts the attempts of one subscription, in the order in which they ended, and turns it off if necessary.
- * @returns whether its breaker opened or closed
+ * @returns whether its breaker opened or closed; undefined if neither
  */
 async function saveFailures(
   tx: Scope,
@@ -112,7 +112,7 @@ async function saveFailures(
   row: StateRow,
   judged: Judged[],
   policy: DeliveryPolicy,
-): Promise<boolean> {
+): Promise<'opened' | 'closed' | undefined> {
   const now = Date.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
   let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
@@ -128,7 +128,8 @@ async function saveFailures(
   const isExhausted = judged.some(({ verdict }) => verdict.status === 'dead_lettered');
   if (isGone) await turnOff(tx, id, 'gone');
   else if (isExhausted && hasFailedTooLong(failing, now, policy.failingLimitMs)) await turnOff(tx, id, 'failing');
-  return (breaker.nextProbeAt === null) !== (row.nextProbeAt === null);
+  if ((breaker.nextProbeAt === null) === (row.nextProbeAt === null)) return undefined;
+  return breaker.nextProbeAt === null ? 'closed' : 'opened';
 }
 
 /**
@@ -160,15 +161,16 @@ export async function recordAttempts(
     const rows = await record(tx);
     const statusOf = new Map(rows.map(({ deliveryId, status }) => [deliveryId, status]));
     const retried = new Set<string>();
-    const turned = new Set<string>();
+    const turned = new Map<string, 'opened' | 'closed'>();
     for (const [state, id, of] of states) {
       const judgedOnce = of.filter(({ outcome }) => statusOf.has(outcome.work.deliveryId));
-      if (state && (await saveFailures(tx, id, state, judgedOnce, policy))) turned.add(id);
+      const turn = state && (await saveFailures(tx, id, state, judgedOnce, policy));
+      if (turn) turned.set(id, turn);
       if (of.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying')) retried.add(id);
     }
     await beginRetries(tx, [...retried], policy.clock.aheadMs);
-    // What their workflows say of the breaker has changed.
-    for (const id of turned) await wakeRetries(tx, id);
+    // What their workflows say of the breaker has changed. One that has only just begun looks again soon in any case.
+    for (const [id, turn] of turned) await wakeRetries(tx, id, turn === 'opened' ? policy.clock.settleMs : 0);
     return rows;
   });
 }

@@ -49,15 +49,19 @@ const wakeStatement = statement<{ subjectId: string; entryId: string }>(
   `with woken as (
      update retry_clock set looks_at = clock_timestamp()
       where organization_id = $1 and environment = $2 and subscription_id = $3
+        and created_at <= clock_timestamp() - make_interval(secs => $5::float8 / 1000)
      returning subscription_id)
    ${enqueueSql('webhook.wake', { subject: 'subscription_id', correlation: '$4', from: 'woken' })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
   { enqueues: { 'webhook.wake': (row) => row } },
 );
 
-/** Lets the workflow of a subscription look again, if it has one. */
-export const wakeRetries = (scope: Scope, subscriptionId: string): Promise<unknown> =>
-  scope.rows(wakeStatement, subscriptionId, scope.correlationId);
+/**
+ * Lets the workflow of a subscription look again, if it has one.
+ * @param sinceMs only one that has had retries for so long
+ */
+export const wakeRetries = (scope: Scope, subscriptionId: string, sinceMs = 0): Promise<unknown> =>
+  scope.rows(wakeStatement, subscriptionId, scope.correlationId, sinceMs);
 
 interface SubscriptionRow {
   isDeleted: boolean;
@@ -75,7 +79,7 @@ const lockSubscription = statement<SubscriptionRow>(
      from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for update`,
 );
 
-const releaseMore = statement<{ pausedAt: Date | null }>(
+const releaseMore = statement<{ pausedAt: Date | null; releasedBefore: Date | null }>(
   'retry_clock.release',
   `insert into retry_clock as c (${clockColumns}, paused_at)
    values ($3::uuid, $1::uuid, $2::text, clock_timestamp() + make_interval(secs => $4::float8 / 1000),
@@ -84,7 +88,7 @@ const releaseMore = statement<{ pausedAt: Date | null }>(
       set released_until = greatest(c.released_until, excluded.released_until),
           paused_at = case $5::text when 'pause' then coalesce(c.paused_at, excluded.paused_at) when 'resume' then null
                            else c.paused_at end
-   returning paused_at as "pausedAt"`,
+   returning paused_at as "pausedAt", old.released_until as "releasedBefore"`,
 );
 
 /** At once by one statement: what waits may be many. */
@@ -138,9 +142,13 @@ const endClock = statement(
   'delete from retry_clock where organization_id = $1 and environment = $2 and subscription_id = $3',
 );
 
+// They look every second for what is due next. Retries that were released before need no wake-up.
 const wakeDispatchers = statement(
   'delivery.wake_dispatchers',
-  `select pg_notify('${deliveriesChannel}', '') where $1::uuid is not null and $2::text is not null`,
+  `select pg_notify('${deliveriesChannel}', '')
+    where $4::boolean
+       or exists (select ${ofIt} and ${isWaiting} and next_attempt_at <= statement_timestamp() + interval '1 second'
+                   and ($5::timestamptz is null or next_attempt_at > $5::timestamptz))`,
 );
 
 const ms = (time: Date | null): number | null => time?.getTime() ?? null;
@@ -163,7 +171,7 @@ export function lookAtRetries(
       return { kind: 'over', details: 'The webhook was deleted.' };
     }
     const order = pause ? 'pause' : resume ? 'resume' : null;
-    const { pausedAt } = (await tx.one(releaseMore, subscriptionId, clock.aheadMs, order))!;
+    const { pausedAt, releasedBefore } = (await tx.one(releaseMore, subscriptionId, clock.aheadMs, order))!;
     let isMore = false;
     if (retryNow && pausedAt === null) {
       isMore = (await tx.rows(hurryWaiting, subscriptionId)).length === mostHurried;
@@ -183,7 +191,7 @@ export function lookAtRetries(
     }
     const waitMs = isMore ? 0 : nextLookMs(waiting, clock);
     await tx.rows(lookLater, subscriptionId, waitMs);
-    await tx.rows(wakeDispatchers);
+    await tx.rows(wakeDispatchers, subscriptionId, resume || retryNow, releasedBefore);
     return { kind: 'wait', waitMs, again: isMore, details: describeWaiting(waiting, lastFailure, row.deadLetters) };
   });
 }

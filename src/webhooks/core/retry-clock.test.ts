@@ -15,15 +15,31 @@ describe('the next look', () => {
   });
 
   test('comes in time to release more', () => {
-    expect(next({ lastReleasedAt: now + 230_000 })).toBe(120_000);
-    expect(next({ nextUnreleasedAt: now + 3_000_000 })).toBe(2_880_000);
+    expect(next({ lastReleasedAt: now + 1_190_000 })).toBe(120_000);
+    expect(next({ nextUnreleasedAt: now + 3_000_000 })).toBe(2_400_000);
     expect(next({ nextUnreleasedAt: now + 1_000 })).toBe(5_000);
+    expect(next({ nextUnreleasedAt: now + 700_000, probeAt: now + 30_000, failingSince: now - 86_400_000 })).toBe(
+      100_000,
+    );
   });
 
-  test('comes less often the longer a webhook fails, and after its probe', () => {
-    expect(next({ lastReleasedAt: now, probeAt: now + 30_000, failingSince: now - 40_000 })).toBe(35_000);
-    expect(next({ lastReleasedAt: now, probeAt: now + 30_000, failingSince: now - 240_000 })).toBe(60_000);
-    expect(next({ lastReleasedAt: now, probeAt: now + 30_000, failingSince: now - 86_400_000 })).toBe(120_000);
+  test('comes after the probe of an open breaker, and less often the longer a webhook fails', () => {
+    const open = { lastReleasedAt: now, probeAt: now + 30_000 };
+    expect(next({ ...open, failingSince: now - 10_000 })).toBe(100_000);
+    expect(next({ ...open, failingSince: now - 40_000 })).toBe(400_000);
+    expect(next({ ...open, failingSince: now - 86_400_000 })).toBe(600_000);
+  });
+
+  test('comes soon where a breaker has just opened: attempts were in flight', () => {
+    const open = { lastReleasedAt: now, probeAt: now + 30_000, lastFailedAt: now - 10 };
+    expect(next({ ...open, failingSince: now - 100 })).toBe(5_000);
+    expect(next({ ...open, failingSince: now - 3_000 })).toBe(5_000);
+    expect(next({ ...open, failingSince: now - 5_200 })).toBe(52_000);
+  });
+
+  test('comes less often the longer a webhook fails whose breaker is closed', () => {
+    expect(next({ lastReleasedAt: now, failingSince: now - 40_000 })).toBe(10_000);
+    expect(next({ lastReleasedAt: now, failingSince: now - 86_400_000 })).toBe(120_000);
   });
 
   test('comes soon after a failure, which others may have followed, and then later and later', () => {

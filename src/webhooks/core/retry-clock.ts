@@ -4,11 +4,18 @@ export interface ClockPolicy {
   aheadMs: number;
   /** How long after the last released retry it looks what became of them. */
   settleMs: number;
+  /** It looks at least this often while retries are made. */
+  retryingLookMs: number;
   /** It looks at least this often, even where everything is far away. */
   longestLookMs: number;
 }
 
-export const defaultClockPolicy: ClockPolicy = { aheadMs: 240_000, settleMs: 5_000, longestLookMs: 3_600_000 };
+export const defaultClockPolicy: ClockPolicy = {
+  aheadMs: 1_200_000,
+  settleMs: 5_000,
+  retryingLookMs: 120_000,
+  longestLookMs: 3_600_000,
+};
 
 /** The retries of a webhook that wait. Times are ms since the epoch. */
 export interface Waiting {
@@ -31,24 +38,35 @@ export interface Waiting {
 
 export const mostCounted = 10_000;
 
+/** While the breaker is open, of the time that the webhook has been failing. */
+const openShare = 10;
+const closedShare = 1 / 4;
+
 /**
  * After how many ms the workflow of a webhook looks again: in time to release what is due next, and soon after what it has
  * released. After a failure it looks again too, later and later, so that its line counts the failures that came since: not
- * each of them wakes it. The longer the webhook has been failing, the less often all that is.
+ * each of them wakes it. The longer the webhook has been failing, the less often all that is, and least of all while the
+ * breaker is open: then only one probe at a time is made, and the one that closes it wakes the workflow. A look costs the
+ * installation about 20 ms of CPU, and hundreds of webhooks may be down for days.
  */
 export function nextLookMs(waiting: Waiting, policy: ClockPolicy): number {
   const { now, lastReleasedAt, nextUnreleasedAt, probeAt, failingSince, lastFailedAt, pausedAt } = waiting;
-  const { aheadMs, settleMs, longestLookMs } = policy;
+  const { aheadMs, settleMs, retryingLookMs, longestLookMs } = policy;
   if (pausedAt !== null) return longestLookMs;
-  const most = aheadMs / 2;
-  const least = Math.min(Math.max(settleMs, (now - (failingSince ?? now)) / 4), most);
+  const inTimeMs = aheadMs / 2;
+  const isOpen = probeAt !== null;
+  const failingMs = now - (failingSince ?? now);
+  const [share, most] = isOpen ? [openShare, inTimeMs] : [closedShare, Math.min(retryingLookMs, inTimeMs)];
+  const least = Math.min(Math.max(settleMs, failingMs * share), most);
   const looks = [longestLookMs];
   if (lastReleasedAt !== null) {
     const settled = Math.max(lastReleasedAt, probeAt ?? 0, now) - now + settleMs;
     looks.push(Math.min(Math.max(settled, least), most));
   }
-  if (lastFailedAt !== null) looks.push(Math.max(least, now - lastFailedAt));
-  if (nextUnreleasedAt !== null) looks.push(Math.max(nextUnreleasedAt - now - most, settleMs));
+  // When it opens, many attempts may be in flight.
+  if (isOpen && failingMs < settleMs) looks.push(settleMs);
+  if (!isOpen && lastFailedAt !== null) looks.push(Math.max(least, now - lastFailedAt));
+  if (nextUnreleasedAt !== null) looks.push(Math.max(nextUnreleasedAt - now - inTimeMs, settleMs));
   return Math.ceil(Math.min(...looks));
 }
 
