@@ -34,7 +34,11 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
   const parking = new Parking(services);
-  const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => parking.wake() });
+  const dispatcher = new Dispatcher({
+    ...services,
+    onDeadLetter: () => parking.wake(),
+    isRunAwaited: (withinMs) => services.waiters.waitedWithin(withinMs),
+  });
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
   parking.start();

@@ -8,6 +8,7 @@ export class Waiters {
   /** The channel on which other processes send the ids of resources that this one waits for. */
   readonly channel: string;
   readonly #waiting = new Map<string, Set<() => void>>();
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   /** @param kind of the resources, for the name of the channel */
   constructor(kind: 'run' | 'generation') {
@@ -17,6 +18,11 @@ export class Waiters {
   /** Wakes the requests that wait for this resource. */
   tell(id: string): void {
     for (const wake of this.#waiting.get(id) ?? []) wake();
+  }
+
+  /** Whether somebody waits, or began to wait within so many ms. */
+  waitedWithin(ms: number): boolean {
+    return this.#waiting.size > 0 || performance.now() - this.#lastAt < ms;
   }
 
   /**
@@ -42,6 +48,7 @@ export class Waiters {
 
   /** Resolves when the resource may have changed, after `withinMs`, or when `giveUp` is aborted. */
   nextSign(id: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
+    this.#lastAt = performance.now();
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(id) ?? new Set();
       const wake = () => {

@@ -5,7 +5,7 @@ import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { type AttemptDeliveriesServices, attemptDeliveries, type EndedAttempt } from './attempt-deliveries.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
-import { Pace } from './core/pace.ts';
+import { defaultPace, Pace } from './core/pace.ts';
 import { pacedWaitMs } from './core/plan-turns.ts';
 import { failPoint } from './fail-points.ts';
 import { type Leased, leaseDue } from './lease.ts';
@@ -15,6 +15,8 @@ export interface DispatchServices extends AttemptDeliveriesServices {
   log: Log;
   /** Called when a delivery became a dead letter. */
   onDeadLetter(): void;
+  /** Whether a request of this process waited for a run within so many ms. */
+  isRunAwaited(withinMs: number): boolean;
 }
 
 /** How often it polls without being woken: a notification may have been missed. */
@@ -37,7 +39,7 @@ export class Dispatcher {
   #stopping = false;
   #underWay = 0;
   readonly #underWayOf = new Map<string, number>();
-  readonly #pace = new Pace();
+  readonly #pace: Pace;
   /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
   #woken = Promise.withResolvers<void>();
@@ -46,6 +48,7 @@ export class Dispatcher {
   constructor(services: DispatchServices) {
     this.#services = services;
     this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy);
+    this.#pace = new Pace(defaultPace, (withinMs) => services.isRunAwaited(withinMs));
     // Every attempt listens to this signal.
     setMaxListeners(0, this.#cut.signal);
   }

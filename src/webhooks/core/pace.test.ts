@@ -25,6 +25,20 @@ test('an organization that is alone has no pace, and two share one', () => {
   expect(pace.most('a', 1_011)).toBe(Number.POSITIVE_INFINITY);
 });
 
+test('an organization that is alone has a pace while a request waits for a run', () => {
+  let isAwaited = false;
+  const pace = new Pace(policy, () => isAwaited);
+  pace.began('a', 10_000, 0);
+  expect(pace.most('a', 0)).toBe(Number.POSITIVE_INFINITY);
+  isAwaited = true;
+  // What it began before it had a pace does not count.
+  expect(pace.most('a', 0)).toBe(10);
+  pace.began('a', 10, 0);
+  expect([0, 10, 50].map((now) => pace.most('a', now))).toEqual([0, 1, 5]);
+  isAwaited = false;
+  expect(pace.most('a', 50)).toBe(Number.POSITIVE_INFINITY);
+});
+
 test('whoever has a single delivery has it begun in the same look, whatever another has, and the other keeps its pace', () => {
   const pace = new Pace(policy);
   const begun = { a: 0, b: 0 };

@@ -1,6 +1,6 @@
 /** How many attempts a process begins for organizations that have deliveries at the same time. */
 export interface PacePolicy {
-  /** Attempts a second, shared equally by these organizations. */
+  /** Attempts a second, shared equally by these organizations, or made by one while requests wait for runs. */
   perSecond: number;
   /** What an organization may begin at once: its attempts of this time. */
   burstMs: number;
@@ -9,7 +9,7 @@ export interface PacePolicy {
 }
 
 /** A fraction of what one process can do: what others wait for is then begun at once. */
-export const defaultPace: PacePolicy = { perSecond: 400, burstMs: 100, rememberMs: 2_000 };
+export const defaultPace: PacePolicy = { perSecond: 400, burstMs: 50, rememberMs: 2_000 };
 
 interface Paced {
   cameAt: number;
@@ -19,15 +19,19 @@ interface Paced {
 
 /**
  * Keeps an organization whose receivers answer quickly from filling a process with its attempts: places alone do not, because
- * they are free again at once. While no other organization has deliveries, nothing is held back. The generic cell rate
- * algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
+ * they are free again at once. While no other organization has deliveries, and no request in this process waits for a run,
+ * nothing is held back. The generic cell rate algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
  */
 export class Pace {
   readonly #policy: PacePolicy;
   readonly #organizations = new Map<string, Paced>();
 
-  constructor(policy: PacePolicy = defaultPace) {
+  readonly #isAwaited: (withinMs: number) => boolean;
+
+  /** @param isAwaited whether a request waited for a run within so many ms */
+  constructor(policy: PacePolicy = defaultPace, isAwaited: (withinMs: number) => boolean = () => false) {
     this.#policy = policy;
+    this.#isAwaited = isAwaited;
   }
 
   /** How many attempts the organization may begin now. */
@@ -58,6 +62,7 @@ export class Pace {
       if (cameAt < now - this.#policy.rememberMs) this.#organizations.delete(id);
     }
     const others = this.#organizations.size - (this.#organizations.has(organizationId) ? 1 : 0);
-    return others === 0 ? 0 : ((others + 1) * 1_000) / this.#policy.perSecond;
+    if (others === 0 && !this.#isAwaited(this.#policy.rememberMs)) return 0;
+    return ((others + 1) * 1_000) / this.#policy.perSecond;
   }
 }
