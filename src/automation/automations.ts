@@ -118,6 +118,7 @@ const findDetail = statement<AutomationDetail>(
           a.updated_at as "updatedAt", d.ai_provider as "aiProvider", d.ai_model as "aiModel", d.steps, d.config, d.inputs
      from automation a join definition d on d.id = a.definition_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
+  { sharesConnection: true },
 );
 
 /** `id` in either form. @throws AppError workflow_not_found */

@@ -39,6 +39,7 @@ const findStartable = statement<Startable>(
      join definition d on d.id = a.definition_id
      join organization o on o.id = a.organization_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.deleted_at is null`,
+  { sharesConnection: true },
 );
 
 /** Each prompt step needs at least one configured model. @throws AppError provider_not_configured, with its first model's provider */

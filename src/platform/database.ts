@@ -5,6 +5,7 @@ import pg, { type ClientBase, type Pool } from 'pg';
 import { areSeparate, prepareLogin } from './database-login.ts';
 import { type OutboxOfProcess, releaseToDrain } from './enqueue.ts';
 import { entityConnection } from './entity-connection.ts';
+import { SharedConnections } from './shared-connections.ts';
 import { sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -16,15 +17,14 @@ import type { Tenant } from './tenant.ts';
  */
 export const databaseRoles = { tenant: 'atelier_tenant', system: 'atelier_system' } as const;
 
-/** The settings that policies compare rows with. */
-export const tenantSettings = { organization: 'atelier.organization_id', environment: 'atelier.environment' } as const;
-
 export interface Database {
   orm: MikroORM;
   /** In the role `system`. The global entity manager uses it too. */
   pool: Pool;
   /** In the role `tenant`: only `Scope` takes connections from it. */
   tenantPool: Pool;
+  /** Of that pool, for reads by key: only `Scope` uses them. */
+  sharedConnections: SharedConnections;
   /**
    * A fresh entity manager that works on this connection, in the transaction that it is in: that of a tenant's rows, or
    * of a transaction that belongs to no tenant.
@@ -110,6 +110,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     orm,
     pool,
     tenantPool,
+    sharedConnections: new SharedConnections(tenantPool),
     settings,
     entitiesOn(client, tenant) {
       const em = orm.em.fork();

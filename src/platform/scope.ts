@@ -32,6 +32,7 @@ export class Scope implements TenantSql {
 
   /** Runs one statement, which is a transaction of its own. */
   async rows<Row extends QueryResultRow>(of: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
+    if (of.sharesConnection) return this.#database.sharedConnections.rows(this.tenant, of, this.bind(values));
     const rows = await this.#withConnection((client) => sqlOn(client).rows(of, this.bind(values)));
     if (of.enqueues) await this.#nudge(this.#withHints(enqueuedBy(of, rows)));
     return rows;

@@ -24,6 +24,8 @@ export interface Statement<Row extends QueryResultRow> {
   name: string;
   text: string;
   enqueues: Enqueues<Row> | undefined;
+  /** Reads a row by its key and no more: it may share a connection with others like it. */
+  sharesConnection: boolean;
   /** Only carries the row's type. */
   row?: Row;
 }
@@ -40,14 +42,15 @@ export const statementTexts: ReadonlyMap<string, string> = texts;
 export function statement<Row extends QueryResultRow>(
   name: string,
   text: string,
-  { enqueues }: { enqueues?: Enqueues<Row> } = {},
+  { enqueues, sharesConnection = false }: { enqueues?: Enqueues<Row>; sharesConnection?: boolean } = {},
 ): Statement<Row> {
   if (texts.has(name) && texts.get(name) !== text) throw new Error(`Two statements are called ${name}.`);
   if (text.includes('insert into outbox (') && !enqueues) {
     throw new Error(`The statement ${name} writes to the outbox and does not declare what it enqueues.`);
   }
+  if (enqueues && sharesConnection) throw new Error(`The statement ${name} does more than read.`);
   texts.set(name, text);
-  return { name, text, enqueues };
+  return { name, text, enqueues, sharesConnection };
 }
 
 /** Runs named statements, on any connection of the pool or on the one connection of a transaction. */
@@ -76,11 +79,14 @@ export function watchStatements(by: StatementWatch): void {
   watch = by;
 }
 
+/** Sends a statement under the eyes of whoever watches. */
+export const watched = <T>(name: string, ask: () => Promise<T>): Promise<T> => (watch ? watch(name, ask) : ask());
+
 export function sqlOn(executor: Pool | ClientBase): Sql {
   const ask = async <Row extends QueryResultRow>({ name, text }: Statement<Row>, values: unknown[]) =>
     (await executor.query<Row>({ name, text, values, types })).rows;
   const rows = <Row extends QueryResultRow>(of: Statement<Row>, values: unknown[] = []) =>
-    watch ? watch(of.name, () => ask(of, values)) : ask(of, values);
+    watched(of.name, () => ask(of, values));
   return {
     rows,
     async one(of, values) {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -20,16 +21,22 @@ const retryAfterMs = 1_000;
 /** Together longer than a lease: by then another process makes the attempts again. */
 const mostTries = 60;
 
+/** Attempts that end within this time share a batch, where something else is more urgent than they are. */
+const lingerMs = 20;
+
 /** Records attempts in batches per tenant. Attempts that end while a batch is written go into the next one. */
 export class AttemptRecorder {
   readonly #log: Log;
   readonly #policy: DeliveryPolicy;
   readonly #waiting = new Map<string, Batch>();
+  readonly #mayLinger: () => boolean;
   #writing = false;
 
-  constructor(log: Log, policy: DeliveryPolicy) {
+  /** @param mayLinger whether fewer batches are worth that each attempt is recorded later */
+  constructor(log: Log, policy: DeliveryPolicy, mayLinger: () => boolean) {
     this.#log = log;
     this.#policy = policy;
+    this.#mayLinger = mayLinger;
   }
 
   /** @returns undefined when the attempt was recorded before, its delivery has ended, or the database stayed unavailable */
@@ -41,14 +48,15 @@ export class AttemptRecorder {
     const recorded = new Promise<Recorded | undefined>((done) => batch.waiting.push({ outcome, done }));
     if (!this.#writing) {
       this.#writing = true;
-      // Attempts that end in the same turn of the event loop share a batch.
-      setImmediate(() => this.#write());
+      void this.#write();
     }
     return recorded;
   }
 
   async #write(): Promise<void> {
     while (this.#waiting.size > 0) {
+      // Attempts that end in the same turn of the event loop share a batch.
+      await (this.#mayLinger() ? sleep(lingerMs) : nextTurn());
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();
       await Promise.all(batches.map((batch) => this.#writeBatch(batch)));

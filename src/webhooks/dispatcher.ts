@@ -47,7 +47,9 @@ export class Dispatcher {
 
   constructor(services: DispatchServices) {
     this.#services = services;
-    this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy);
+    // A batch costs as much as several attempts, most of it in the database.
+    const mayLinger = () => services.isRunAwaited(defaultPace.rememberMs);
+    this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy, mayLinger);
     this.#pace = new Pace(defaultPace, (withinMs) => services.isRunAwaited(withinMs));
     // Every attempt listens to this signal.
     setMaxListeners(0, this.#cut.signal);

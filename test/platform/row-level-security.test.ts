@@ -9,6 +9,7 @@ import { statement } from '../../src/platform/sql.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../test-database.ts';
+import { until } from '../until.ts';
 import { openBoundedWork } from './open-bounded-work.ts';
 
 let files: TestDatabase;
@@ -204,4 +205,66 @@ test('the roles own nothing and cannot bypass, and no table is left open', async
     // A key names the tenant, so it is found before there is one.
     if (scoped && name !== 'api_key') expect({ name, policies }).toEqual({ name, policies: ['system', 'tenant'] });
   }
+});
+
+describe('reads that share a connection', () => {
+  const sharing = { sharesConnection: true };
+  const forgetfulToo = statement<{ name: string }>(
+    'test.forgetful_sharing',
+    'select name from automation where $1::uuid is not null and $2::text is not null',
+    sharing,
+  );
+  const wherever = statement<{ pid: number }>(
+    'test.wherever',
+    'select pg_backend_pid() as pid where $1::uuid is not null and $2::text is not null',
+    sharing,
+  );
+  const dividing = statement(
+    'test.dividing',
+    'select 1 / $3::int where $1::uuid is not null and $2::text is not null',
+    sharing,
+  );
+  const sleeping = statement(
+    'test.sleeping',
+    'select pg_sleep(8) where $1::uuid is not null and $2::text is not null',
+    sharing,
+  );
+  const inTurn = (count: number) => Array.from({ length: count }, (_, n) => [ada, bob][n % 2]!);
+
+  test('see each its own tenant, however they alternate', async () => {
+    const seen = await Promise.all(inTurn(100).map((scope) => scope.rows(forgetfulToo)));
+    expect(seen.filter((rows, n) => rows.length !== (n % 2 === 0 ? 1 : 0))).toEqual([]);
+    const pids = await Promise.all(inTurn(12).map((scope) => scope.one(wherever)));
+    expect(new Set(pids.map((row) => row!.pid)).size).toBe(1);
+  });
+
+  test('leave a connection that the next one in the pool finds assigned as it is', async () => {
+    for (const one of [ada, bob, ada]) {
+      await one.rows(forgetfulToo);
+      expect(await bob.rows(forgetful)).toEqual([]);
+      expect(await ada.rows(forgetful)).toEqual([{ name: 'Hers' }]);
+      expect(await one.transaction((tx) => tx.rows(forgetfulToo))).toHaveLength(one === ada ? 1 : 0);
+    }
+  });
+
+  test('fail alone', async () => {
+    const divided = inTurn(12).map((scope, n) => scope.rows(dividing, n === 5 ? 0 : 1));
+    const ends = await Promise.allSettled(divided);
+    expect(ends.map(({ status }) => status === 'rejected')).toEqual(ends.map((_, n) => n === 5));
+    expect(await ada.rows(forgetfulToo)).toEqual([{ name: 'Hers' }]);
+  });
+
+  test('fail with their connection, and the next ones have another', async () => {
+    const waiting = Promise.allSettled([ada.rows(forgetfulToo), bob.rows(sleeping), ada.rows(forgetfulToo)]);
+    const operator = new pg.Client(files.url);
+    await operator.connect();
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and wait_event = 'PgSleep'`;
+    await until('it is ended', async () => (await operator.query(end)).rowCount === 1);
+    await operator.end();
+    expect((await waiting).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await Promise.all(inTurn(4).map((scope) => scope.rows(forgetfulToo)))).toEqual([
+      ...[[{ name: 'Hers' }], [], [{ name: 'Hers' }], []],
+    ]);
+  });
 });

@@ -35,6 +35,8 @@ test('an organization that is alone has a pace while a request waits for a run',
   expect(pace.most('a', 0)).toBe(10);
   pace.began('a', 10, 0);
   expect([0, 10, 50].map((now) => pace.most('a', now))).toEqual([0, 1, 5]);
+  // A few at a time are not worth their lease.
+  expect([0, 49, 50].map((now) => pace.spent(now))).toEqual([['a'], ['a'], []]);
   isAwaited = false;
   expect(pace.most('a', 50)).toBe(Number.POSITIVE_INFINITY);
 });

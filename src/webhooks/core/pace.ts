@@ -38,15 +38,19 @@ export class Pace {
   most(organizationId: string, now: number): number {
     const interval = this.#intervalMs(organizationId, now);
     if (interval === 0) return Number.POSITIVE_INFINITY;
-    const { burstMs } = this.#policy;
     const ahead = Math.max(0, (this.#organizations.get(organizationId)?.freeAt ?? 0) - now);
-    const atOnce = Math.max(1, Math.floor(burstMs / interval));
-    return Math.max(0, Math.floor(atOnce - ahead / interval + 1e-6));
+    return Math.max(0, Math.floor(this.#atOnce(interval) - ahead / interval + 1e-6));
   }
 
-  /** The organizations that may begin none now. */
+  /**
+   * The organizations that are to begin none now: they may begin none, or less than half of what they may at once. Leasing
+   * one attempt costs nearly as much as leasing ten.
+   */
   spent(now: number): string[] {
-    return [...this.#organizations.keys()].filter((id) => this.most(id, now) === 0);
+    return [...this.#organizations.keys()].filter((id) => {
+      const interval = this.#intervalMs(id, now);
+      return interval > 0 && this.most(id, now) < Math.ceil(this.#atOnce(interval) / 2);
+    });
   }
 
   /** To be told of all attempts that are begun. */
@@ -54,6 +58,10 @@ export class Pace {
     const freeAt = Math.max(this.#organizations.get(organizationId)?.freeAt ?? 0, now);
     const interval = this.#intervalMs(organizationId, now);
     this.#organizations.set(organizationId, { cameAt: now, freeAt: freeAt + attempts * interval });
+  }
+
+  #atOnce(intervalMs: number): number {
+    return Math.max(1, Math.floor(this.#policy.burstMs / intervalMs));
   }
 
   /** Between two attempts of the organization; 0 while it is alone. */
