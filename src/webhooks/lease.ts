@@ -57,7 +57,7 @@ const lockDue = statement<{ id: string }>(
             where t.id in (${subscriptionsOf(isFirst)} union all ${retrying})
               and t.organization_id <> all($2::uuid[]) and ${mayBegin('t')}) due on due.id = s.id
     where ${mayBegin('s')}
-    order by due.turn, random() limit $1 for update of s skip locked`,
+    order by due.turn, random() limit $1 for no key update of s skip locked`,
 );
 
 const countOf = (condition: string) =>

@@ -56,11 +56,12 @@ interface StateRow {
   lastFailedAt: Date | null;
 }
 
+// Not for their keys: whoever writes deliveries shares a lock on those, of many subscriptions in no order.
 const lockState = statement<StateRow>(
   'subscription.lock_state',
   `select consecutive_failures as "consecutiveFailures", next_probe_at as "nextProbeAt", failing_since as "failingSince",
           last_failed_at as "lastFailedAt"
-     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for update`,
+     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for no key update`,
 );
 
 const saveState = statement(

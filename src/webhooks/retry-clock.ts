@@ -76,7 +76,7 @@ const lockSubscription = statement<SubscriptionRow>(
   'retry_clock.lock_subscription',
   `select deleted_at is not null as "isDeleted", next_probe_at as "nextProbeAt", failing_since as "failingSince",
           last_failed_at as "lastFailedAt", last_failure as "lastFailure"
-     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for update`,
+     from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for no key update`,
 );
 
 const releaseMore = statement<{ pausedAt: Date | null; releasedBefore: Date | null }>(
