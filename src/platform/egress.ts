@@ -15,6 +15,7 @@ export interface EgressRequest {
   maxResponseBytes: number;
   /**
    * Takes the body of a response with status 200, a piece at a time, in place of `body`: large files never stand in memory.
+   * Of the body of another status at most 64 KiB are read.
    * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
    */
   write?: (piece: Buffer) => Promise<void>;
@@ -46,6 +47,8 @@ const asTexts = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]));
 
 const maxHeaderBytes = 16 * 1024;
+/** Of the body of a refusal or a redirect, where the one that is wanted would be written away. */
+const maxOtherBytes = 64 * 1024;
 /**
  * Per origin. Larger than the number of concurrent requests of a process: tenants can share an origin, and a request that
  * waited for another's connection could exceed its deadline without being sent.
@@ -103,9 +106,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // What follows a pause is an empty piece, and pausing for it would never end.
     if (chunk.length === 0) return;
-    const kept = chunk.subarray(0, this.#maxBytes - this.#size);
+    const isWritten = this.#write !== undefined && this.status === 200;
+    const most = this.#write && !isWritten ? Math.min(maxOtherBytes, this.#maxBytes) : this.#maxBytes;
+    const kept = chunk.subarray(0, most - this.#size);
     this.#size += kept.length;
-    if (this.#write && this.status === 200) this.#pass(kept, this.#write, controller);
+    if (this.#write && isWritten) this.#pass(kept, this.#write, controller);
     else this.#chunks.push(kept);
     if (kept.length === chunk.length) return;
     this.#resolve({ truncated: true });

@@ -1,5 +1,7 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { Readable } from 'node:stream';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { httpServer, type LoopbackServer } from '../../test/loopback-server.ts';
@@ -15,11 +17,14 @@ const egress = new Egress(rules, { resolve: async (name) => [name.startsWith('in
 const signedUrls = new SignedUrls({ key: 'k'.repeat(32), baseUrl: 'http://127.0.0.1:1/base', seconds: 60 });
 const ownName = `${'n'.repeat(43)}.png`;
 
+let folder: string;
+let fetches = 0;
 let png: Buffer;
 let server: LoopbackServer;
 let answer: RequestListener;
 const asked: string[] = [];
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fetch-image-'));
   png = await sharp({ create: { width: 30, height: 20, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
@@ -34,6 +39,7 @@ afterEach(() => {
 afterAll(async () => {
   await egress.close();
   await server.close();
+  await rm(folder, { recursive: true });
 });
 
 const at = (path = '/', host = '127.0.0.1') => `http://${host}:${server.port}${path}`;
@@ -42,12 +48,15 @@ const files = {
     name === ownName
       ? { name, organizationId: 'o', contentType: 'image/png', bytes: png.length, sha256: Buffer.alloc(32), title: 't' }
       : undefined,
-  open: async () => Readable.from([png.subarray(0, 10), png.subarray(10)]),
+  copyTo: (_: string, path: string) => writeFile(path, png),
 };
-const fetched = (url: string, more?: Parameters<typeof fetchImage>[2]) =>
-  fetchImage({ egress, files, signedUrls }, url, more);
+async function fetched(url: string, more?: Parameters<typeof fetchImage>[3]) {
+  const path = join(folder, String(fetches++));
+  const header = await fetchImage({ egress, files, signedUrls }, url, path, more);
+  return { ...header, bytes: await readFile(path) };
+}
 
-async function refusal(url: string, more?: Parameters<typeof fetchImage>[2]): Promise<string> {
+async function refusal(url: string, more?: Parameters<typeof fetchImage>[3]): Promise<string> {
   const error = await fetched(url, more).catch((thrown) => thrown);
   expect(error).toMatchObject({ kind: 'validation_error', facts: { errors: [{ path: 'imageUrl' }] } });
   return error.facts.errors[0].message;
@@ -138,6 +147,35 @@ describe('an image of another server', () => {
     };
     expect(await refusal(at())).toMatch(/larger than/);
     expect(sent).toBeLessThan(2 * imageLimits.bytes);
+  });
+
+  test('is known where much stands before its picture', async () => {
+    const jpeg = await sharp(png)
+      .withExif({ IFD0: { ImageDescription: 'x'.repeat(40_000) } })
+      .jpeg()
+      .toBuffer();
+    // A segment may have 65,533 bytes, and there may be any number of them.
+    const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0xff, 0xff]), Buffer.alloc(65_533, 'x')]);
+    const long = Buffer.concat([jpeg.subarray(0, 2), ...Array.from({ length: 20 }, () => comment), jpeg.subarray(2)]);
+    answer = (_, response) => response.end(long);
+    expect(await fetched(at())).toMatchObject({ type: 'jpg', width: 30, height: 20 });
+  });
+
+  test('is refused without its body when its server refuses, however much that says', async () => {
+    let sent = 0;
+    answer = (_, response) => {
+      response.writeHead(404);
+      const piece = Buffer.alloc(64 * 1024);
+      const more = () => {
+        while (!response.destroyed) {
+          sent += piece.length;
+          if (!response.write(piece)) return void response.once('drain', more);
+        }
+      };
+      more();
+    };
+    expect(await refusal(at())).toMatch(/answered 404/);
+    expect(sent).toBeLessThan(imageLimits.bytes);
   });
 
   test('is refused by its header when it would fill the memory', async () => {

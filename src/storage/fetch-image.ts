@@ -1,18 +1,14 @@
-import type { Egress, EgressResponse } from '../platform/egress.ts';
+import { open } from 'node:fs/promises';
+import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { type AppError, invalid } from '../platform/errors.ts';
 import { type ImageHeader, readImageHeader } from './core/image-header.ts';
 import type { Files } from './files.ts';
 import type { SignedUrls } from './signed-urls.ts';
 
-/** An image that a caller named. Its header is good; the rest of it may still be cut or damaged. */
-export interface FetchedImage extends ImageHeader {
-  bytes: Buffer;
-}
-
 export interface FetchImageOptions {
   egress: Pick<Egress, 'request'>;
-  files: Pick<Files, 'find' | 'open'>;
+  files: Pick<Files, 'find' | 'copyTo'>;
   signedUrls: Pick<SignedUrls, 'read'>;
 }
 
@@ -25,66 +21,105 @@ const redirecting = new Set([301, 302, 303, 307, 308]);
 const tooLarge = `The image is larger than ${imageLimits.bytes} bytes.`;
 
 /**
- * Fetches an image from an address that a caller gave: at most 25 MiB in 30 seconds over 3 redirects, each address checked
- * anew by the egress guard. An address of our own is read from the storage, without a request. Nothing is decoded: type and
- * number of pixels are read from the first bytes.
+ * Fetches an image from an address that a caller gave into a new file: at most 25 MiB in 30 seconds over 3 redirects, each
+ * address checked anew by the egress guard. An address of our own is read from the storage, without a request. Memory is
+ * bounded by a piece of it while it arrives. Nothing is decoded: type and number of pixels are read from the first bytes.
+ * @param path of the file; what is left there after a failure is the caller's to remove
+ * @returns what its header says; the rest of it may still be cut or damaged
  * @throws AppError validation_error with the path `imageUrl`, whatever is wrong with the image or its server; StorageFailure;
  *   the reason of `signal`
  */
 export async function fetchImage(
   { egress, files, signedUrls }: FetchImageOptions,
   url: string,
+  path: string,
   { signal, deadlineMs = imageLimits.deadlineMs }: { signal?: AbortSignal; deadlineMs?: number } = {},
-): Promise<FetchedImage> {
+): Promise<ImageHeader> {
   const ends = performance.now() + deadlineMs;
   let at = url;
   for (let redirects = 0; ; redirects++) {
     const own = signedUrls.read(at);
     if (own === 'refused') throw imageRefused('The address of the file is not valid, or not any more.');
-    if (own !== 'elsewhere') return checked(await readOwn(files, own.name));
-    const left = Math.max(1, Math.ceil(ends - performance.now()));
-    const response = await egress
-      .request({
-        ...{ url: at, method: 'GET', headers: { accept: 'image/png,image/jpeg,image/webp' } },
-        ...{ deadlineMs: left, maxResponseBytes: imageLimits.bytes },
-        ...(signal && { signal }),
-      })
-      .catch((error: unknown) => {
-        throw error instanceof EgressFailure ? imageRefused(error.message) : error;
-      });
-    const next = redirecting.has(response.status) ? response.headers.location : undefined;
-    if (next === undefined) return checked(bodyOf(response));
-    if (redirects === imageLimits.redirects) throw imageRefused(`More than ${imageLimits.redirects} redirects.`);
-    const target = URL.parse(next, at);
-    if (!target) throw imageRefused('A redirect leads to what is no address.');
-    at = target.href;
+    if (own === 'elsewhere') {
+      const next = await download(egress, at, path, { ends, signal });
+      if (next !== undefined) {
+        if (redirects === imageLimits.redirects) throw imageRefused(`More than ${imageLimits.redirects} redirects.`);
+        at = next;
+        continue;
+      }
+    } else await copyOwn(files, own.name, path);
+    return checked(path);
   }
 }
 
-function bodyOf({ status, body, truncated }: EgressResponse): Buffer {
-  if (status !== 200) throw imageRefused(`The server of the image answered ${status}.`);
-  if (truncated) throw imageRefused(tooLarge);
-  return body;
+/** @returns the address that it leads to instead, if any */
+async function download(
+  egress: FetchImageOptions['egress'],
+  url: string,
+  path: string,
+  { ends, signal }: { ends: number; signal: AbortSignal | undefined },
+): Promise<string | undefined> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    const { status, headers, truncated } = await egress.request({
+      ...{ url, method: 'GET', headers: { accept: 'image/png,image/jpeg,image/webp' } },
+      ...{ deadlineMs: Math.max(1, Math.ceil(ends - performance.now())), maxResponseBytes: imageLimits.bytes },
+      ...(signal && { signal }),
+      write: async (piece) => {
+        await file.writeFile(piece);
+      },
+    });
+    const next = redirecting.has(status) ? headers.location : undefined;
+    if (next !== undefined) return targetOf(next, url);
+    if (status !== 200) throw imageRefused(`The server of the image answered ${status}.`);
+    if (truncated) throw imageRefused(tooLarge);
+    return undefined;
+  } catch (error) {
+    throw error instanceof EgressFailure ? imageRefused(error.message) : error;
+  } finally {
+    await file.close();
+  }
 }
 
-async function readOwn(files: FetchImageOptions['files'], name: string): Promise<Buffer> {
+function targetOf(location: string, from: string): string {
+  const target = URL.parse(location, from);
+  if (!target) throw imageRefused('A redirect leads to what is no address.');
+  return target.href;
+}
+
+async function copyOwn(files: FetchImageOptions['files'], name: string, path: string): Promise<void> {
   const file = await files.find(name);
-  const stream = file && (await files.open(name));
-  if (!file || !stream) throw imageRefused('The file does not exist any more.');
-  if (file.bytes > imageLimits.bytes) {
-    stream.destroy();
-    throw imageRefused(tooLarge);
-  }
-  return Buffer.concat(await stream.toArray());
+  if (!file) throw imageRefused('The file does not exist any more.');
+  if (file.bytes > imageLimits.bytes) throw imageRefused(tooLarge);
+  await files.copyTo(name, path);
 }
 
-function checked(bytes: Buffer): FetchedImage {
-  if (bytes.length === 0) throw imageRefused('The image is empty.');
-  const header = readImageHeader(bytes);
+/** Enough for every PNG and WebP, and for a JPEG that has little before its picture. */
+const firstBytes = 64 * 1024;
+
+async function readHeader(path: string): Promise<ImageHeader | undefined> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size === 0) throw imageRefused('The image is empty.');
+    for (const length of [firstBytes, size]) {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), { position: 0 });
+      const header = readImageHeader(buffer.subarray(0, bytesRead));
+      // Other data may stand before the picture of a JPEG, as much as it likes.
+      if (header || length >= size || buffer[0] !== 0xff) return header;
+    }
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+async function checked(path: string): Promise<ImageHeader> {
+  const header = await readHeader(path);
   if (!header) throw imageRefused('Expected a PNG, JPEG or WebP image.');
   const pixels = header.width * header.height;
   if (pixels > imageLimits.pixels) {
     throw imageRefused(`The image has ${pixels} pixels; the limit is ${imageLimits.pixels}.`);
   }
-  return { ...header, bytes };
+  return header;
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
@@ -10,7 +10,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type GenerationRequest, pixelLimits, upscaledSize } from '../providers/core/media/requests.ts';
 import { examineImage } from '../providers/images/examination.ts';
-import { type FetchedImage, fetchImage, imageLimits, imageRefused } from '../storage/fetch-image.ts';
+import { fetchImage, imageLimits, imageRefused } from '../storage/fetch-image.ts';
 import type { SignedUrls } from '../storage/signed-urls.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { MemoryOpenCounter, type OpenCounter } from '../tenancy/open-counter.ts';
@@ -42,10 +42,10 @@ export type InputProgress =
   | { kind: 'fetched'; image: GenerationImage };
 
 /**
- * Images that one process fetches at the same time: each may occupy 25 MiB, and a slow server 30 seconds. Who finds no place
- * waits in its workflow, where it holds nothing.
+ * Images that one process fetches at the same time: a slow server may take 30 seconds for each. Who finds no place waits in
+ * its workflow, where it holds nothing.
  */
-const places = { organization: 4, process: 12 } as const;
+const places = { organization: 4, process: 32 } as const;
 
 export class InputPlaces {
   readonly #counter: OpenCounter = new MemoryOpenCounter();
@@ -127,8 +127,7 @@ async function takeIn(
   const folder = await mkdtemp(join(tmpdir(), 'atelier-input-'));
   try {
     const path = join(folder, 'given');
-    // The bytes leave the memory here.
-    const { type } = await write(path, await fetchImage(services, input.imageUrl, { signal }));
+    const { type } = await fetchImage(services, input.imageUrl, path, { signal });
     const size = await measure(services.renderings, scope.tenant.organizationId, path);
     const { request } = input;
     const result = request.kind === 'upscale' ? upscaledSize(size, request.scale) : size;
@@ -137,11 +136,6 @@ async function takeIn(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function write(path: string, { bytes, type }: FetchedImage): Promise<Pick<FetchedImage, 'type'>> {
-  await writeFile(path, bytes, { mode: 0o600 });
-  return { type };
 }
 
 /** The fault of the caller's image, as the row keeps it; undefined for every other failure. */
