@@ -1,7 +1,10 @@
 import { chromium, type Locator, type Page } from 'playwright-core';
 
 /** Where Debian's package `chromium` puts it. */
-const chromiumPath = '/usr/bin/chromium';
+export const chromiumPath = '/usr/bin/chromium';
+
+/** Chromium's own walls do not stand where everything runs as root; it visits nothing but servers of these tests. */
+export const chromiumArguments = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 
 export interface StartForm {
   workflowId: string;
@@ -43,9 +46,7 @@ export interface TemporalUi {
 
 /** @param uiUrl of Temporal's web UI */
 export async function openTemporalUi(uiUrl: string, viewport = { width: 1200, height: 800 }): Promise<TemporalUi> {
-  // Chromium's own walls do not stand where everything runs as root; it visits nothing but this server.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const browser = await chromium.launch({ executablePath: chromiumPath, args });
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
   const page = await browser.newPage({ viewport });
   page.setDefaultTimeout(30_000);
   const open = (path: string) => page.goto(`${uiUrl}/namespaces/default/${path}`, { waitUntil: 'domcontentloaded' });

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { type Browser, chromium } from 'playwright-core';
+import { sharedProduct } from '../product.ts';
+import { sceneOf } from '../scheduling/scene.ts';
+import { chromiumArguments, chromiumPath } from './temporal-ui.ts';
+
+// A browser takes its time on a busy machine.
+jest.setTimeout(120_000);
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let browser: Browser;
+beforeAll(async () => {
+  product = await sharedProduct();
+  browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumArguments });
+});
+afterAll(async () => {
+  await browser.close();
+  await product.close();
+});
+
+/** The page of a new booking, on this machine. */
+async function newPage(): Promise<{ url: string; bookingId: string }> {
+  const scene = sceneOf(product.api);
+  const eventType = await scene.offer({ name: 'Intro call' }, { hours: ['09:00-12:00'] });
+  const attendee = { ...scene.attendee, timezone: 'Europe/Berlin' };
+  const { body } = await scene.book(eventType.id, '2040-06-12T09:00:00Z', { attendee });
+  const { pathname } = new URL(body.data.confirmationUrl);
+  return { url: new URL(pathname, product.process.api).href, bookingId: body.data.id };
+}
+
+test('on a phone and without scripts an attendee moves a booking with the keyboard, and cancels it', async () => {
+  const { url, bookingId } = await newPage();
+  const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 360, height: 640 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(product.process.api)) elsewhere.push(request.url());
+  });
+  const refused: string[] = [];
+  page.on('console', (message) => refused.push(message.text()));
+
+  await page.goto(url);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your booking');
+  await page.getByRole('link', { name: 'Choose another time' }).click();
+  for (const part of ['main', 'fieldset', 'textarea']) {
+    const box = (await page.locator(part).boundingBox())!;
+    expect(box.x + box.width).toBeLessThanOrEqual(360);
+  }
+  const group = page.getByRole('group', { name: 'Choose a new time' });
+  await group.getByRole('radio', { name: /13 Jun 2040, 12:00/ }).focus();
+  await page.keyboard.press('Space');
+  await page.getByLabel('Reason (optional)').fill('Traffic.');
+  await page.getByRole('button', { name: 'Move the booking' }).press('Enter');
+  await page.getByText(/13 Jun 2040, 12:00/).waitFor();
+  const scene = sceneOf(product.api);
+  expect(await scene.get(`bookings/${bookingId}`)).toMatchObject({
+    ...{ start: '2040-06-13T10:00:00.000Z', rescheduleReason: 'Traffic.' },
+  });
+
+  await page.getByRole('link', { name: 'Cancel the booking' }).click();
+  await page.getByRole('button', { name: 'Cancel the booking' }).click();
+  await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+  expect((await scene.get(`bookings/${bookingId}`)).status).toBe('cancelled');
+  expect([elsewhere, refused]).toEqual([[], []]);
+  await context.close();
+});
