@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { booked, bookings, given, moment } from '../../../test/scheduling/given.ts';
-import { dayNumber } from './calendar-date.ts';
+import fc from 'fast-check';
+import { seed } from '../../../test/fuzz/seed.ts';
+import { asReadForBooking, booked, bookings, given, moment } from '../../../test/scheduling/given.ts';
+import { Oracle } from '../../../test/scheduling/slot-oracle.ts';
+import { dayNumber, minuteMs } from './calendar-date.ts';
+import { decideBooking } from './decide.ts';
 import { findLimitProblems, remainingBookings } from './limits.ts';
 import { readsForBooking, readsForCheck } from './reads.ts';
 import { type BookingLimits, noLimits } from './rules.ts';
@@ -72,4 +76,43 @@ describe('what is read', () => {
     expect([iso(reads.bookings), reads.neighbours, reads.counted]).toEqual([`${day}T10:00 ${day}T11:00`, 0, null]);
     expect(readsForCheck(rules, dayNumber(day))).toMatchObject({ neighbours: 0, counted: null });
   });
+});
+
+test('in a row of many bookings, what is read suffices and the oracle agrees', () => {
+  const minutes = fc.constantFrom(0, 0, 0, 5, 10, 15, 60, 300);
+  const limit = (max: number) => fc.option(fc.integer({ min: 1, max }), { freq: 3 });
+  const any = fc.record({
+    row: fc.array(fc.record({ pause: minutes, length: fc.constantFrom(5, 30, 60), before: minutes, after: minutes }), {
+      maxLength: 40,
+    }),
+    at: fc.integer({ min: 0, max: 600 }),
+    eventType: fc.record({ duration: fc.constantFrom(5, 15, 60), bufferBefore: minutes, bufferAfter: minutes }),
+    limits: fc.record({
+      ...{ consecutiveMax: limit(6), dailyMax: limit(12), weeklyMax: limit(20), monthlyMax: limit(30) },
+      minGapMinutes: fc.constantFrom(null, 0, 5, 15, 60),
+    }),
+  });
+  const tally = new Set<string>();
+  const holds = fc.property(any, ({ row, at: place, eventType, limits }) => {
+    let from = moment('2040-06-28T00:00Z');
+    const list = row.map(({ pause, length, before, after }) => {
+      const one = booked(from + (pause + before) * minuteMs, length, before, after);
+      from = one.holdEndsAt;
+      return one;
+    });
+    const facts = given({ limits, eventType, taken: bookings(...list) });
+    const start = moment('2040-06-28T00:00Z') + place * 5 * minuteMs;
+    const refusal = decideBooking(asReadForBooking(facts, start), start);
+    const told =
+      refusal?.code === 'booking_limit_reached'
+        ? `${refusal.code} ${refusal.limit}`
+        : refusal && `${refusal.code} ${refusal.reason}`;
+    expect(told).toBe(new Oracle(facts).refuse(start));
+    tally.add(told ?? 'bookable');
+  });
+  fc.assert(holds, { seed, numRuns: 1_000 });
+  const limitsTold = Object.keys(noLimits).map((name) => `booking_limit_reached ${name}`);
+  expect([...tally]).toEqual(
+    expect.arrayContaining(['bookable', 'buffer_conflict buffer', 'slot_unavailable booked', ...limitsTold]),
+  );
 });
