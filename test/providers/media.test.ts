@@ -9,6 +9,7 @@ import type { FakeMedia, JobWish } from '../fakes/media-server.ts';
 import { startFakeRunway } from '../fakes/runway.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
 import { creditsOf, fileAt, pathOf } from '../studio/files.ts';
 import { measureMp4 } from '../studio/mp4.ts';
 import { until } from '../until.ts';
@@ -20,6 +21,7 @@ jest.setTimeout(180_000);
 
 let product: Product;
 let api: string;
+let worker: ProductProcess;
 let fal: FakeMedia & { keysUrl: string };
 let runway: FakeMedia;
 
@@ -34,7 +36,9 @@ beforeAll(async () => {
       ...{ EGRESS_ALLOW_CIDRS: '127.0.0.0/8', PUBLIC_URL: 'https://atelier.example' },
     },
   });
-  api = (await product.start(['api', 'generation', 'housekeeping'])).api;
+  const [server, started] = await Promise.all([product.start(['api', 'housekeeping']), product.start(['generation'])]);
+  ({ api } = server);
+  worker = started;
   fal.hookOrigin = api;
 });
 beforeEach(() => {
@@ -155,25 +159,37 @@ describe('an image, work on it, and music', () => {
 });
 
 describe('a video', () => {
-  test('of Runway tells its progress, is a file of ours, and costs no more than was asked', async () => {
+  test('outlives its worker: what Runway has goes on, and what fal was handed in that moment is found by its report', async () => {
     const tenant = await newTenant();
     const { balance } = await creditsOf(tenant);
-    runway.next({ takesMs: 7_000 });
-    const id = await startVideo(tenant, { duration: 6.5, aspectRatio: '9:16' });
-    const percent = await until('progress is told', async () => (await readVideo(tenant, id)).progress > 20);
-    expect(percent).toBe(true);
+    runway.next({ takesMs: 12_000 });
+    const ofRunway = await startVideo(tenant, { duration: 6.5, aspectRatio: '9:16' });
+    await until('Runway is asked about it', async () => runway.journal.some(({ method }) => method === 'GET'));
+    fal.next({ takesMs: Number.POSITIVE_INFINITY });
+    // Dies when fal has the job, and before anybody wrote down how fal calls it.
+    await worker.arm('generation.submitted');
+    const ofFal = await startVideo(tenant, { model: 'kling-1.5-pro', duration: 7 });
+    await worker.ended;
+    worker = await product.start(['generation']);
+
+    await until('progress is told', async () => (await readVideo(tenant, ofRunway)).progress > 20);
+    const video = await endOf(tenant, ofRunway);
+    // Seven seconds were made, and no more than those asked for are paid.
+    expect(video).toMatchObject({ status: 'completed', duration: 7, width: 192, height: 320, creditsUsed: 35 });
+    expect(measureMp4(await fileAt(video.url))).toMatchObject({ seconds: 7, isWhole: true });
     expect(runway.jobs).toMatchObject([
       {
         endpoint: 'text_to_video',
         input: { model: 'gen4.5', promptText: 'Waves', ratio: '720:1280', duration: 7 },
       },
     ]);
-    const video = await endOf(tenant, id);
-    // Seven seconds were made, and no more than those asked for are paid.
-    expect(video).toMatchObject({ status: 'completed', duration: 7, width: 192, height: 320, creditsUsed: 35 });
-    expect(measureMp4(await fileAt(video.url))).toMatchObject({ seconds: 7, isWhole: true });
-    expect(await creditsOf(tenant)).toEqual({ balance: balance - 35, reserved: 0 });
-    expect(submits(runway)).toHaveLength(1);
+
+    expect((await readVideo(tenant, ofFal)).status).toBe('processing');
+    fal.finish(fal.jobs[0]!);
+    expect(await endOf(tenant, ofFal)).toMatchObject({ status: 'completed', duration: 10, creditsUsed: 35 });
+    expect(await creditsOf(tenant)).toEqual({ balance: balance - 70, reserved: 0 });
+    expect([submits(runway).length, submits(fal).length]).toEqual([1, 1]);
+    expect(await filesOf(tenant)).toBe(2);
   });
 
   test('of fal ends when its report comes, and a report that is repeated or forged changes nothing', async () => {

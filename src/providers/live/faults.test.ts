@@ -200,10 +200,13 @@ describe('a question that gets no good answer', () => {
     expect(await model.poll(job, upstreamId, call())).toEqual({ kind: 'ready' });
   });
 
-  test.each(providers)('is final when %s does not know the job', async (name) => {
+  test.each(providers)('is asked some times more, and then is final, when %s does not know the job', async (name) => {
     const [model, job] = [models.get(name)!, jobOf(name)];
-    for (const ask of [model.poll(job, 'unknown', call()), model.fetchFile(job, 'unknown', call())]) {
-      expect(await failureOf(ask)).toMatchObject({ name: 'ProviderFailure', kind: 'unavailable', retryable: false });
+    for (const attempt of [1, 3, 4]) {
+      for (const ask of [model.poll(job, 'unknown', call(attempt)), model.fetchFile(job, 'unknown', call(attempt))]) {
+        const failure = { name: 'ProviderFailure', kind: 'unavailable', status: 404, retryable: attempt < 4 };
+        expect(await failureOf(ask)).toMatchObject(failure);
+      }
     }
     await model.cancel(job, 'unknown', call());
   });
@@ -253,7 +256,7 @@ describe('the file of a finished job', () => {
 
   test('is looked for several times, and then not any more', async () => {
     expect(await fetchWith('missing')).toMatchObject({ kind: 'unavailable', retryable: true });
-    expect(await fetchWith('missing', 5)).toMatchObject({ kind: 'unavailable', retryable: false });
+    expect(await fetchWith('missing', 4)).toMatchObject({ kind: 'unavailable', retryable: false });
   });
 
   test('is not fetched from where nobody may go', async () => {

@@ -49,8 +49,8 @@ const rules: Record<MediaKind, OutputRules> = {
   music: { kind: 'music', asCutOut: false, maxBytes: mebibytes(64), deadlineMs: 60_000 },
 };
 
-/** After so many attempts in a row a file that is not there is not expected any more. */
-const fetchAttempts = 5;
+/** After so many attempts in a row a job or a file that is not there is not expected any more. */
+const findAttempts = 4;
 /** Submits with an image, which stands in memory several times while it is sent. Its longest form has 33 MiB. */
 const imagesAtOnce = new Turns(2, Number.POSITIVE_INFINITY);
 /** How long a file may wait for its turn to be examined. */
@@ -76,6 +76,12 @@ function upstreamOf(models: ModelTable, { request, seed, image }: MediaJob, imag
     case 'background_removal':
       return toolUpstream(entryOf<'upscale' | 'background_removal'>(models, request), request, imageUrl);
   }
+}
+
+/** A job that is not found right after it was taken may be found a moment later. */
+function missing(error: unknown, { attempt }: Call): unknown {
+  if (!(error instanceof ProviderFailure) || error.status !== 404 || attempt >= findAttempts) return error;
+  return new ProviderFailure(error.kind, error.message, { status: 404 });
 }
 
 /** Media of a live provider. The host speaks its wire format; what all of them have in common is here. */
@@ -124,12 +130,15 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
       return job.image ? imagesAtOnce.run('submit', send) : send();
     },
 
-    poll: async (job, upstreamId, { signal }) => host.look(hostJob(job), upstreamId, signal),
+    poll: async (job, upstreamId, call) =>
+      host.look(hostJob(job), upstreamId, call.signal).catch((error) => Promise.reject(missing(error, call))),
 
     async fetchFile(job, upstreamId, call) {
-      const url = await host.findOutput(hostJob(job), upstreamId, call.signal);
+      const url = await host
+        .findOutput(hostJob(job), upstreamId, call.signal)
+        .catch((error) => Promise.reject(missing(error, call)));
       const { maxBytes, deadlineMs } = rules[job.request.kind];
-      const isLast = call.attempt >= fetchAttempts;
+      const isLast = call.attempt >= findAttempts;
       const file = await fetchOutput(egress, { title, url, maxBytes, deadlineMs, signal: call.signal, isLast });
       try {
         return { ...(await finish(job, call, file.folder, file.path)), discard: file.discard };

@@ -49,6 +49,9 @@ type Task = z.infer<typeof task>;
 /** Runway recommends to ask no more often. */
 const askAfterMs = 5_000;
 
+const gone = (status?: number) =>
+  new ProviderFailure('unavailable', 'Runway gave the job up.', { retryable: false, ...(status && { status }) });
+
 const failures: [RegExp, FailureKind, string][] = [
   [/(^|\.)SAFETY(\.|$)/, 'content_refused', 'Runway refused the content.'],
   [/^ASSET\.INVALID/, 'invalid_request', 'Runway cannot use the image.'],
@@ -57,7 +60,7 @@ const failures: [RegExp, FailureKind, string][] = [
 /** Codes as `SAFETY.INPUT.TEXT`, `INPUT_PREPROCESSING.SAFETY.TEXT`, `INTERNAL.BAD_OUTPUT.CODE01`. Runway's text is for us alone. */
 function failureOf({ status, failureCode = '' }: Task): ProviderFailure {
   const final = { retryable: false };
-  if (status !== 'FAILED') return new ProviderFailure('unavailable', 'Runway gave the job up.', final);
+  if (status !== 'FAILED') return gone();
   const [, kind, message] = failures.find(([pattern]) => pattern.test(failureCode)) ?? [];
   return new ProviderFailure(kind ?? 'unavailable', message ?? 'Runway could not make the video.', final);
 }
@@ -86,8 +89,7 @@ export function runwayHost(options: HostOptions): MediaHost {
       const client = await connect(options, http);
       return task.parse(await client.tasks.retrieve(id, { signal }));
     }).catch((error) => {
-      if (!(error instanceof ProviderFailure && error.status === 404)) throw error;
-      throw failureOf({ status: 'CANCELLED' });
+      throw error instanceof ProviderFailure && error.status === 404 ? gone(404) : error;
     });
 
   return {
