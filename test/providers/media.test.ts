@@ -200,11 +200,16 @@ describe('a video', () => {
 
   test('of fal ends when its report comes, and a report that is repeated or forged changes nothing', async () => {
     const tenant = await newTenant();
+    const imageUrl = (await generate(tenant)).body.data.url;
+    fal.reset();
     const { balance } = await creditsOf(tenant);
     fal.next({ takesMs: Number.POSITIVE_INFINITY });
-    const id = await startVideo(tenant, { model: 'kling-1.5-pro', duration: 7 });
+    const id = await startVideo(tenant, { model: 'kling-1.5-pro', duration: 7, imageUrl });
     const job = await until('fal has it', async () => fal.jobs[0]);
-    expect(job.input).toMatchObject({ duration: '10' });
+    expect(job).toMatchObject({ endpoint: 'fal-ai/kling-video/v1.5/pro/image-to-video', input: { duration: '10' } });
+    // The bytes of the image, and no address.
+    const bytes = (await fileAt(imageUrl)).toString('base64');
+    expect(job.input.image_url === `data:image/jpeg;base64,${bytes}`).toBe(true);
     const hook = `${api}/hooks/fal/${videoIds.parse(id)}`;
     const forged = { 'x-fal-webhook-request-id': 'another', 'x-fal-webhook-user-id': 'user-1' };
     const timestamp = String(Math.floor(Date.now() / 1_000));
