@@ -32,8 +32,9 @@ export default {
   maxConcurrency: 3,
   // What a file has loaded stays in its worker's memory.
   workerIdleMemoryLimit: '1GB',
-  // Each starts processes beside it: with more workers than processors, answers come too late and tests fail for that.
-  maxWorkers: availableParallelism(),
+  // Most files wait for half of their time, for a process to start or for a death to be noticed. Many more than there are
+  // processors would only make each other late.
+  maxWorkers: availableParallelism() + 1,
   testSequencer: '<rootDir>/test/sequencer.ts',
   reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [
