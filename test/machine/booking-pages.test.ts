@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import axe from 'axe-core';
 import { type Browser, chromium } from 'playwright-core';
 import { sharedProduct } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
@@ -63,5 +64,31 @@ test('on a phone and without scripts an attendee moves a booking with the keyboa
   await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
   expect((await scene.get(`bookings/${bookingId}`)).status).toBe('cancelled');
   expect([elsewhere, refused]).toEqual([[], []]);
+  await context.close();
+});
+
+test('no page has anything that assistive technology stumbles over', async () => {
+  const { url } = await newPage();
+  // What looks at the page is a script, which its policy would not run.
+  const context = await browser.newContext({ bypassCSP: true, colorScheme: 'light' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const look = async () => {
+    await page.evaluate(axe.source);
+    const { violations, passes } = (await page.evaluate('axe.run()')) as axe.AxeResults;
+    expect(passes.length).toBeGreaterThan(10);
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  };
+  for (const path of ['', '/reschedule', '/reschedule?date=2040-06-19', '/cancel']) {
+    await page.goto(url + path);
+    await look();
+  }
+  await page.getByRole('button', { name: 'Cancel the booking' }).click();
+  for (const path of ['', '/reschedule', '/cancel']) {
+    await page.goto(url + path);
+    await look();
+  }
+  await page.goto(new URL('/b/nonsense', url).href);
+  await look();
   await context.close();
 });
