@@ -18,7 +18,8 @@ export interface Recorded {
 
 // A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. One that has
 // ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
-// recorded by a commit whose answer was lost, or its lease may have expired.
+// recorded by a commit whose answer was lost, or its lease may have expired. The ids are given twice: of a list PostgreSQL
+// expects so few that it looks them up, and of what JSON holds so many that it would read every delivery.
 const recordStatement = statement<Recorded>(
   'delivery.record',
   `with given as (
@@ -34,7 +35,7 @@ const recordStatement = statement<Recorded>(
             status_code = g.status_code, response_body = g.response_body, duration_ms = g.duration_ms,
             response_body_truncated = g.response_body_truncated, error_class = g.error_class
        from given g
-      where d.organization_id = $1 and d.environment = $2 and d.id = g.id
+      where d.organization_id = $1 and d.environment = $2 and d.id = any($4::uuid[]) and d.id = g.id
         and (g.status = 'delivered' or d.attempts = g.attempts)
         and (d.status in (${openDelivery})
              or d.status = 'dead_lettered' and d.leased_until is not null and g.status = 'delivered')
@@ -151,7 +152,8 @@ export async function recordAttempts(
   });
   const bySubscription = Map.groupBy(judged, ({ outcome }) => outcome.work.subscriptionId);
   const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
-  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)));
+  const ids = outcomes.map(({ work }) => work.deliveryId);
+  const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)), ids);
   if (changing.length === 0) return record(scope);
   return scope.transaction(async (tx) => {
     // Subscriptions are locked before deliveries and in the order of their ids, to avoid deadlocks.
