@@ -45,7 +45,7 @@ beforeAll(async () => {
   egress = new Egress(egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.0/8'] }));
   [fal, runway] = await Promise.all([startFakeFal(), startFakeRunway()]);
   const options = { models: mediaModels, egress, work };
-  const host = ({ apiKey, origin }: FakeMedia) => ({ apiKey, baseUrl: origin, timeoutMs: 5_000 });
+  const host = ({ apiKey, origin }: FakeMedia) => ({ apiKey, baseUrl: origin, timeoutMs: 30_000 });
   models.set('sandbox', sandboxMediaModel(work));
   models.set('fal', liveMediaModel(falHost(host(fal)), options));
   models.set('runway', liveMediaModel(runwayHost(host(runway)), options));

@@ -26,6 +26,8 @@ export interface MediaCall {
   job: HostJob;
   signal: AbortSignal;
   wording: Wording;
+  /** Loads the SDK: the time that it takes is no part of the call. */
+  load(): Promise<unknown>;
 }
 
 /** Errors before anything was sent: of the DNS, and of connections that never came about. */
@@ -42,11 +44,12 @@ function wasSent(error: unknown): boolean {
 
 /** Makes one call, within the time limit. @throws ProviderFailure; the reason of the call's `signal` */
 export async function exchange<Result>(
-  { host, options, job, signal, wording }: MediaCall,
+  { host, options, job, signal, wording, load }: MediaCall,
   make: (http: HttpExchange, signal: AbortSignal) => Promise<Result>,
   http = new HttpExchange(),
 ): Promise<Result> {
   signal.throwIfAborted();
+  await load();
   try {
     return await make(http, AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]));
   } catch (error) {

@@ -22,8 +22,10 @@ class NotSentAgain extends Error {
   override name = 'NotSentAgain';
 }
 
+const load = () => import('@fal-ai/client');
+
 async function connect({ apiKey, baseUrl }: FalOptions, http: HttpExchange): Promise<FalClient> {
-  const { createFalClient } = await import('@fal-ai/client');
+  const { createFalClient } = await load();
   return createFalClient({
     // Without them the client reads variables of its own.
     credentials: apiKey,
@@ -109,7 +111,7 @@ const isOfJob = (body: unknown): boolean =>
 /** fal's queue, over its client. Its answers name addresses for what follows; they are not used, because they are not ours. */
 export function falHost(options: FalOptions): MediaHost {
   const host = { provider: 'FAL' as const };
-  const callOf = (job: HostJob, signal: AbortSignal): MediaCall => ({ host, options, job, signal, wording });
+  const callOf = (job: HostJob, signal: AbortSignal): MediaCall => ({ host, options, job, signal, wording, load });
 
   return {
     ...host,

@@ -24,21 +24,28 @@ let runway: FakeMedia;
 const models = new Map<string, MediaModel>();
 const fakeOf = (name: string) => (name === 'fal' ? fal : runway);
 
-const timeoutMs = 1_000;
+/** Far more than an answer takes on a busy machine; and for providers that say nothing. */
+const timeoutMs = { patient: 30_000, impatient: 300 };
 const fromEgress = (...allowed: string[]) =>
   new Egress(egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: allowed } as never));
-const open = (baseUrl: string, apiKey = fal.apiKey, from = egress) =>
-  liveMediaModel(falHost({ apiKey, baseUrl, timeoutMs, webhookUrl: (id) => `https://us.example/hooks/fal/${id}` }), {
-    ...{ models: mediaModels, egress: from, work },
-  });
+const open = (baseUrl: string, apiKey = fal.apiKey, from = egress, ms = timeoutMs.patient) =>
+  liveMediaModel(
+    falHost({ apiKey, baseUrl, timeoutMs: ms, webhookUrl: (id) => `https://us.example/hooks/fal/${id}` }),
+    {
+      ...{ models: mediaModels, egress: from, work },
+    },
+  );
 
 beforeAll(async () => {
   work = new BoundedWork({ log: openLog('error', 'test'), tasks: [finishOutput] });
   egress = fromEgress('127.0.0.0/8');
   [fal, runway] = await Promise.all([startFakeFal(), startFakeRunway()]);
-  models.set('fal', open(fal.origin));
-  const host = runwayHost({ apiKey: runway.apiKey, baseUrl: runway.origin, timeoutMs });
-  models.set('runway', liveMediaModel(host, { models: mediaModels, egress, work }));
+  const { apiKey, origin: baseUrl } = runway;
+  for (const [patience, ms] of Object.entries(timeoutMs)) {
+    models.set(`fal, ${patience}`, open(fal.origin, fal.apiKey, egress, ms));
+    const host = runwayHost({ apiKey, baseUrl, timeoutMs: ms });
+    models.set(`runway, ${patience}`, liveMediaModel(host, { models: mediaModels, egress, work }));
+  }
 });
 beforeEach(() => {
   fal.reset();
@@ -60,7 +67,9 @@ const jobOf = (name: string): MediaJob => ({
 });
 const call = (attempt = 1) => ({ organizationId: 'one', attempt, signal: new AbortController().signal });
 
-const submit = (name: string) => models.get(name)!.submit(jobOf(name), call());
+const modelOf = (name: string, trouble?: Trouble) =>
+  models.get(`${name}, ${trouble === 'silence' ? 'impatient' : 'patient'}`)!;
+const submit = (name: string, trouble?: Trouble) => modelOf(name, trouble).submit(jobOf(name), call());
 const failureOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error);
 const providers = ['fal', 'runway'];
 const each = <Case>(cases: Case[]) => providers.flatMap((name) => cases.map((one): [string, Case] => [name, one]));
@@ -78,7 +87,7 @@ describe('a submit that leaves open whether the job was taken', () => {
     ]),
   )('%s: %j', async (name, trouble) => {
     fakeOf(name).next({ submit: trouble });
-    expect(await failureOf(submit(name))).toMatchObject({ name: 'SubmissionLost' });
+    expect(await failureOf(submit(name, trouble))).toMatchObject({ name: 'SubmissionLost' });
     // The SDK of fal would have sent it four times.
     expect(fakeOf(name).journal).toHaveLength(1);
     expect(fakeOf(name).jobs.length).toBeLessThanOrEqual(1);
@@ -135,7 +144,7 @@ describe('a submit that was certainly not taken', () => {
 
   test('one that is not sent in time', async () => {
     const late = { ...call(), signal: AbortSignal.abort() };
-    const failure = await failureOf(models.get('fal')!.submit(jobOf('fal'), late));
+    const failure = await failureOf(modelOf('fal').submit(jobOf('fal'), late));
     expect(failure).toMatchObject({ name: 'ProviderFailure', kind: 'unavailable', retryable: true });
     expect(fal.journal).toEqual([]);
   });
@@ -146,7 +155,7 @@ test('a job of fal carries our id in the address of its report, and everything g
   const [job] = fal.jobs;
   expect(job).toMatchObject({ id: upstreamId, webhook: `https://us.example/hooks/fal/${id}` });
   expect(job!.input).toMatchObject({ prompt: 'a boat', image_size: { width: 1_024, height: 1_024 }, seed: 7 });
-  const model = models.get('fal')!;
+  const model = modelOf('fal');
   await model.poll(jobOf('fal'), upstreamId, call());
   await (await model.fetchFile(jobOf('fal'), upstreamId, call())).discard();
   await model.cancel(jobOf('fal'), upstreamId, call());
@@ -165,7 +174,7 @@ test('a job of fal carries our id in the address of its report, and everything g
 test('progress is told as far as the provider tells it', async () => {
   for (const name of providers) {
     fakeOf(name).next({ takesMs: Number.POSITIVE_INFINITY }, { takesMs: 60_000 });
-    const [model, job] = [models.get(name)!, jobOf(name)];
+    const [model, job] = [modelOf(name), jobOf(name)];
     const waiting = await model.poll(job, await submit(name), call());
     const running = await model.poll(job, await submit(name), call());
     expect([waiting, running].map(({ kind }) => kind)).toEqual(['working', 'working']);
@@ -189,7 +198,7 @@ describe('a question that gets no good answer', () => {
       { fail: { status: 503, body: {} } },
     ]),
   )('is asked again by the workflow: %s: %j', async (name, trouble) => {
-    const [model, job] = [models.get(name)!, jobOf(name)];
+    const [model, job] = [modelOf(name, trouble), jobOf(name)];
     const upstreamId = await submit(name);
     for (const ask of [() => model.poll(job, upstreamId, call()), () => model.fetchFile(job, upstreamId, call())]) {
       fakeOf(name).nextCalls(trouble);
@@ -197,11 +206,11 @@ describe('a question that gets no good answer', () => {
       expect(await failureOf(ask())).toMatchObject({ name: 'ProviderFailure', retryable: true });
       expect(fakeOf(name).journal).toHaveLength(before + 1);
     }
-    expect(await model.poll(job, upstreamId, call())).toEqual({ kind: 'ready' });
+    expect(await modelOf(name).poll(job, upstreamId, call())).toEqual({ kind: 'ready' });
   });
 
   test.each(providers)('is asked some times more, and then is final, when %s does not know the job', async (name) => {
-    const [model, job] = [models.get(name)!, jobOf(name)];
+    const [model, job] = [modelOf(name), jobOf(name)];
     for (const attempt of [1, 3, 4]) {
       for (const ask of [model.poll(job, 'unknown', call(attempt)), model.fetchFile(job, 'unknown', call(attempt))]) {
         const failure = { name: 'ProviderFailure', kind: 'unavailable', status: 404, retryable: attempt < 4 };
@@ -231,7 +240,7 @@ describe('a job that failed', () => {
     ],
   ];
   test.each(cases)('%s: %j is %j, for good', async (name, fail, failure) => {
-    const [model, job] = [models.get(name)!, jobOf(name)];
+    const [model, job] = [modelOf(name), jobOf(name)];
     fakeOf(name).next({ fail });
     const upstreamId = await submit(name);
     // fal says COMPLETED of it, and only the result has the error.

@@ -6,8 +6,10 @@ import { type FailureKind, ProviderFailure } from '../ports.ts';
 import { exchange, type MediaCall, submitOnce, type Wording } from './exchange.ts';
 import { type HostJob, type HostOptions, type MediaHost, upstreamIdPattern } from './media-host.ts';
 
+const load = () => import('@runwayml/sdk');
+
 async function connect({ apiKey, baseUrl, timeoutMs }: HostOptions, http: HttpExchange): Promise<RunwayML> {
-  const { RunwayML } = await import('@runwayml/sdk');
+  const { RunwayML } = await load();
   return new RunwayML({
     apiKey,
     baseURL: baseUrl,
@@ -82,7 +84,7 @@ function statusOf(found: Task): MediaStatus {
 /** Runway's API, over its SDK without its retries. It has no webhooks and no idempotency keys. */
 export function runwayHost(options: HostOptions): MediaHost {
   const host = { provider: 'RUNWAY' as const };
-  const callOf = (job: HostJob, signal: AbortSignal): MediaCall => ({ host, options, job, signal, wording });
+  const callOf = (job: HostJob, signal: AbortSignal): MediaCall => ({ host, options, job, signal, wording, load });
 
   const retrieve = (job: HostJob, id: string, of: AbortSignal) =>
     exchange(callOf(job, of), async (http, signal) => {
