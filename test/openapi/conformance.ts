@@ -165,8 +165,8 @@ async function load(base: string): Promise<Conformance> {
 }
 
 /**
- * The document of the API, which a test file reads once, from the first process that it asks. All its processes publish
- * the same, and to make, read and compile it costs as much as hundreds of requests.
+ * The document of the API, which each of Jest's workers reads once, from the first process that it asks. All processes
+ * publish the same, and to make, read and compile it costs as much as hundreds of requests.
  */
 export async function conformanceOf(base: string): Promise<Conformance> {
   const known = loaded && (await loaded.catch(() => undefined));
