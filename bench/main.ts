@@ -21,6 +21,7 @@ import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { sandboxImages } from './items/sandbox-images.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
+import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
 import { describeFindings, findingsJson } from './report.ts';
 import { openStand } from './stand.ts';
@@ -38,6 +39,7 @@ const items: Item[] = [
   listDeliveries,
   listGenerations,
   sandboxImages,
+  waitingVideos,
   upscaleMemory,
   fairShare,
   webhookIsolation,

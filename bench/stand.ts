@@ -34,6 +34,8 @@ export interface Stand {
   /** The same with a live key of that organization, whose provider is what listens on `providerPort`. */
   liveClient: ProductClient;
   providerPort: number;
+  /** Where the live key's Runway is expected. */
+  runwayPort: number;
   meter: CpuMeter;
   /** Of the product's first process. */
   productPid: number;
@@ -81,7 +83,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   });
   cleanup.add(() => temporal.stop({ hasty: true }));
   const databaseUrl = postgres.url('atelier');
-  const providerPort = await findFreePort();
+  const [providerPort, runwayPort] = [await findFreePort(), await findFreePort()];
   const [{ organizationId, key, liveKey }] = await Promise.all([prepareDatabase(databaseUrl), prepareBundle(bundles)]);
 
   const app = await startApp({
@@ -103,6 +105,8 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       ANTHROPIC_API_KEY: 'bench',
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${providerPort}`,
+      RUNWAY_API_KEY: 'bench',
+      RUNWAY_BASE_URL: `http://127.0.0.1:${runwayPort}`,
       LOG_LEVEL: 'warn',
     },
     logFile: file('product.log'),
@@ -118,6 +122,6 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   meter.watch('postgres', postgres.pid);
   return {
     ...{ postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, liveClient },
-    ...{ providerPort, meter, productPid: app.pid, file },
+    ...{ providerPort, runwayPort, meter, productPid: app.pid, file },
   };
 }

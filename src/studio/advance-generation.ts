@@ -133,7 +133,7 @@ async function ask(
   if (status.kind === 'working') {
     const told = status.fraction === undefined ? 0 : progressOfFraction(status.fraction);
     const raised = open.progress !== null && told > open.progress && (await scope.one(raiseProgress, job.id, told));
-    const ms = status.askAfterMs ?? pollAfterMs(policy.poll, ageMs);
+    const ms = status.askAfterMs ?? pollAfterMs(policy.poll[request.kind === 'video' ? 'video' : 'others'], ageMs);
     return waits('wait', ms, raised ? raised.progress : open.progress);
   }
   const made = await model.fetchFile(job, open.upstreamId, asking);

@@ -94,7 +94,7 @@ const held = statement(
 );
 
 test('a job is submitted once, and then asked for, also by another attempt', async () => {
-  expect(await advance()).toEqual({ kind: 'wait', ms: 1_000, provider: 'Runway', percent: 0 });
+  expect(await advance()).toEqual({ kind: 'wait', ms: 3_000, provider: 'Runway', percent: 0 });
   provider.status = { kind: 'working', fraction: 0.4, askAfterMs: 7_000 };
   expect(await advance()).toMatchObject({ kind: 'wait', ms: 7_000, percent: 40 });
   // Progress never falls.

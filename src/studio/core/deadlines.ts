@@ -13,5 +13,7 @@ export const deadlineOf = ({ video, others }: Deadlines, kind: MediaKind): numbe
 export const reservationMs = (deadlines: Deadlines, kind: MediaKind): number => deadlineOf(deadlines, kind) + 3_600_000;
 
 /** When a provider is asked again that does not say when: later and later for a job that takes long. */
-export const pollAfterMs = ({ leastMs, mostMs }: { leastMs: number; mostMs: number }, ageMs: number): number =>
-  Math.min(mostMs, Math.max(leastMs, Math.round(ageMs / 10)));
+export const pollAfterMs = (
+  { leastMs, mostMs, share }: { leastMs: number; mostMs: number; share: number },
+  ageMs: number,
+): number => Math.min(mostMs, Math.max(leastMs, Math.round(ageMs * share)));

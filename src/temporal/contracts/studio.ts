@@ -23,10 +23,17 @@ export interface GenerationPolicy {
   retry: RetryProfile;
   /** How long a provider has to take a job. */
   submitTimeoutMs: number;
-  /** Between two questions to a provider that does not say when to ask again: a tenth of the job's age within these. */
-  poll: { leastMs: number; mostMs: number };
+  /** Between two questions to a provider that does not say when to ask again: a share of the job's age within limits. */
+  poll: { video: PollProfile; others: PollProfile };
   /** How long a generation may take from its creation. */
   deadlineMs: { video: number; others: number };
+}
+
+export interface PollProfile {
+  leastMs: number;
+  mostMs: number;
+  /** Of the job's age. */
+  share: number;
 }
 
 export const defaultGenerationPolicy: GenerationPolicy = {
@@ -34,7 +41,11 @@ export const defaultGenerationPolicy: GenerationPolicy = {
   heartbeatTimeoutMs: 10_000,
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
   submitTimeoutMs: 60_000,
-  poll: { leastMs: 1_000, mostMs: 10_000 },
+  // Of a video of a minute eight questions: a thousand of them are asked for at the same time.
+  poll: {
+    video: { leastMs: 3_000, mostMs: 15_000, share: 0.5 },
+    others: { leastMs: 1_000, mostMs: 5_000, share: 0.1 },
+  },
   deadlineMs: { video: 1_800_000, others: 300_000 },
 };
 
