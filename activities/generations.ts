@@ -20,8 +20,9 @@ async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promi
   try {
     await work();
   } catch (failure) {
+    if (isLast) return;
     if (!(failure instanceof ProviderFailure)) throw failure;
-    if (failure.retryable && !isLast) throw toRetry(failure);
+    if (failure.retryable) throw toRetry(failure);
   }
 }
 
