@@ -10,6 +10,9 @@ const schema = z.object({
   kind: z.enum(['a', 'b']).optional(),
   own: z.string('Expected a word.').optional(),
   text: z.string().max(2).optional(),
+  filled: z.string().min(1).optional(),
+  pair: z.array(z.number()).max(2).optional(),
+  strict: z.strictObject({ monday: z.string().optional() }).optional(),
 });
 const messageOf = (given: unknown) => schema.safeParse(given, { error: issueMessage }).error?.issues[0]?.message;
 
@@ -27,5 +30,9 @@ test.each([
   [{ name: 'n', count: 10 }, 'Expected at most 9.'],
   [{ name: 'n', kind: 'c' }, 'Expected one of a, b.'],
   [{ name: 'n', own: 5 }, 'Expected a word.'],
-  [{ name: 'n', text: 'abc' }, expect.stringContaining('<=2')],
+  [{ name: 'n', text: 'abc' }, 'Expected at most 2 characters.'],
+  [{ name: 'n', filled: '' }, 'Expected at least 1 character.'],
+  [{ name: 'n', pair: [1, 2, 3] }, 'Expected at most 2 elements.'],
+  [{ name: 'n', strict: { mon: [] } }, 'Unknown field: mon.'],
+  [{ name: 'n', strict: { ['x'.repeat(5_000)]: 1 } }, `Unknown field: ${'x'.repeat(100)}.`],
 ])('of %j it is said: %s', (given, message) => expect(messageOf(given)).toEqual(message));

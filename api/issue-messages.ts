@@ -6,8 +6,15 @@ const nouns: Record<string, string> = {
   object: 'an object',
   record: 'an object',
 };
-const isNumber = (origin: string) => origin === 'number' || origin === 'int';
+/** What is counted where a limit is not on the value itself. */
+const counted: Record<string, string> = { string: 'character', array: 'element', number: '', int: '' };
 const nounOf = (expected: string) => nouns[expected] ?? `a ${expected}`;
+
+function boundMessage(bound: 'at least' | 'at most', limit: number | bigint, origin: string): string | undefined {
+  const unit = counted[origin];
+  if (unit === undefined) return undefined;
+  return `Expected ${bound} ${limit}${unit && ` ${unit}${limit === 1 ? '' : 's'}`}.`;
+}
 
 /**
  * The message for an invalid value whose schema has no message of its own.
@@ -21,9 +28,11 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.input === undefined) return 'Required.';
       return `Expected ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}.`;
     case 'too_small':
-      return isNumber(issue.origin) && issue.inclusive !== false ? `Expected at least ${issue.minimum}.` : undefined;
+      return issue.inclusive === false ? undefined : boundMessage('at least', issue.minimum, issue.origin);
     case 'too_big':
-      return isNumber(issue.origin) && issue.inclusive !== false ? `Expected at most ${issue.maximum}.` : undefined;
+      return issue.inclusive === false ? undefined : boundMessage('at most', issue.maximum, issue.origin);
+    case 'unrecognized_keys':
+      return `Unknown field: ${issue.keys[0]?.slice(0, 100)}.`;
     default:
       return undefined;
   }

@@ -13,5 +13,22 @@ export const filledText = (maximum: number, problem = 'Expected at least one cha
     .refine((value) => value.trim() !== '', problem)
     .openapi({ type: 'string', minLength: 1, maxLength: maximum, pattern: '\\S' });
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: such text becomes a header of mails
+const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const isOneLine = (value: string) => !control.test(value);
+const controlProblem = 'Expected no control characters.';
+
+/** Text that mails and calendar entries show on a line of their own, which no control character may end. */
+export const lineText = (maximum: number) =>
+  text(maximum)
+    .refine(isOneLine, controlProblem)
+    .openapi({ type: 'string', maxLength: maximum, description: 'Without control characters.' });
+
+/** The same, of which at least one character is no white space. */
+export const filledLine = (maximum: number) =>
+  filledText(maximum)
+    .refine(isOneLine, controlProblem)
+    .openapi({ type: 'string', minLength: 1, maxLength: maximum, description: 'Without control characters.' });
+
 /** The name of a resource. */
 export const nameText = filledText(100);

@@ -151,9 +151,9 @@ describe('a time is refused', () => {
     expect(await paths({ location: { type: 'moon' } })).toEqual([400, 'location.type']);
     expect(await paths({ start: at('10:00').replace(':00Z', ':30Z') })).toEqual([400, 'start']);
     expect(await paths({ start: '2040-06-12T10:00:00' })).toEqual([400, 'start']);
-    expect(await paths({ attendee: { name: 'x\r\nBcc: y', email: 'none', timezone: '+02:00' } })).toEqual([
-      ...[400, 'attendee.name', 'attendee.email', 'attendee.timezone'],
-    ]);
+    expect(
+      await paths({ attendee: { name: 'x\r\nBcc: y', email: 'none', phone: '1\n2', timezone: '+02:00' } }),
+    ).toEqual([...[400, 'attendee.name', 'attendee.email', 'attendee.phone', 'attendee.timezone']]);
     expect(await paths({ metadata: { text: 'x'.repeat(17 * 1024) } })).toEqual([400, 'metadata']);
     const unknown = await scene.book('et_unknown', at('10:00'));
     expect(unknown).toMatchObject({ status: 404, body: { error: { details: { eventTypeId: 'et_unknown' } } } });

@@ -31,6 +31,19 @@ test('a tenant that set nothing offers Monday to Friday, 9 to 17, of its default
   expect(told(refused)).toMatchObject({ status: 409, code: 'conflict' });
 });
 
+test('names that mails show on one line have no control characters', async () => {
+  for (const [path, body] of [
+    ['event-types', { name: 'Intro\r\nBcc: eve@example.com', duration: 30 }],
+    ['hosts', { name: 'Ada\u2028' }],
+  ] as const) {
+    const { status, body: answer } = await scene.request('POST', path, body);
+    expect([status, answer.error.details.errors]).toEqual([
+      400,
+      [{ path: 'name', message: 'Expected no control characters.' }],
+    ]);
+  }
+});
+
 test('slugs are unique among the event types that there are', async () => {
   const mine = await newScene();
   const make = (body: object) => mine.request('POST', 'event-types', { duration: 30, ...body });

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { questionTypes } from '../../../src/scheduling/entities.ts';
 import { mostEventTypes } from '../../../src/scheduling/event-types.ts';
 import { prefixedIdInPath } from '../ids.ts';
-import { filledText, nameText, text } from '../text.ts';
+import { filledLine, filledText, text } from '../text.ts';
 import { alike, eventTypeId, exampleTime } from './values.ts';
 
 export const eventTypeInPath = prefixedIdInPath('id', eventTypeId);
@@ -51,7 +51,7 @@ const questions = z
 const minutes = (most: number, least = 0) => z.int().min(least).max(most);
 
 const fields = {
-  name: nameText,
+  name: filledLine(100),
   duration: minutes(1_440, 1).openapi({ description: 'Minutes.' }),
   slug: z
     .string()

@@ -1,15 +1,18 @@
 import { z } from '@hono/zod-openapi';
 import { prefixedIdInPath } from '../ids.ts';
-import { filledText } from '../text.ts';
+import { filledLine } from '../text.ts';
 import { alike, hostId, timezone } from './values.ts';
 
 export const hostInPath = prefixedIdInPath('id', hostId);
 
 /** An address of mail. */
-export const email = z.email('Expected an address of mail.').max(254).openapi({ format: 'email', maxLength: 254 });
+export const email = z
+  .email({ error: ({ input }) => (input === undefined ? undefined : 'Expected an address of mail.') })
+  .max(254)
+  .openapi({ format: 'email', maxLength: 254 });
 
 const fields = {
-  name: filledText(200),
+  name: filledLine(200),
   email: email.nullable().openapi({ description: 'Default null.' }),
   timezone: timezone.openapi({ description: 'Default UTC.' }),
 };

@@ -94,7 +94,8 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   routes.openapi(getRules, async (c) => {
     const { timezone, weeklyHours } = await getHost(c.get('scope'), c.req.valid('query').hostId);
-    return c.json(success({ timezone, weeklyHours }), 200);
+    // The database keeps no order of the days.
+    return c.json(success({ timezone, weeklyHours: weekOf(weeklyHours) }), 200);
   });
   routes.openapi(putRules, async (c) => {
     const { timezone, weeklyHours: given, hostId = null } = c.req.valid('json');
