@@ -108,6 +108,8 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   const shown = { ...hours, default: null };
   expect(await mine.put('business-hours', hours)).toEqual(shown);
   expect(await mine.get('business-hours')).toEqual(shown);
+  const unset = { timezone: null, default: null, exceptions: [], holidays: [] };
+  expect(await mine.put('business-hours', unset)).toEqual(unset);
   const problems = async (path: string, body: object) => {
     const { status, body: answer } = await mine.request('PUT', path, body);
     return [status, ...answer.error.details.errors.map((one: { path: string }) => one.path)];

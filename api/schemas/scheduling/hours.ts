@@ -49,9 +49,9 @@ const holidays = z.array(z.string().max(10)).max(mostHolidays, `Expected at most
 
 export const newBusinessHoursSchema = z
   .object({
-    timezone: timezone.optional().openapi({ description: 'Default: that of each host.' }),
-    default: weekInput.optional().openapi({
-      description: 'Hosts can be booked within these hours only. Without it there is no restriction.',
+    timezone: timezone.nullish().openapi({ description: 'Without it, or null: that of each host.' }),
+    default: weekInput.nullish().openapi({
+      description: 'Hosts can be booked within these hours only. Without it, or null: no restriction.',
     }),
     exceptions: exceptions.optional(),
     holidays: holidays.optional(),
