@@ -10,6 +10,7 @@ describe('databaseFailure', () => {
     ['54001', 'validation_error'],
     ['23505', 'conflict'],
     ['23P01', 'conflict'],
+    ['26000', 'service_unavailable'],
     ['40001', 'service_unavailable'],
     ['40P01', 'service_unavailable'],
     ['53300', 'service_unavailable'],

@@ -9,6 +9,8 @@ const meanings: [prefix: string, meaning: () => AppError][] = [
   ['54', () => new AppError('validation_error', 'A value is too large or too complex.', { errors: [] })],
   ['23505', () => new AppError('conflict', 'This already exists.')],
   ['23P01', () => new AppError('conflict', 'This overlaps with an existing one.')],
+  // On a shared connection one request prepares a statement, and those behind it use it: this is theirs when it failed.
+  ['26000', () => unavailable('The database')],
   ['40', () => unavailable('The database')],
   ['53', () => unavailable('The database')],
   ['55P03', () => unavailable('The database')],

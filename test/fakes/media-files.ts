@@ -1,8 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import encoding from 'h264-mp4-encoder';
 import sharp from 'sharp';
-import { makeVideo } from '../../src/providers/sandbox/media/video.ts';
 
 /** A file as a provider would give it. */
 export interface FakeFile {
@@ -24,48 +21,40 @@ export async function pictureFile({ width, height }: Size, format: 'jpeg' | 'png
   return { type: `image/${format}`, bytes };
 }
 
-/** The image of a `data:` URI. It is read from a file, because the product's own rules for decoding hold here too. */
-async function withGiven<Result>(dataUri: string, use: (path: string) => Promise<Result>): Promise<Result> {
-  return inFolder(async (folder) => {
-    const path = join(folder, 'given');
-    await writeFile(path, Buffer.from(dataUri.slice(dataUri.indexOf(',') + 1), 'base64'));
-    return use(path);
-  });
-}
+/** The image of a `data:` URI. */
+const given = (dataUri: string) => sharp(Buffer.from(dataUri.slice(dataUri.indexOf(',') + 1), 'base64'));
 
-async function inFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'fake-media-'));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+export async function upscaledFile(dataUri: string, scale: number): Promise<FakeFile> {
+  const { width, height } = await given(dataUri).metadata();
+  const size = { width: width * scale, height: height * scale };
+  return { type: 'image/png', bytes: await given(dataUri).resize(size).png().toBuffer() };
 }
-
-export const upscaledFile = (dataUri: string, scale: number): Promise<FakeFile> =>
-  withGiven(dataUri, async (path) => {
-    const { width, height } = await sharp(path).metadata();
-    const size = { width: width * scale, height: height * scale };
-    return { type: 'image/png', bytes: await sharp(path).resize(size).png().toBuffer() };
-  });
 
 /** Transparent on the left. */
-export const cutOutFile = (dataUri: string): Promise<FakeFile> =>
-  withGiven(dataUri, async (path) => {
-    const { data, info } = await sharp(path).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
-    for (let at = 0; at < data.length; at += 4) if ((at / 4) % info.width < info.width / 2) data[at + 3] = 0;
-    const raw = { width: info.width, height: info.height, channels: 4 } as const;
-    return { type: 'image/png', bytes: await sharp(data, { raw }).png().toBuffer() };
-  });
+export async function cutOutFile(dataUri: string): Promise<FakeFile> {
+  const { data, info } = await given(dataUri).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  for (let at = 0; at < data.length; at += 4) if ((at / 4) % info.width < info.width / 2) data[at + 3] = 0;
+  const raw = { width: info.width, height: info.height, channels: 4 } as const;
+  return { type: 'image/png', bytes: await sharp(data, { raw }).png().toBuffer() };
+}
 
 const videos = new Map<string, Promise<Buffer>>();
 
-const encodeVideo = (size: Size, seconds: number): Promise<Buffer> =>
-  inFolder(async (folder) => {
-    const path = join(folder, 'video.mp4');
-    await makeVideo('ab'.repeat(32), { size, seconds, image: undefined }, path);
-    return readFile(path);
-  });
+const framesPerSecond = 6;
+
+async function encodeVideo(size: Size, seconds: number): Promise<Buffer> {
+  const encoder = await encoding.createH264MP4Encoder();
+  try {
+    Object.assign(encoder, { ...size, frameRate: framesPerSecond, speed: 10 });
+    encoder.initialize();
+    const frame = new Uint8Array(size.width * size.height * 4).fill(128);
+    for (let at = 0; at < framesPerSecond * seconds; at++) encoder.addFrameRgba(frame);
+    encoder.finalize();
+    return Buffer.from(encoder.FS.readFile(encoder.outputFilename));
+  } finally {
+    encoder.delete();
+  }
+}
 
 /** Encoded once for each size and length. */
 export async function videoFile(size: Size, seconds: number): Promise<FakeFile> {

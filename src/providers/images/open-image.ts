@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
 
+// Loaded by the pool's processes alone, because these settings are those of a whole process.
 // One thread for each picture and nothing kept: the pool decides how many are worked on, and what they may occupy.
 sharp.concurrency(1);
 sharp.cache(false);
