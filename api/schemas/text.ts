@@ -17,18 +17,19 @@ export const filledText = (maximum: number, problem = 'Expected at least one cha
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const isOneLine = (value: string) => !control.test(value);
 const controlProblem = 'Expected no control characters.';
+const lineRule = 'Without control characters and line separators.';
 
 /** Text that mails and calendar entries show on a line of their own, which no control character may end. */
 export const lineText = (maximum: number) =>
   text(maximum)
     .refine(isOneLine, controlProblem)
-    .openapi({ type: 'string', maxLength: maximum, description: 'Without control characters.' });
+    .openapi({ type: 'string', maxLength: maximum, description: lineRule });
 
 /** The same, of which at least one character is no white space. */
 export const filledLine = (maximum: number) =>
   filledText(maximum)
     .refine(isOneLine, controlProblem)
-    .openapi({ type: 'string', minLength: 1, maxLength: maximum, description: 'Without control characters.' });
+    .openapi({ type: 'string', minLength: 1, maxLength: maximum, description: lineRule });
 
 /** The name of a resource. */
 export const nameText = filledText(100);

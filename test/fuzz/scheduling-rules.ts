@@ -35,7 +35,14 @@ export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = 
   },
   { at: ['NewBooking.start', 'Reschedule.newStart'], words: /in whole minutes/, follow: () => instants },
   { at: ['NewAttendee.email', 'NewHost.email', 'HostChange.email'], words: /email/, follow: () => emails },
-  { at: ['NewAttendee.name'], words: /Without control characters/, follow: () => oneOf('Ada', '名前', "O'Hara <x>") },
+  {
+    at: [
+      ...['NewAttendee.name', 'NewAttendee.phone', 'NewEventType.name', 'EventTypeChange.name'],
+      ...['NewHost.name', 'HostChange.name'],
+    ],
+    words: /Without control characters/,
+    follow: () => oneOf('Ada', '名前', "O'Hara <x>"),
+  },
   { at: ['Question'], words: /A select has options/, follow: replaced({ options: [['a', 'b']] }) },
   {
     at: ['NewEventType.questions', 'EventTypeChange.questions'],

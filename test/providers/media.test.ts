@@ -12,6 +12,7 @@ import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { creditsOf, fileAt, pathOf } from '../studio/files.ts';
 import { measureMp4 } from '../studio/mp4.ts';
+import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
 
 /** Generations of live keys, with the providers' wire formats on loopback: the product's own processes, the real SDKs. */
@@ -55,7 +56,6 @@ const generate = (on: ApiClient, body: object = {}) =>
   on.post('/api/studio/generate', { prompt: 'A red bicycle', model: 'flux-dev', ...body });
 const submits = ({ journal }: FakeMedia) => journal.filter(({ method }) => method === 'POST');
 
-/** Starts a video and waits for its end. */
 const startVideo = async (on: ApiClient, body: object): Promise<string> => {
   const { status, body: answer } = await on.post('/api/studio/generate-video', { prompt: 'Waves', ...body });
   expect(status).toBe(200);
@@ -196,6 +196,23 @@ describe('a video', () => {
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 70, reserved: 0 });
     expect([submits(runway).length, submits(fal).length]).toEqual([1, 1]);
     expect(await filesOf(tenant)).toBe(2);
+  });
+
+  test('whose worker died before it was handed over is handed over to nobody, and its credits come back', async () => {
+    const tenant = await newTenant();
+    const before = await creditsOf(tenant);
+    await worker.arm('generation.submitting');
+    const id = await startVideo(tenant, { model: 'kling-1.5-pro' });
+    await worker.ended;
+    worker = await product.start(['generation']);
+    const temporal = await viewStudio();
+    await until('another worker has looked at it', async () => /did not confirm/.test(await temporal.detailsOf(id)));
+    await temporal.close();
+    // What died may have died a moment later, when fal had it.
+    expect([submits(fal).length, (await readVideo(tenant, id)).status]).toEqual([0, 'processing']);
+    await tenant.post(`/api/studio/generate-video/${id}/cancel`);
+    expect(await readVideo(tenant, id)).toEqual({ id, status: 'cancelled' });
+    expect(await creditsOf(tenant)).toEqual(before);
   });
 
   test('of fal ends when its report comes, and a report that is repeated or forged changes nothing', async () => {

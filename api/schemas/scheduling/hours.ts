@@ -49,7 +49,9 @@ const holidays = z.array(z.string().max(10)).max(mostHolidays, `Expected at most
 
 export const newBusinessHoursSchema = z
   .object({
-    timezone: timezone.nullish().openapi({ description: 'Without it, or null: that of each host.' }),
+    timezone: timezone
+      .nullish()
+      .openapi({ description: 'A name of the tz database. Without it, or null: that of each host.' }),
     default: weekInput.nullish().openapi({
       description: 'Hosts can be booked within these hours only. Without it, or null: no restriction.',
     }),
