@@ -55,8 +55,8 @@ describe('a subscription', () => {
     await sendTests(id, 15);
     await all(id, 'delivered', 15);
     const times = scene.receiver.to(path).map(({ at }) => at);
-    // The last five had to wait for 100 ms each.
-    expect(times[14]! - times[0]!).toBeGreaterThanOrEqual(450);
+    // The last five had to wait for 100 ms each. On a busy machine the first may have arrived later than it was sent.
+    expect(times[14]! - times[0]!).toBeGreaterThanOrEqual(300);
   });
 
   test('that is down is not asked by everyone: after ten failures in a row one probes now and then', async () => {
