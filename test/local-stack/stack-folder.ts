@@ -32,7 +32,8 @@ export type StackProcesses = Record<Part | 'starter', ProcessRecord>;
 /** What a person's shell has. Not what is ours: options of the tests' Node, npm's marks, addresses of other servers. */
 export function shellEnvironment(): Record<string, string> {
   const { parentEnvironment } = readLocalSettings();
-  const names = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_CLI'];
+  // Behind a proxy, npm reaches its registry with the last two alone.
+  const names = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_CLI', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS'];
   return Object.fromEntries(
     names.flatMap((name) => (parentEnvironment[name] ? [[name, parentEnvironment[name]]] : [])),
   );
