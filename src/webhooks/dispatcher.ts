@@ -9,6 +9,7 @@ import { defaultPace, Pace } from './core/pace.ts';
 import { pacedWaitMs } from './core/plan-turns.ts';
 import { failPoint } from './fail-points.ts';
 import { type Leased, leaseDue } from './lease.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
 export interface DispatchServices extends AttemptDeliveriesServices {
   database: Database;
@@ -42,7 +43,7 @@ export class Dispatcher {
   readonly #pace: Pace;
   /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
-  #woken = Promise.withResolvers<void>();
+  readonly #pause = new WakeableSleep();
   #running: Promise<void> | undefined;
 
   constructor(services: DispatchServices) {
@@ -61,7 +62,7 @@ export class Dispatcher {
 
   /** Polls for due attempts at once. */
   wake(): void {
-    this.#woken.resolve();
+    this.#pause.wake();
   }
 
   /** Stops leasing, waits for the attempts in flight, and returns the leases of those that do not end in time. */
@@ -70,7 +71,7 @@ export class Dispatcher {
     this.wake();
     await this.#running;
     const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
-    while (this.#underWay > 0) await this.#idle(pollEveryMs);
+    while (this.#underWay > 0) await this.#pause.sleep(pollEveryMs);
     clearTimeout(grace);
   }
 
@@ -79,20 +80,12 @@ export class Dispatcher {
     while (!this.#stopping) {
       try {
         const waitMs = await this.#begin();
-        if (waitMs > 0) await this.#idle(waitMs);
+        if (waitMs > 0) await this.#pause.sleep(waitMs);
       } catch (error) {
         log.warn({ err: error }, 'due deliveries could not be leased');
-        await this.#idle(pauseMs);
+        await this.#pause.sleep(pauseMs);
       }
     }
-  }
-
-  /** Sleeps until it is woken or the time is over. */
-  async #idle(ms: number): Promise<void> {
-    const timer = setTimeout(() => this.wake(), ms);
-    await this.#woken.promise;
-    clearTimeout(timer);
-    this.#woken = Promise.withResolvers();
   }
 
   /** Leases and sends what is due. @returns after how many ms to poll again */

@@ -21,6 +21,7 @@ import {
   takeTurn,
   type Unparked,
 } from './parking-sql.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 import { resumeIfParked, resumeParking, startParking } from './webhook-workflows.ts';
 
 export interface ParkingServices {
@@ -45,7 +46,7 @@ const unparkingPace = '(unparking)';
 export class Parking {
   readonly #services: ParkingServices;
   #stopping = false;
-  #woken = Promise.withResolvers<void>();
+  readonly #pause = new WakeableSleep();
   #running: Promise<void> | undefined;
 
   constructor(services: ParkingServices) {
@@ -58,7 +59,7 @@ export class Parking {
 
   /** Looks at once. */
   wake(): void {
-    this.#woken.resolve();
+    this.#pause.wake();
   }
 
   async stop(): Promise<void> {
@@ -70,10 +71,7 @@ export class Parking {
   async #run(): Promise<void> {
     while (!this.#stopping) {
       await this.#once().catch((err) => this.#services.log.warn({ err }, 'dead letters will be parked later'));
-      const timer = setTimeout(() => this.wake(), lookEveryMs);
-      await this.#woken.promise;
-      clearTimeout(timer);
-      this.#woken = Promise.withResolvers();
+      await this.#pause.sleep(lookEveryMs);
     }
   }
 
