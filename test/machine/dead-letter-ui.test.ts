@@ -1,10 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { findFreePort } from '../../local/ports.ts';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
-import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
-import { readLocalSettings } from '../../src/platform/env.ts';
 import {
   deliveryMessages,
   webhookMessages,
@@ -12,37 +6,27 @@ import {
   webhookWorkflows,
 } from '../../src/temporal/contracts/webhooks.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
-import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { type DeadLetter, deadLetter } from '../webhooks/dead-letter.ts';
 import { openWebhookScene, type WebhookScene } from '../webhooks/scene.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
+import { startTemporalWithUi, type TemporalWithUi } from './temporal-with-ui.ts';
 
 // A browser takes its time on a busy machine.
 jest.setTimeout(120_000);
 
-let folder: string;
-let temporal: RunningTemporal;
+let temporal: TemporalWithUi;
 let scene: WebhookScene;
 let ui: TemporalUi;
 beforeAll(async () => {
-  folder = mkdtempSync(join(runningServers().folder, 'ui-'));
-  // The server that the tests share has no web UI.
-  temporal = await startTemporal({
-    program: await findTemporalProgram({ settings: readLocalSettings(), log: () => {} }),
-    databaseFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'temporal.log'),
-    port: await findFreePort(),
-    uiPort: await findFreePort(),
-  });
+  temporal = await startTemporalWithUi();
   scene = await openWebhookScene({ TEMPORAL_ADDRESS: temporal.address });
-  ui = await openTemporalUi(temporal.uiUrl!);
+  ui = await openTemporalUi(temporal.uiUrl);
 });
 afterAll(async () => {
   await ui?.close();
   await scene?.close();
-  await temporal?.stop({ hasty: true });
-  rmSync(folder, { recursive: true });
+  await temporal?.close();
 });
 
 /** Opens the page of its workflow. */

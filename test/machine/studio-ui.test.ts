@@ -1,47 +1,31 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { findFreePort } from '../../local/ports.ts';
-import { findTemporalProgram } from '../../local/temporal-program.ts';
-import { type RunningTemporal, startTemporal } from '../../local/temporal-server.ts';
-import { readLocalSettings } from '../../src/platform/env.ts';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
 import { apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
-import { runningServers } from '../servers.ts';
 import { type StudioView, viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
 import { openTemporalUi, type TemporalUi } from './temporal-ui.ts';
+import { startTemporalWithUi, type TemporalWithUi } from './temporal-with-ui.ts';
 
 // A browser takes its time on a busy machine.
 jest.setTimeout(120_000);
 
-let folder: string;
-let temporal: RunningTemporal;
+let temporal: TemporalWithUi;
 let product: Product;
 let view: StudioView;
 let ui: TemporalUi;
 beforeAll(async () => {
-  folder = mkdtempSync(join(runningServers().folder, 'studio-ui-'));
-  // The server that the tests share has no web UI.
-  temporal = await startTemporal({
-    program: await findTemporalProgram({ settings: readLocalSettings(), log: () => {} }),
-    databaseFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'temporal.log'),
-    port: await findFreePort(),
-    uiPort: await findFreePort(),
-  });
+  temporal = await startTemporalWithUi();
   product = await openProduct({ env: { ...secrets, TEMPORAL_ADDRESS: temporal.address } });
-  [view, ui] = await Promise.all([viewStudio(temporal.address), openTemporalUi(temporal.uiUrl!)]);
+  [view, ui] = await Promise.all([viewStudio(temporal.address), openTemporalUi(temporal.uiUrl)]);
 });
 afterAll(async () => {
   await ui?.close();
   await view?.close();
   await product?.close();
-  await temporal?.stop({ hasty: true });
-  rmSync(folder, { recursive: true });
+  await temporal?.close();
 });
 
 test('the page of a video says what it waits for, and its button cancels it', async () => {
