@@ -58,6 +58,7 @@ export function processEnvironment(
     TEMPORAL_TASK_QUEUE_PREFIX: taskQueuePrefix,
     WORKFLOW_BUNDLE_DIR: bundles,
     STORAGE_DIR: join(folder, 'files'),
+    MAIL_FOLDER: join(folder, 'mail'),
     PORT: '0',
     METRICS_PORT: '0',
     ...env,

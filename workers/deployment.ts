@@ -10,6 +10,9 @@ export const webhooksDeploymentName = (taskQueuePrefix: string) => `${deployment
 /** And those of Studio, for the same reason. */
 export const generationDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-generation`;
 
+/** And those of bookings and calendars. */
+export const calendarsDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-calendars`;
+
 export interface VersionRef {
   deploymentName: string;
   buildId: string;

@@ -33,6 +33,10 @@ export const roles = {
     activities: [async () => (await import('../activities/generations.ts')).createGenerationActivities],
     load: async () => (await import('./generation.ts')).startGenerationWorker,
   },
+  calendars: {
+    queue: queues.calendars,
+    load: async () => (await import('./calendars.ts')).startCalendarsWorker,
+  },
   webhooks: {
     queue: queues.webhooks,
     activities: [async () => (await import('../activities/webhooks.ts')).createWebhookActivities],

@@ -59,6 +59,7 @@ describe('docker-compose.yml', () => {
       'api',
       'worker',
       'generation',
+      'calendars',
       'webhooks',
       'housekeeping',
     ];
@@ -67,7 +68,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('starts programs and roles that exist', () => {
-    expect(own).toHaveLength(6);
+    expect(own).toHaveLength(7);
     for (const [, { command }] of own) {
       const [program, script, ...rest] = command!;
       expect(program).toBe('node');

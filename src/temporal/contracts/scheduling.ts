@@ -1,0 +1,26 @@
+import type { RetryProfile } from './retry-profile.ts';
+import type { WorkContext } from './work-context.ts';
+
+/** One id per booking, whose workflow is open until the booking has ended. */
+export const bookingWorkflowId = (bookingId: string) => `booking-${bookingId}`;
+
+/** Every duration of the effects of bookings is a value, so that tests run a whole retry schedule in seconds. */
+export interface BookingPolicy {
+  /** Of one activity, which performs all effects that are due. */
+  timeoutMs: number;
+  heartbeatTimeoutMs: number;
+  /** Of an activity that fails unexpectedly. What fails as expected is tried again when its row says so. */
+  retry: Omit<RetryProfile, 'maximumAttempts'>;
+}
+
+export const defaultBookingPolicy: BookingPolicy = {
+  timeoutMs: 120_000,
+  heartbeatTimeoutMs: 10_000,
+  retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 60_000 },
+};
+
+/** References and small values only: what is booked stays in PostgreSQL. */
+export interface FollowBookingArgs extends WorkContext {
+  bookingId: string;
+  policy: BookingPolicy;
+}
