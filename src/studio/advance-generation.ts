@@ -9,9 +9,10 @@ import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { GenerationPolicy, GenerationProgress } from '../temporal/contracts/studio.ts';
 import { cancelAtProvider } from './cancel-generation.ts';
-import { deadlineOf, pollAfterMs } from './core/deadlines.ts';
+import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import { type GenerationImage, queryOf } from './core/image.ts';
+import { pollAfterMs } from './core/polling.ts';
 import { progressOf, progressOfFraction } from './core/progress.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
 import { completeGeneration, type Ending, type EndServices, stopGeneration } from './end-generation.ts';
@@ -53,11 +54,12 @@ const findOpen = statement<OpenGeneration>(
     where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})`,
 );
 
-// Providers that tell no figures have none recorded.
-const raiseProgress = statement<{ progress: number }>(
-  'generation.raise_progress',
-  `update generation set progress = $4::int
-    where organization_id = $1 and environment = $2 and id = $3 and progress < $4
+// Providers that tell no figures have none recorded, and a figure never falls.
+const recordAsked = statement<{ progress: number | null }>(
+  'generation.record_asked',
+  `update generation set asked_at = clock_timestamp(),
+          progress = case when progress is not null then greatest(progress, $4::int) end
+    where organization_id = $1 and environment = $2 and id = $3
    returning progress`,
 );
 
@@ -123,18 +125,23 @@ async function ask(
     percent: progressOf({ ...open, progress }),
   });
 
+  const profile = policy.poll[request.kind === 'video' ? 'video' : 'others'];
+  const again = (fraction?: number) => pollAfterMs(profile, { ageMs, expectedMs: open.expectedMs, fraction });
   if (open.upstreamId === null) {
     const submission = await submitOnce(scope, model, job, asking, policy.submitTimeoutMs);
     if (submission.kind === 'ended') return { kind: 'ended' };
     if (submission.kind === 'lost') return waits('lost', leftMs);
+    // No provider makes a video within the moment in which it was given the job.
+    if (profile.notBefore > 0 && !model.repeatable) return waits('wait', again());
     open.upstreamId = submission.upstreamId;
   }
   const status = await model.poll(job, open.upstreamId, asking);
   if (status.kind === 'working') {
-    const told = status.fraction === undefined ? 0 : progressOfFraction(status.fraction);
-    const raised = open.progress !== null && told > open.progress && (await scope.one(raiseProgress, job.id, told));
-    const ms = status.askAfterMs ?? pollAfterMs(policy.poll[request.kind === 'video' ? 'video' : 'others'], ageMs);
-    return waits('wait', ms, raised ? raised.progress : open.progress);
+    const { fraction, askAfterMs = again(fraction) } = status;
+    if (model.repeatable) return waits('wait', askAfterMs);
+    const told = fraction === undefined ? 0 : progressOfFraction(fraction);
+    const recorded = await scope.one(recordAsked, job.id, told);
+    return waits('wait', askAfterMs, recorded ? recorded.progress : open.progress);
   }
   const made = await model.fetchFile(job, open.upstreamId, asking);
   try {

@@ -45,6 +45,8 @@ export const Generation = defineEntity({
     submittedAt: p.datetime().nullable(),
     /** The provider's id of it. */
     upstreamId: p.string().length(200).nullable(),
+    /** When the provider that has it was last asked about it. */
+    askedAt: p.datetime().nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),
     finishedAt: p.datetime().nullable(),

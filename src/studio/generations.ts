@@ -28,6 +28,8 @@ export interface GenerationDetail {
   /** How long it was expected to take. */
   expectedMs: number | null;
   ageMs: number;
+  /** Since the provider that has it was last asked about it; null where none has it. */
+  askedMsAgo: number | null;
   /** Whether the image that it works on is still to be fetched. */
   awaitsImage: boolean;
   createdAt: Date;
@@ -40,6 +42,7 @@ export const ageMs = `extract(epoch from clock_timestamp() - created_at)::float8
 /** Columns of a `GenerationDetail`. */
 export const generationColumns = `id, status, request, seed::float8 as seed, image, file, width, height, seconds,
   has_transparency as "hasTransparency", credits, error, progress, expected_ms as "expectedMs", ${ageMs},
+  extract(epoch from clock_timestamp() - asked_at)::float8 * 1000 as "askedMsAgo",
   status = 'processing' and image_url is not null and image is null as "awaitsImage",
   created_at as "createdAt", finished_at as "finishedAt"`;
 

@@ -14,11 +14,13 @@ import { InputPlaces } from './fetch-input.ts';
 import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
 import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
+import { GenerationWatch } from './watch-generation.ts';
 
 export interface StudioServices {
   generationWaiters: Waiters;
   generationPolicy: GenerationPolicy;
   inputPlaces: InputPlaces;
+  generationWatch: GenerationWatch;
 }
 
 const overdueAtOnce = 50;
@@ -31,10 +33,12 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   events: [videoCompleted, videoFailed],
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],
-  open({ notifications }) {
+  open({ notifications, temporal, background, log }) {
     const generationWaiters = new Waiters('generation');
+    const generationPolicy = defaultGenerationPolicy;
+    const generationWatch = new GenerationWatch({ temporal, generationPolicy, background, log });
     notifications.on(generationWaiters.channel, (id) => generationWaiters.tell(id));
-    return { generationWaiters, generationPolicy: defaultGenerationPolicy, inputPlaces: new InputPlaces() };
+    return { generationWaiters, generationPolicy, inputPlaces: new InputPlaces(), generationWatch };
   },
   outbox: (services) => ({
     'generation.start': (scope, id, waiter?: string | null) => startPendingGeneration(services, scope, id, waiter),

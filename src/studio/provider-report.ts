@@ -7,7 +7,7 @@ import { wakeMakeGeneration } from './generation-workflows.ts';
 // Only where the answer to the submission was lost: the id is known in every other case.
 const findReported = statement<{ id: string }>(
   'generation.reported',
-  `update generation set upstream_id = coalesce(upstream_id, $2::text)
+  `update generation set upstream_id = coalesce(upstream_id, $2::text), asked_at = clock_timestamp()
     where id = $1::uuid and submitted_at is not null and status in (${generationStates.sql('processing')})
    returning id`,
 );

@@ -28,7 +28,7 @@ const unmarkSubmitted = statement<{ id: string }>(
 // Also of one that ended meanwhile.
 const recordUpstream = statement<{ isOpen: boolean }>(
   'generation.record_upstream',
-  `update generation set upstream_id = $4::text
+  `update generation set upstream_id = $4::text, asked_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3
    returning status in (${generationStates.sql('processing')}) as "isOpen"`,
 );

@@ -165,7 +165,12 @@ describe('a video', () => {
     const { balance } = await creditsOf(tenant);
     runway.next({ takesMs: 60_000 });
     const ofRunway = await startVideo(tenant, { duration: 6.5, aspectRatio: '9:16' });
-    await until('Runway is asked about it', async () => runway.journal.some(({ method }) => method === 'GET'));
+    await until('it is known how Runway calls it', async () => {
+      const { rows } = await product.database.pool.query('select upstream_id from generation where id = $1', [
+        videoIds.parse(ofRunway),
+      ]);
+      return rows[0].upstream_id !== null;
+    });
     fal.next({ takesMs: Number.POSITIVE_INFINITY });
     // Dies when fal has the job, and before anybody wrote down how fal calls it.
     await worker.arm('generation.submitted');

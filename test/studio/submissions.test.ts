@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { reserveCredits } from '../../src/credits/reservations.ts';
+import { Background } from '../../src/platform/background.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { statement } from '../../src/platform/sql.ts';
 import { Waiters } from '../../src/platform/waiters.ts';
@@ -13,6 +15,7 @@ import { creditKey } from '../../src/studio/create-generation.ts';
 import { stopGeneration } from '../../src/studio/end-generation.ts';
 import { getVideo } from '../../src/studio/generations.ts';
 import { providerReported } from '../../src/studio/provider-report.ts';
+import { GenerationWatch } from '../../src/studio/watch-generation.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
@@ -68,6 +71,13 @@ const age = statement<{ id: string }>(
     where organization_id = $1 and environment = $2 and id = $3 returning id`,
 );
 
+const ageQuestion = statement<{ id: string }>(
+  'test.age_question',
+  `update generation set asked_at = asked_at - make_interval(secs => $4)
+    where organization_id = $1 and environment = $2 and id = $3 returning id`,
+);
+const silentLog = openLog('fatal', 'test');
+
 let provider: Provider;
 let id: string;
 let services: AdvanceServices;
@@ -94,14 +104,51 @@ const held = statement(
 );
 
 test('a job is submitted once, and then asked for, also by another attempt', async () => {
-  expect(await advance()).toEqual({ kind: 'wait', ms: 3_000, provider: 'Runway', percent: 0 });
+  expect(await advance()).toEqual({ kind: 'wait', ms: 5_000, provider: 'Runway', percent: 0 });
   provider.status = { kind: 'working', fraction: 0.4, askAfterMs: 7_000 };
   expect(await advance()).toMatchObject({ kind: 'wait', ms: 7_000, percent: 40 });
   // Progress never falls.
   provider.status = { kind: 'working', fraction: 0.3 };
   expect(await advance()).toMatchObject({ percent: 40 });
   expect((await getVideo(scope, id)).progress).toBe(40);
-  expect(provider.calls).toEqual(['submit', ...Array(3).fill('poll upstream-1')]);
+  expect(provider.calls).toEqual(['submit', ...Array(2).fill('poll upstream-1')]);
+});
+
+test('a job that is watched is asked about at once, and not more often than every five seconds', async () => {
+  const told: string[] = [];
+  const temporal = { signalIfOpen: async (workflowId: string) => void told.push(workflowId) };
+  const background = new Background(silentLog);
+  const watching = () =>
+    new GenerationWatch({
+      ...{ temporal: temporal as never, generationPolicy: defaultGenerationPolicy, background, log: silentLog },
+    });
+  const watch = watching();
+  const see = async (by = watch) => {
+    by.seen(scope, await getVideo(scope, id));
+    await background.settled();
+    return told.length;
+  };
+  // Nobody has it.
+  expect(await see()).toBe(0);
+  await advance();
+  expect(await see()).toBe(0);
+  await scope.rows(ageQuestion, id, 6);
+  const stale = await getVideo(scope, id);
+  expect([await see(), await see(), told]).toEqual([1, 1, [`generation-${id}`]]);
+  // Two processes that read it in the same moment ask once.
+  watching().seen(scope, stale);
+  await background.settled();
+  expect(told).toHaveLength(1);
+  // An organization that watches very many videos has them asked about one after the other.
+  await scope.rows(ageQuestion, id, 6);
+  const crowd = watching();
+  crowd.seen(scope, { ...stale, id: randomUUID() });
+  expect([await see(crowd), await see(watching())]).toEqual([1, 2]);
+  await stopGeneration(services, scope, ending(), null);
+  await scope.rows(ageQuestion, id, 6);
+  watching().seen(scope, stale);
+  await background.settled();
+  expect(told).toHaveLength(2);
 });
 
 describe('a job that the provider', () => {
@@ -113,6 +160,7 @@ describe('a job that the provider', () => {
     await expect(advance()).rejects.toBe(refusal);
     provider.submission = async () => 'upstream-2';
     expect(await advance(2)).toMatchObject({ kind: 'wait' });
+    await advance();
     expect(provider.calls).toEqual(['submit', 'submit', 'poll upstream-2']);
   });
 

@@ -74,7 +74,9 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const sign = (file: string) => services.signedUrls.sign(file);
   const routes = newRoutes();
   routes.openapi(get, async (c) => {
-    const generation = await getGeneration(c.get('scope'), c.req.valid('param').id);
+    const scope = c.get('scope');
+    const generation = await getGeneration(scope, c.req.valid('param').id);
+    services.generationWatch.seen(scope, generation);
     return c.json(success(generationRecord(generation, sign)), 200);
   });
   routes.openapi(history, async (c) => {

@@ -103,7 +103,9 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(startedVideo(video)), 200);
   });
   routes.openapi(get, async (c) => {
-    const video = await getVideo(c.get('scope'), c.req.valid('query').id);
+    const scope = c.get('scope');
+    const video = await getVideo(scope, c.req.valid('query').id);
+    services.generationWatch.seen(scope, video);
     return c.json(success(videoRecord(video, sign)), 200);
   });
   routes.openapi(cancel, async (c) => {

@@ -48,9 +48,6 @@ const task = z.object({
 });
 type Task = z.infer<typeof task>;
 
-/** Runway recommends to ask no more often. */
-const askAfterMs = 5_000;
-
 const gone = (status?: number) =>
   new ProviderFailure('unavailable', 'Runway gave the job up.', { retryable: false, ...(status && { status }) });
 
@@ -71,9 +68,9 @@ function statusOf(found: Task): MediaStatus {
   switch (found.status) {
     case 'PENDING':
     case 'THROTTLED':
-      return { kind: 'working', fraction: 0, askAfterMs };
+      return { kind: 'working', fraction: 0 };
     case 'RUNNING':
-      return { kind: 'working', fraction: found.progress ?? 0, askAfterMs };
+      return { kind: 'working', fraction: found.progress ?? 0 };
     case 'SUCCEEDED':
       return { kind: 'ready' };
     default:

@@ -11,9 +11,3 @@ export const deadlineOf = ({ video, others }: Deadlines, kind: MediaKind): numbe
 
 /** Reserved credits are kept for an hour longer, so that no work is done on credits that were given back. */
 export const reservationMs = (deadlines: Deadlines, kind: MediaKind): number => deadlineOf(deadlines, kind) + 3_600_000;
-
-/** When a provider is asked again that does not say when: later and later for a job that takes long. */
-export const pollAfterMs = (
-  { leastMs, mostMs, share }: { leastMs: number; mostMs: number; share: number },
-  ageMs: number,
-): number => Math.min(mostMs, Math.max(leastMs, Math.round(ageMs * share)));

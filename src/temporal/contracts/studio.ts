@@ -23,17 +23,20 @@ export interface GenerationPolicy {
   retry: RetryProfile;
   /** How long a provider has to take a job. */
   submitTimeoutMs: number;
-  /** Between two questions to a provider that does not say when to ask again: a share of the job's age within limits. */
+  /** When a provider is asked that does not say when to ask again. */
   poll: { video: PollProfile; others: PollProfile };
+  /** A job whose caller asks for it is asked about once in so many milliseconds, whatever `poll` says. */
+  watchedEveryMs: number;
   /** How long a generation may take from its creation. */
   deadlineMs: { video: number; others: number };
 }
 
+/** As `PollSchedule` of Studio. */
 export interface PollProfile {
   leastMs: number;
   mostMs: number;
-  /** Of the job's age. */
   share: number;
+  notBefore: number;
 }
 
 export const defaultGenerationPolicy: GenerationPolicy = {
@@ -41,11 +44,13 @@ export const defaultGenerationPolicy: GenerationPolicy = {
   heartbeatTimeoutMs: 10_000,
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
   submitTimeoutMs: 60_000,
-  // Of a video of a minute eight questions: a thousand of them are asked for at the same time.
+  // A video of a minute is asked about two or three times, because a thousand may be under way. Runway recommends to ask
+  // about a job no more often than every five seconds.
   poll: {
-    video: { leastMs: 3_000, mostMs: 15_000, share: 0.5 },
-    others: { leastMs: 1_000, mostMs: 5_000, share: 0.1 },
+    video: { leastMs: 5_000, mostMs: 30_000, share: 0.2, notBefore: 0.5 },
+    others: { leastMs: 1_000, mostMs: 5_000, share: 0.1, notBefore: 0 },
   },
+  watchedEveryMs: 5_000,
   deadlineMs: { video: 1_800_000, others: 300_000 },
 };
 

@@ -1,0 +1,69 @@
+import type { Background } from '../platform/background.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
+import { generationStates } from './core/status.ts';
+import { wakeMakeGeneration } from './generation-workflows.ts';
+import type { GenerationDetail } from './generations.ts';
+
+// Decides among processes, and against what the workflow asked meanwhile.
+const claimQuestion = statement<{ id: string }>(
+  'generation.claim_question',
+  `update generation set asked_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${generationStates.sql('processing')})
+      and asked_at < clock_timestamp() - make_interval(secs => $4::float8 / 1000)
+   returning id`,
+);
+
+/** An organization that watches a thousand videos has this process ask about one of them after so many milliseconds. */
+const betweenMs = 250;
+
+/** Organizations whose last question is remembered. */
+const mostRemembered = 1_000;
+
+export interface WatchOptions {
+  temporal: TemporalClient;
+  generationPolicy: Pick<GenerationPolicy, 'watchedEveryMs'>;
+  background: Background;
+  log: Log;
+}
+
+/** Has providers asked sooner about generations whose callers ask for them. What nobody watches is asked about seldom. */
+export class GenerationWatch {
+  readonly #options: WatchOptions;
+  readonly #lastOf = new Map<string, number>();
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Somebody read a generation. Its workflow asks the provider, unless it did within a few seconds. Never fails. */
+  seen(scope: Scope, { id, status, askedMsAgo }: Pick<GenerationDetail, 'id' | 'status' | 'askedMsAgo'>): void {
+    const { background, log, generationPolicy } = this.#options;
+    if (status !== 'processing' || askedMsAgo === null || askedMsAgo < generationPolicy.watchedEveryMs) return;
+    if (!this.#takeTurn(scope.tenant.organizationId)) return;
+    const asked = this.#ask(scope, id).catch((error) =>
+      log.warn({ err: error, generationId: id }, 'the provider of a generation that is watched could not be asked'),
+    );
+    background.run('generation.watch', asked);
+  }
+
+  #takeTurn(organizationId: string): boolean {
+    const now = performance.now();
+    if (now - (this.#lastOf.get(organizationId) ?? Number.NEGATIVE_INFINITY) < betweenMs) return false;
+    // The latest stands last.
+    this.#lastOf.delete(organizationId);
+    this.#lastOf.set(organizationId, now);
+    const [first] = this.#lastOf.keys();
+    if (this.#lastOf.size > mostRemembered) this.#lastOf.delete(first!);
+    return true;
+  }
+
+  async #ask(scope: Scope, id: string): Promise<void> {
+    const { temporal, generationPolicy } = this.#options;
+    const claimed = await scope.one(claimQuestion, id, generationPolicy.watchedEveryMs);
+    if (claimed) await wakeMakeGeneration(temporal, id);
+  }
+}
