@@ -1,5 +1,6 @@
 import type { ConnectionLike } from '@temporalio/client';
 import { automation } from './automation/part.ts';
+import { connections } from './connections/part.ts';
 import { credits } from './credits/part.ts';
 import type { Foundation } from './foundation.ts';
 import { operations } from './operations/part.ts';
@@ -42,6 +43,7 @@ const parts = new Composition<Foundation, object>()
   .with(credits)
   .with(storage)
   .with(providers)
+  .with(connections)
   .with(webhooks)
   .with(automation)
   .with(studio)

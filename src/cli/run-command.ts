@@ -16,6 +16,7 @@ import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
 import { migrateServers } from './migrate.ts';
 import { addOutboxCommands } from './outbox.ts';
+import { addRedirectCommands } from './redirects.ts';
 import { addRunCommands } from './runs.ts';
 import { addSecretCommands } from './secrets.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
@@ -101,6 +102,8 @@ function commands({ variables, print }: Terminal): Command {
     .action((options) =>
       withDatabase(async (database) => ({ organizations: await listOrganizations(database) }), options),
     );
+
+  addRedirectCommands(organization, withDatabase, variables);
 
   const key = program.command('key').description('API keys');
   key

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { resealConnections } from '../connections/reseal.ts';
 import { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
 import { readSealingKeys, type Variables } from '../platform/env.ts';
 import { resealSubscriptions } from '../webhooks/reseal.ts';
 import type { WithDatabase } from './with-database.ts';
@@ -14,6 +16,8 @@ export function addSecretCommands(program: Command, withDatabase: WithDatabase, 
     .option('--json', 'print one JSON document')
     .action((options) => {
       const sealer = new Sealer(readSealingKeys(variables));
-      return withDatabase(async (database) => ({ resealed: await resealSubscriptions(database, sealer) }), options);
+      const reseal = async (database: Database) =>
+        (await resealSubscriptions(database, sealer)) + (await resealConnections(database, sealer));
+      return withDatabase(async (database) => ({ resealed: await reseal(database) }), options);
     });
 }

@@ -27,6 +27,22 @@ export function egressRules(env: EgressSettings): EgressRules {
   };
 }
 
+/**
+ * The allowed destinations of requests to providers whose addresses the environment names: any port, and outside
+ * production this machine, where their stand-ins run.
+ */
+export function providerRules(env: EgressSettings): EgressRules {
+  const isProduction = env.NODE_ENV === 'production';
+  return {
+    httpsOnly: isProduction,
+    allowed: new AddressRanges([
+      ...(env.EGRESS_ALLOW_CIDRS ?? []),
+      ...(isProduction ? [] : ['127.0.0.0/8', '::1/128']),
+    ]),
+    denied: new AddressRanges(env.EGRESS_DENY_CIDRS ?? []),
+  };
+}
+
 export const mayReach = ({ allowed, denied }: EgressRules, address: string): boolean =>
   !denied.has(address) && (allowed.has(address) || isPublicAddress(address));
 

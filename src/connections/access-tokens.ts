@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sealer } from '../platform/crypto.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { type Access, endAccess, findAccess, leaseRefresh, postponeRefresh, saveTokens } from './access-sql.ts';
+import type { Authorities } from './authorities.ts';
+import { isRefusal, type Tokens } from './authority.ts';
+import { failPoint } from './fail-points.ts';
+import { AccessTokenRefused, AuthExpired, AuthorizationFailure, ConnectionMissing } from './failures.ts';
+import { openToken, sealTokens } from './sealed-tokens.ts';
+import { tokenDeadlineMs } from './token-endpoint.ts';
+
+/** Longer than a refresh takes: after this another process may begin one, with the same refresh token. */
+const leaseSeconds = 20;
+/** How long a call waits for the refresh of another process. */
+const longestWaitMs = 25_000;
+/** Between two failed refreshes of a connection. */
+const pauseSeconds = 1;
+const longestPauseSeconds = 60;
+/** A token that has no longer than this is not used where it may end on the way. */
+const usableMs = tokenDeadlineMs;
+
+interface Usable {
+  accessToken: string;
+  version: number;
+}
+
+/** What became of a refresh: the row is to be read again, or another process refreshes. */
+type Refreshed = 'done' | 'busy';
+
+/**
+ * Lends access tokens, and refreshes them: before their end, or when the provider refused one. Of all callers in all
+ * processes one refreshes, and the others wait for what it gets.
+ *
+ * A refresh whose answer is lost is made again with the same refresh token. Providers that renew refresh tokens either
+ * take the one before for a while, or refuse it: then the account has to be connected again, as it would have to be if
+ * nobody tried.
+ */
+export class AccessTokens {
+  readonly #sealer: Sealer;
+  readonly #authorities: Authorities;
+  readonly #log: Log;
+  /** Refreshes of this process that are under way. */
+  readonly #underWay = new Map<string, Promise<Refreshed>>();
+
+  constructor({ sealer, authorities, log }: { sealer: Sealer; authorities: Authorities; log: Log }) {
+    this.#sealer = sealer;
+    this.#authorities = authorities;
+    this.#log = log;
+  }
+
+  /**
+   * Does `work` with an access token, and once more with a new one if the provider refuses it.
+   * @param work throws AccessTokenRefused where the provider answers 401
+   * @throws AuthExpired, ConnectionMissing, AuthorizationFailure, SealError, and what `work` throws
+   */
+  async use<T>(scope: Scope, connectionId: string, work: (accessToken: string) => Promise<T>): Promise<T> {
+    const first = await this.#usable(scope, connectionId);
+    try {
+      return await work(first.accessToken);
+    } catch (error) {
+      if (!(error instanceof AccessTokenRefused)) throw error;
+    }
+    const second = await this.#usable(scope, connectionId, first.version);
+    try {
+      return await work(second.accessToken);
+    } catch (error) {
+      if (!(error instanceof AccessTokenRefused)) throw error;
+    }
+    await this.#end(scope, connectionId, second.version);
+    throw new AuthExpired();
+  }
+
+  /** @param refused the version of the token that the provider refused */
+  async #usable(scope: Scope, id: string, refused?: number): Promise<Usable> {
+    const waitsUntil = Date.now() + longestWaitMs;
+    for (let pauseMs = 25; ; pauseMs = Math.min(2 * pauseMs, 400)) {
+      const access = await scope.one(findAccess, id);
+      if (!access) throw new ConnectionMissing();
+      if (access.status === 'auth_expired') throw new AuthExpired();
+      const isRefused = access.version === refused;
+      const now = Date.now();
+      const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now;
+      if (isFresh && !isRefused) return this.#open(scope, access);
+      // Refreshing ahead of time is no condition: the token is good for a while.
+      const mayUse = !isRefused && access.accessExpiresAt!.getTime() > now + usableMs;
+      let became: Refreshed;
+      try {
+        became = await this.#refreshOnce(scope, access, isRefused);
+      } catch (error) {
+        if (mayUse && error instanceof AuthorizationFailure) return this.#open(scope, access);
+        throw error;
+      }
+      if (became === 'done') continue;
+      if (mayUse) return this.#open(scope, access);
+      if (Date.now() > waitsUntil) {
+        throw new AuthorizationFailure('busy', 'The tokens are being refreshed.', { retryable: true });
+      }
+      await sleep(pauseMs);
+    }
+  }
+
+  #open(scope: Scope, access: Access): Usable {
+    const of = { id: access.id, tenant: scope.tenant };
+    const accessToken = openToken(this.#sealer, 'sealed_access_token', access.sealedAccessToken, of)!;
+    return { accessToken, version: access.version };
+  }
+
+  #refreshOnce(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
+    const known = this.#underWay.get(access.id);
+    if (known) return known;
+    const begun = this.#refresh(scope, access, isRefused).finally(() => this.#underWay.delete(access.id));
+    this.#underWay.set(access.id, begun);
+    return begun;
+  }
+
+  async #refresh(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
+    const { id, version, purpose, provider } = access;
+    const refreshToken = openToken(this.#sealer, 'sealed_refresh_token', access.sealedRefreshToken, {
+      ...{ id, tenant: scope.tenant },
+    });
+    if (refreshToken === null) return this.#withoutRefreshToken(scope, access, isRefused);
+    if (!(await scope.one(leaseRefresh, id, version, leaseSeconds))) {
+      const now = await scope.one(findAccess, id);
+      return now && now.version === version ? 'busy' : 'done';
+    }
+    let tokens: Tokens;
+    try {
+      tokens = await this.#authorities.of(scope.tenant.environment, purpose, provider).refresh(refreshToken);
+    } catch (error) {
+      return this.#failed(scope, { id, version, provider }, error);
+    }
+    failPoint('connection.refreshed');
+    const sealed = sealTokens(this.#sealer, tokens, { id, tenant: scope.tenant });
+    const { sealedAccessToken, sealedRefreshToken = null, accessExpiresAt, refreshAt } = sealed;
+    // Nothing is saved over what a new consent of the account gave meanwhile.
+    await scope.one(saveTokens, id, version, sealedAccessToken, sealedRefreshToken, accessExpiresAt, refreshAt);
+    return 'done';
+  }
+
+  async #withoutRefreshToken(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
+    const { id, version, accessExpiresAt } = access;
+    const hasTime = accessExpiresAt !== null && accessExpiresAt.getTime() > Date.now() + usableMs;
+    if (hasTime && !isRefused) return 'busy';
+    await this.#end(scope, id, version);
+    return 'done';
+  }
+
+  async #failed(
+    scope: Scope,
+    { id, version, provider }: Pick<Access, 'id' | 'version' | 'provider'>,
+    error: unknown,
+  ): Promise<Refreshed> {
+    if (isRefusal(error)) {
+      await this.#end(scope, id, version);
+      return 'done';
+    }
+    const asked = error instanceof AuthorizationFailure ? (error.retryAfterMs ?? 0) / 1_000 : 0;
+    const seconds = Math.min(Math.max(asked, pauseSeconds), longestPauseSeconds);
+    await scope.one(postponeRefresh, id, version, seconds);
+    this.#log.warn({ err: error, connectionId: id, provider }, 'tokens of a connection could not be refreshed');
+    if (error instanceof AuthorizationFailure) throw error;
+    const code = (error as { code?: unknown }).code;
+    throw new AuthorizationFailure(typeof code === 'string' ? code : 'failed', 'The tokens could not be refreshed.', {
+      ...{ retryable: code !== 'provider_not_configured', cause: error },
+    });
+  }
+
+  /** Ends access, and tells the feature whose connection it is, once, unless the account was connected again. */
+  async #end(scope: Scope, id: string, version: number): Promise<void> {
+    await scope.transaction(async (tx) => {
+      const ended = await tx.one(endAccess, id, version);
+      if (ended) await this.#authorities.purpose(ended.purpose).onExpired?.(tx, id);
+    });
+  }
+}

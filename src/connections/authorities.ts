@@ -1,0 +1,51 @@
+import type { Egress } from '../platform/egress.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Environment } from '../platform/tenant.ts';
+import type { Authority } from './authority.ts';
+import { LiveAuthority } from './live-authority.ts';
+import type { Purpose } from './providers.ts';
+import { SandboxAuthority } from './sandbox-authority.ts';
+
+/** The purposes that features declared, and who grants access for each: chosen once, by the environment of the key. */
+export class Authorities {
+  readonly #purposes = new Map<string, Purpose>();
+  readonly #live = new Map<string, Authority>();
+  readonly #sandbox: Authority;
+  readonly #publicUrl: string;
+  readonly #egress: Egress;
+
+  constructor(publicUrl: string, egress: Egress) {
+    this.#publicUrl = publicUrl.replace(/\/+$/, '');
+    this.#sandbox = new SandboxAuthority(this.#publicUrl);
+    this.#egress = egress;
+  }
+
+  /** @throws Error when a purpose of this name was declared before */
+  declare(purpose: Purpose): void {
+    if (this.#purposes.has(purpose.name)) throw new Error(`Two features declare the purpose ${purpose.name}.`);
+    this.#purposes.set(purpose.name, purpose);
+    for (const [id, provider] of Object.entries(purpose.providers)) {
+      if (provider) this.#live.set(`${purpose.name}/${id}`, new LiveAuthority(provider, this.#egress));
+    }
+  }
+
+  /** @throws Error when nobody declared it */
+  purpose(name: string): Purpose {
+    const purpose = this.#purposes.get(name);
+    if (!purpose) throw new Error(`No feature declares the purpose ${name}.`);
+    return purpose;
+  }
+
+  /** The address at which the providers of a purpose answer. */
+  callbackUrl(purpose: string): string {
+    return this.#publicUrl + this.purpose(purpose).callbackPath;
+  }
+
+  /** @throws AppError provider_not_configured for a live key where the client's credentials are not set */
+  of(environment: Environment, purpose: string, provider: string): Authority {
+    if (!(provider in this.purpose(purpose).providers)) throw new Error(`${purpose} has no provider ${provider}.`);
+    const authority = environment === 'test' ? this.#sandbox : this.#live.get(`${purpose}/${provider}`);
+    if (authority) return authority;
+    throw new AppError('provider_not_configured', 'This provider is not configured for live keys.', { provider });
+  }
+}

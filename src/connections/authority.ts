@@ -1,0 +1,53 @@
+import { AuthorizationFailure } from './failures.ts';
+
+/** What a token endpoint gave. */
+export interface Tokens {
+  accessToken: string;
+  /** Null where none was given: a refresh without one leaves the one before in force. */
+  refreshToken: string | null;
+  /** Null where the provider does not say. */
+  expiresAt: Date | null;
+  /** The whole answer, for what a provider adds to it, such as the address of an account's server. It is never stored. */
+  answer: Readonly<Record<string, unknown>>;
+}
+
+export interface AuthorizationRequest {
+  /** 43 characters of base64url. */
+  state: string;
+  /** The code verifier of PKCE (RFC 7636). */
+  verifier: string;
+  /** Our callback. */
+  redirectUri: string;
+  /** Which account is meant. */
+  loginHint: string | undefined;
+}
+
+export interface AuthorizationAnswer {
+  /** The query of the callback, with the state that was sent. */
+  query: URLSearchParams;
+  state: string;
+  verifier: string;
+  redirectUri: string;
+}
+
+/** Who grants access to accounts: a provider, or the sandbox. */
+export interface Authority {
+  /** Where the owner of the account is asked. */
+  authorizeUrl(request: AuthorizationRequest): string;
+  /**
+   * Gets tokens for the code of an answer, once: a code whose exchange fails is lost.
+   * @throws AuthorizationFailure; its code is `access_denied` when the owner of the account said no
+   */
+  exchange(answer: AuthorizationAnswer): Promise<Tokens>;
+  /** @throws AuthorizationFailure; `isRefusal` tells whether the grant is gone */
+  refresh(refreshToken: string): Promise<Tokens>;
+  /** Ends the grant at the provider, where that can be asked for. @throws AuthorizationFailure */
+  revoke(token: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Errors of a token endpoint that say that its user has to be asked again. RFC 6749, 5.2, and OpenID Connect Core, 3.1.2.6. */
+const refusals = ['invalid_grant', 'interaction_required', 'consent_required', 'login_required'];
+
+/** Whether a refresh failed because the grant is gone, and not because of our credentials or the network. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof AuthorizationFailure && refusals.includes(error.code);

@@ -1,0 +1,47 @@
+import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
+import { Egress } from '../platform/egress.ts';
+import { providerRules } from '../platform/egress-destination.ts';
+import type { Part } from '../platform/part.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { AccessTokens } from './access-tokens.ts';
+import { Authorities } from './authorities.ts';
+import { Connections } from './connections.ts';
+import { AllowedRedirect, Connection, OAuthState } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import { removeExpiredStates, States } from './states.ts';
+
+export interface ConnectionServices {
+  connections: Connections;
+  /** Sends requests to providers whose addresses the environment names. */
+  providerEgress: Egress;
+}
+
+/** Access to accounts that their owners grant: OAuth 2 with PKCE, sealed tokens, refresh. */
+export const connections: Part<Foundation, ConnectionServices> = {
+  name: 'connections',
+  entities: [OAuthState, Connection, AllowedRedirect],
+  auditActions: { 'redirect.add': organizationIds, 'redirect.remove': organizationIds },
+  failPoints: failPoint.names,
+  open({ env, database, sealer, log }) {
+    const providerEgress = new Egress(providerRules(env));
+    const authorities = new Authorities(env.PUBLIC_URL, providerEgress);
+    return {
+      providerEgress,
+      connections: new Connections({
+        ...{ sealer, log, authorities },
+        states: new States({ database, sealer }),
+        accessTokens: new AccessTokens({ sealer, authorities, log }),
+        allowsLoopback: env.NODE_ENV !== 'production',
+      }),
+    };
+  },
+  close: ({ providerEgress }) => providerEgress.close(),
+  sweeps: ({ database }) => [
+    {
+      name: 'remove consents that were not answered',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => removeExpiredStates(database, limit)),
+    },
+  ],
+};

@@ -1,0 +1,34 @@
+import type { Transaction } from '../platform/scope.ts';
+
+/** An OAuth 2 provider, and the client that we are registered as. */
+export interface OAuthProvider {
+  /** `google` */
+  id: string;
+  authorizeUrl: string;
+  tokenUrl: string;
+  /** Where grants are revoked (RFC 7009). Undefined where the provider has no such address. */
+  revokeUrl?: string;
+  clientId: string;
+  clientSecret: string;
+  scopes: readonly string[];
+  /** Whether it takes PKCE with S256. */
+  pkce: boolean;
+  /** How the client proves its identity at the token endpoint: in the form, or in the header Authorization. */
+  clientAuth: 'body' | 'basic';
+  /** Whether it does so at the revocation endpoint too. */
+  authenticatesRevocation?: boolean;
+  /** Further parameters of the address at which the owner of an account is asked. */
+  authorizeParameters?: Readonly<Record<string, string>>;
+}
+
+/** A use that a feature makes of connections. */
+export interface Purpose {
+  /** `calendar` */
+  name: string;
+  /** Of the callback, below PUBLIC_URL. All providers of a purpose answer there. */
+  callbackPath: string;
+  /** All that there are, by id; undefined where the environment does not have the client's credentials. */
+  providers: Readonly<Record<string, OAuthProvider | undefined>>;
+  /** What follows in the transaction that ends a connection's access because the provider refuses it: once each time. */
+  onExpired?(tx: Transaction, connectionId: string): Promise<void>;
+}

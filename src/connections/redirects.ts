@@ -1,0 +1,114 @@
+import { operator } from '../platform/audit.ts';
+import type { Database } from '../platform/database.ts';
+import { knownAddresses } from '../platform/egress-destination.ts';
+import { invalid } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
+import { findOrganization } from '../tenancy/organizations.ts';
+
+const mostRedirects = 20;
+const longestUrl = 2_048;
+
+const findAllowed = statement<{ url: string }>(
+  'redirect.find',
+  'select url from allowed_redirect where organization_id = $1 and $2::text is not null and url = $3',
+);
+const findAll = statement<{ url: string }>(
+  'redirect.list',
+  'select url from allowed_redirect where organization_id = $1 order by created_at, url',
+);
+const lockOrganization = statement('redirect.turn', 'select id from organization where id = $1 for update');
+const add = statement<{ added: boolean }>(
+  'redirect.add',
+  `insert into allowed_redirect (organization_id, url, created_at) values ($1, $2, clock_timestamp())
+   on conflict (organization_id, url) do nothing returning true as added`,
+);
+const remove = statement<{ removed: boolean }>(
+  'redirect.remove',
+  'delete from allowed_redirect where organization_id = $1 and url = $2 returning true as removed',
+);
+
+const isLoopback = ({ hostname }: URL) =>
+  knownAddresses(hostname)?.every((address) => /^(127\.|::1$)/.test(address)) ?? false;
+
+/** @returns what is wrong with an address that people are to be sent to, or the parsed address */
+function readRedirect(text: string, allowsLoopback: boolean): URL | string {
+  const url = text.length <= longestUrl ? URL.parse(text) : null;
+  if (!url) return `Expected an absolute URL of at most ${longestUrl} characters.`;
+  const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && allowsLoopback && isLoopback(url));
+  if (!isAllowed) return 'Expected a URL that begins with https://.';
+  if (url.username !== '' || url.password !== '') return 'A URL with a user name or password is not allowed.';
+  // An empty fragment is none in `hash`.
+  return text.includes('#') ? 'A URL with a fragment is not allowed.' : url;
+}
+
+/** What is compared: scheme, host, port and path. */
+const comparable = ({ origin, pathname }: URL): string => origin + pathname;
+
+/**
+ * Checks that people may be sent to an address: one that the organization has on its list, with any query.
+ * @param allowsLoopback whether addresses of the own machine may do without TLS
+ * @throws AppError validation_error with path redirectUrl
+ */
+export async function checkRedirect(scope: Scope, redirectUrl: string, allowsLoopback: boolean): Promise<void> {
+  const refuse = (message: string) => invalid([{ path: 'redirectUrl', message }]);
+  const url = readRedirect(redirectUrl, allowsLoopback);
+  if (typeof url === 'string') throw refuse(url);
+  if (await scope.one(findAllowed, comparable(url))) return;
+  throw refuse("This address is not on the organization's list of addresses to go back to.");
+}
+
+/** For operators: the addresses of an organization's list, in the order in which they were added. */
+export interface Redirects {
+  redirects: string[];
+}
+
+/** @param id `org_…` or uuid. @throws AppError not_found */
+export async function listRedirects(database: Database, id: string): Promise<Redirects> {
+  return changeList(database, id, async () => {});
+}
+
+/**
+ * Adds an address; one that is there already stays once.
+ * @throws AppError not_found; validation_error with path url, also where the list is full
+ */
+export function addRedirect(database: Database, id: string, text: string, allowsLoopback: boolean): Promise<Redirects> {
+  const url = readRedirect(text, allowsLoopback);
+  if (typeof url === 'string') throw refused(url);
+  if (url.search !== '') throw refused('Leave out the query: an address is allowed with every query.');
+  return changeList(database, id, async (tx, organizationId) => {
+    const known = await tx.rows(findAll, [organizationId]);
+    const [adds] = await tx.rows(add, [organizationId, comparable(url)]);
+    if (!adds) return;
+    if (known.length >= mostRedirects) throw refused(`An organization has at most ${mostRedirects} addresses.`);
+    await audit(tx, organizationId, 'redirect.add', comparable(url));
+  });
+}
+
+/** Removes an address; one that is not there is none. @throws AppError not_found */
+export function removeRedirect(database: Database, id: string, text: string): Promise<Redirects> {
+  const url = URL.parse(text);
+  return changeList(database, id, async (tx, organizationId) => {
+    const [removed] = url ? await tx.rows(remove, [organizationId, comparable(url)]) : [];
+    if (removed) await audit(tx, organizationId, 'redirect.remove', comparable(url!));
+  });
+}
+
+const refused = (message: string) => invalid([{ path: 'url', message }], `url: ${message}`);
+
+const audit = (tx: UnitOfWork, organizationId: string, action: string, url: string) =>
+  tx.audit({ organizationId, subjectId: organizationId, actor: operator, action, facts: { url } });
+
+async function changeList(
+  database: Database,
+  id: string,
+  change: (tx: UnitOfWork, organizationId: string) => Promise<void>,
+): Promise<Redirects> {
+  const { id: organizationId } = await findOrganization(database, id);
+  return systemTransaction(database, async (tx) => {
+    await tx.rows(lockOrganization, [organizationId]);
+    await change(tx, organizationId);
+    return { redirects: (await tx.rows(findAll, [organizationId])).map(({ url }) => url) };
+  });
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } from './authority.ts';
+import { newSecret } from './code-verifier.ts';
+import { AuthorizationFailure } from './failures.ts';
+
+/** At connect, the account whose owner says no. */
+export const deniedHint = 'sandbox:denied';
+
+const lifeMs = 3_600_000;
+
+/** The code of a consent in the sandbox. It belongs to one question, as a provider's does, and is good once, as that is. */
+export const sandboxCode = (verifier: string): string =>
+  createHash('sha256').update(`sandbox code ${verifier}`).digest('base64url').slice(0, 32);
+
+const tokens = (): Tokens => ({
+  accessToken: `sandbox_access_${newSecret()}`,
+  refreshToken: `sandbox_refresh_${newSecret()}`,
+  expiresAt: new Date(Date.now() + lifeMs),
+  answer: {},
+});
+
+/** Stands in for every provider where the key is one of the test environment: it asks nobody and reaches nothing. */
+export class SandboxAuthority implements Authority {
+  readonly #publicUrl: string;
+
+  /** @param publicUrl without a slash at its end */
+  constructor(publicUrl: string) {
+    this.#publicUrl = publicUrl;
+  }
+
+  authorizeUrl({ state }: AuthorizationRequest): string {
+    return `${this.#publicUrl}/sandbox/oauth/authorize?state=${state}`;
+  }
+
+  async exchange({ query, verifier }: AuthorizationAnswer): Promise<Tokens> {
+    const refuse = (code: string) =>
+      new AuthorizationFailure(code, 'The sandbox gave no tokens.', { retryable: false });
+    if (query.get('error') === 'access_denied') throw refuse('access_denied');
+    if (query.get('code') !== sandboxCode(verifier)) throw refuse('invalid_grant');
+    return tokens();
+  }
+
+  async refresh(refreshToken: string): Promise<Tokens> {
+    if (refreshToken.startsWith('sandbox_refresh_')) return tokens();
+    throw new AuthorizationFailure('invalid_grant', 'The sandbox does not know this token.', { retryable: false });
+  }
+
+  async revoke(): Promise<void> {}
+}

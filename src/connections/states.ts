@@ -1,0 +1,133 @@
+import type { SealedPlace, Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
+import { AppError } from '../platform/errors.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Environment, Tenant } from '../platform/tenant.ts';
+import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
+
+export const stateSeconds = 600;
+/** Questions of one organization and environment that are open at the same time. */
+const mostOpen = 500;
+
+/** What is asked, and for whom. */
+export interface Question {
+  purpose: string;
+  provider: string;
+  /** What the feature that asks has to know when the answer comes. */
+  subject: Record<string, unknown>;
+  redirectUrl: string | null;
+  loginHint: string | null;
+}
+
+/** A question whose answer has come. */
+export interface Asked extends Question {
+  scope: Scope;
+  verifier: string;
+}
+
+// Those who begin at the same time take turns, so that none of them goes over the limit.
+const takeTurn = statement(
+  'oauth_state.turn',
+  "select pg_advisory_xact_lock(hashtextextended('oauth state ' || $1::uuid || $2::text, 0))",
+);
+const removeOver = statement(
+  'oauth_state.remove_over',
+  'delete from oauth_state where organization_id = $1 and environment = $2 and expires_at <= clock_timestamp()',
+);
+const keep = statement<{ kept: boolean }>(
+  'oauth_state.keep',
+  `insert into oauth_state (organization_id, environment, state_hash, purpose, provider, subject, redirect_url,
+                            login_hint, sealed_verifier, correlation_id, created_at, expires_at)
+   select $1::uuid, $2::text, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, clock_timestamp(),
+          clock_timestamp() + make_interval(secs => $11)
+    where (select count(*) from oauth_state where organization_id = $1 and environment = $2) < $12
+   returning true as kept`,
+);
+
+interface Row extends Question, Tenant {
+  environment: Environment;
+  sealedVerifier: string;
+  correlationId: string;
+  isOpen: boolean;
+}
+
+const columns = `organization_id as "organizationId", environment, purpose, provider, subject,
+  redirect_url as "redirectUrl", login_hint as "loginHint", sealed_verifier as "sealedVerifier",
+  correlation_id as "correlationId", expires_at > clock_timestamp() as "isOpen"`;
+
+// The only look-ups that know no tenant: the state says which one it is.
+const take = statement<Row>('oauth_state.take', `delete from oauth_state where state_hash = $1 returning ${columns}`);
+const find = statement<Row>('oauth_state.find', `select ${columns} from oauth_state where state_hash = $1`);
+
+const removeExpired = statement<{ removed: boolean }>(
+  'oauth_state.remove_expired',
+  `delete from oauth_state where state_hash in (
+     select state_hash from oauth_state where expires_at <= clock_timestamp() order by expires_at limit $1)
+   returning true as removed`,
+);
+
+/** Questions that were asked and are not answered yet. */
+export class States {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor({ database, sealer }: { database: Database; sealer: Sealer }) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Keeps a question for ten minutes.
+   * @throws AppError rate_limit_exceeded when too many of the tenant are open; SealError
+   */
+  async ask(scope: Scope, question: Question): Promise<{ state: string; verifier: string }> {
+    const [state, verifier] = [newSecret(), newSecret()];
+    const hash = hashOfState(state);
+    const sealed = this.#sealer.seal(verifier, placeOf(hash, scope.tenant));
+    const { purpose, provider, subject, redirectUrl, loginHint } = question;
+    const kept = await scope.transaction(async (tx) => {
+      await tx.rows(takeTurn);
+      await tx.rows(removeOver);
+      return tx.one(
+        ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),
+        ...[sealed, scope.correlationId, stateSeconds, mostOpen],
+      );
+    });
+    if (kept) return { state, verifier };
+    const message = `At most ${mostOpen} accounts may be waiting for the consent of their owners.`;
+    throw new AppError('rate_limit_exceeded', message, { limit: mostOpen }, { retryAfter: 60 });
+  }
+
+  /** The question of a state, which is used up: it answers nobody else. @returns undefined for one that is not open */
+  take(state: string, actor: string): Promise<Asked | undefined> {
+    return this.#read(take, state, actor);
+  }
+
+  /** The same, and it stays open. */
+  look(state: string, actor: string): Promise<Asked | undefined> {
+    return this.#read(find, state, actor);
+  }
+
+  async #read(by: typeof take, state: string, actor: string): Promise<Asked | undefined> {
+    if (!secretPattern.test(state)) return undefined;
+    const hash = hashOfState(state);
+    const row = await sqlOn(this.#database.pool).one(by, [hash]);
+    if (!row?.isOpen) return undefined;
+    const { organizationId, environment, sealedVerifier, correlationId, isOpen: _, ...question } = row;
+    const tenant = { organizationId, environment };
+    const verifier = this.#sealer.open(sealedVerifier, placeOf(hash, tenant));
+    return { ...question, scope: new Scope(this.#database, tenant, correlationId, actor), verifier };
+  }
+}
+
+const placeOf = (hash: string, tenant: Tenant): SealedPlace => ({
+  table: 'oauth_state',
+  column: 'sealed_verifier',
+  rowId: hash,
+  tenant,
+});
+
+/** Removes questions that nobody answered in time. @returns how many */
+export const removeExpiredStates = async (database: Database, limit: number): Promise<number> =>
+  (await sqlOn(database.pool).rows(removeExpired, [limit])).length;

@@ -1,0 +1,75 @@
+import { readRetryAfter } from '../platform/core/retry-after.ts';
+import type { Egress } from '../platform/egress.ts';
+import { EgressFailure } from '../platform/egress-failure.ts';
+import { AuthorizationFailure } from './failures.ts';
+
+/** Of an exchange or a refresh, with everything. */
+export const tokenDeadlineMs = 10_000;
+/** Of revoking a grant: nobody waits longer for it. */
+export const revokeDeadlineMs = 5_000;
+/** Far above any answer with tokens. */
+const maxAnswerBytes = 64 * 1024;
+
+type FetchOptions = { method?: string; headers?: Record<string, string>; body?: unknown };
+
+/** One request to a token or revocation endpoint, passed to the OAuth library as `fetch`. It remembers how it went. */
+export class TokenRequest {
+  readonly #egress: Egress;
+  readonly #deadlineMs: number;
+  readonly #signal: AbortSignal | undefined;
+  #status: number | undefined;
+  #retryAfter: string | undefined;
+
+  constructor(egress: Egress, deadlineMs: number, signal?: AbortSignal) {
+    this.#egress = egress;
+    this.#deadlineMs = deadlineMs;
+    this.#signal = signal;
+  }
+
+  readonly fetch = async (url: string, { headers, body }: FetchOptions): Promise<Response> => {
+    const answer = await this.#egress.request({
+      url,
+      method: 'POST',
+      ...(headers && { headers }),
+      body: String(body),
+      deadlineMs: this.#deadlineMs,
+      maxResponseBytes: maxAnswerBytes,
+      ...(this.#signal && { signal: this.#signal }),
+    });
+    this.#status = answer.status;
+    this.#retryAfter = answer.headers['retry-after'];
+    if (answer.truncated) throw new Error(`The answer is larger than ${maxAnswerBytes} bytes.`);
+    const { status } = answer;
+    const type = answer.headers['content-type'];
+    return new Response(answer.body.length > 0 ? new Uint8Array(answer.body) : null, {
+      // What no Response can have is told as what it is: no answer of such an endpoint.
+      status: status >= 200 && status <= 599 ? status : 599,
+      ...(type !== undefined && { headers: { 'content-type': type } }),
+    });
+  };
+
+  /** The failure behind an error of the library or of the network. What the provider said is not repeated. */
+  failureOf(error: unknown): AuthorizationFailure {
+    if (error instanceof AuthorizationFailure) return error;
+    if (error instanceof EgressFailure) {
+      const retryable = !['forbidden_destination', 'invalid_request'].includes(error.errorClass);
+      return new AuthorizationFailure(error.errorClass, `The provider did not answer: ${error.message}`, {
+        ...{ retryable, cause: error },
+      });
+    }
+    const status = this.#status;
+    const said = (error as { error?: unknown }).error;
+    if (typeof said === 'string' && /^[a-z_]{1,60}$/.test(said) && status !== undefined && status < 500) {
+      const retryable = status === 429 || said === 'temporarily_unavailable' || said === 'server_error';
+      return this.#answered(said, `The provider refused with ${said}.`, retryable);
+    }
+    // A successful status with a broken answer may stand for tokens that were lost.
+    const retryable = status === undefined || status < 300 || status === 408 || status === 429 || status >= 500;
+    return this.#answered('invalid_answer', `The provider's answer cannot be used (HTTP ${status}).`, retryable, error);
+  }
+
+  #answered(code: string, message: string, retryable: boolean, cause?: unknown): AuthorizationFailure {
+    const retryAfterMs = readRetryAfter(this.#retryAfter, Date.now());
+    return new AuthorizationFailure(code, message, { retryable, retryAfterMs, ...(cause !== undefined && { cause }) });
+  }
+}
