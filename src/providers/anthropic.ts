@@ -1,5 +1,12 @@
+import type { Anthropic } from '@anthropic-ai/sdk';
 import { z } from 'zod';
-import { type Ask, type LiveOptions, liveTextModel } from './live-text-model.ts';
+import { ContentBlocks, limits } from './anthropic-stream.ts';
+import type { ChatTurn } from './chat-ports.ts';
+import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
+import { argumentsSchema } from './tool-declarations.ts';
+
+type Message = Anthropic.MessageParam;
+type Body = Anthropic.MessageCreateParamsNonStreaming;
 
 /** The API requires a limit. This one leaves room for thinking and a long answer; unused tokens cost nothing. */
 const defaultMaxTokens = 16_384;
@@ -8,8 +15,18 @@ const defaultMaxTokens = 16_384;
 const versionWithTemperature = { 'anthropic-version': '2023-06-01' };
 
 const count = z.int().min(0);
+// Fields that are not named here are kept, as signatures must be.
+const block = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
+]);
 const answer = z.object({
-  content: z.array(z.object({ type: z.string(), text: z.string().optional() })),
+  content: z.array(z.union([block, z.looseObject({ type: z.string().regex(/^(?!text$|tool_use$)/) })])),
   stop_reason: z.string().nullable(),
   usage: z.object({
     input_tokens: count,
@@ -18,10 +35,73 @@ const answer = z.object({
     cache_read_input_tokens: count.nullish(),
   }),
 });
+type Answer = z.infer<typeof answer>;
+type Block = z.infer<typeof block>;
 
-const limits = ['max_tokens', 'model_context_window_exceeded'];
+function messageOf(turn: ChatTurn): Message {
+  if (turn.role === 'model') return { role: 'assistant', content: turn.content as Anthropic.ContentBlockParam[] };
+  if (turn.role !== 'tools') return { role: turn.role, content: turn.text };
+  const content = turn.results.map(({ callId, text, isError }) => ({
+    ...{ type: 'tool_result' as const, tool_use_id: callId, content: text },
+    ...(isError && { is_error: true }),
+  }));
+  return { role: 'user', content };
+}
 
-const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output, ...how }) => {
+const blocksOf = ({ content }: Message) =>
+  typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+
+/** Models expect users and assistants to take turns, beginning with a user. */
+function alternating(messages: Message[]): Message[] {
+  const result: Message[] = messages[0]?.role === 'assistant' ? [{ role: 'user', content: '…' }] : [];
+  for (const message of messages) {
+    const last = result.at(-1);
+    if (last?.role === message.role) last.content = [...blocksOf(last), ...blocksOf(message)];
+    else result.push(message);
+  }
+  return result;
+}
+
+function bodyOf({ model, turns, system, temperature, maxTokens, output, tools, mayCall }: Question): Body {
+  return {
+    ...model.params,
+    model: model.upstream,
+    max_tokens: maxTokens ?? Math.min(defaultMaxTokens, model.limits?.output ?? defaultMaxTokens),
+    messages: alternating(turns.map(messageOf)),
+    ...(system && { system }),
+    ...(temperature !== undefined && { temperature }),
+    ...(output && { output_config: { format: { type: 'json_schema' as const, schema: output.schema } } }),
+    ...(tools.length > 0 && {
+      tools: tools.map((tool) => ({
+        name: tool.name,
+        description: tool.description,
+        input_schema: argumentsSchema(tool) as Anthropic.Tool.InputSchema,
+      })),
+      ...(!mayCall && { tool_choice: { type: 'none' as const } }),
+    }),
+  };
+}
+
+const isKnown = (said: Answer['content'][number]): said is Block => said.type === 'text' || said.type === 'tool_use';
+/** The API writes empty texts, but does not take them back. */
+const isEmptyText = (said: Answer['content'][number]) => isKnown(said) && said.type === 'text' && said.text === '';
+
+function replyOf({ content, stop_reason, usage }: Answer): Reply {
+  const known = content.filter(isKnown);
+  return {
+    text: known.map((said) => (said.type === 'text' ? said.text : '')).join(''),
+    calls: known.flatMap((said) =>
+      said.type === 'tool_use' ? [{ id: said.id, name: said.name, args: said.input }] : [],
+    ),
+    content: content.filter((said) => !isEmptyText(said)),
+    inputTokens: usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
+    outputTokens: usage.output_tokens,
+    end: stop_reason === 'refusal' ? 'refused' : limits.includes(stop_reason ?? '') ? 'limit' : 'finished',
+  };
+}
+
+const ask: Ask = async (question) => {
+  const { onText, signal, ...how } = question;
   // Loaded on first use: an SDK takes half a second and 30 MB.
   const { Anthropic } = await import('@anthropic-ai/sdk');
   const client = new Anthropic({
@@ -33,26 +113,13 @@ const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output,
     logLevel: 'off',
     openTelemetry: false,
   });
-  const body = {
-    ...model.params,
-    model: model.upstream,
-    max_tokens: maxTokens ?? Math.min(defaultMaxTokens, model.limits?.output ?? defaultMaxTokens),
-    messages: [{ role: 'user' as const, content: prompt }],
-    ...(system && { system }),
-    ...(temperature !== undefined && { temperature }),
-    ...(output && { output_config: { format: { type: 'json_schema' as const, schema: output.schema } } }),
-  };
-  const headers = temperature === undefined ? {} : versionWithTemperature;
-  const { content, stop_reason, usage } = answer.parse(
-    await client.messages.create(body, { signal: how.signal, headers }),
-  );
-  return {
-    text: content.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join(''),
-    inputTokens: usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
-    outputTokens: usage.output_tokens,
-    end: stop_reason === 'refusal' ? 'refused' : limits.includes(stop_reason ?? '') ? 'limit' : 'finished',
-  };
+  const body = bodyOf(question);
+  const options = { signal, headers: how.temperature === undefined ? {} : versionWithTemperature };
+  if (!onText) return replyOf(answer.parse(await client.messages.create(body, options)));
+  const blocks = new ContentBlocks(onText);
+  for await (const event of await client.messages.create({ ...body, stream: true }, options)) blocks.add(event);
+  return replyOf(answer.parse(blocks.whole()));
 };
 
 /** Claude, with the Messages API. */
-export const anthropicTextModel = (options: LiveOptions) => liveTextModel('ANTHROPIC', ask, options);
+export const anthropicModel = (options: LiveOptions) => liveModel('ANTHROPIC', ask, options);

@@ -4,7 +4,7 @@ import { googleError, quotaFailure, retryInfo } from '../../test/fakes/google.ts
 import { connect, type LiveAdapter, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, WireAnswer } from '../../test/fakes/wire-server.ts';
-import type { LiveOptions } from './live-text-model.ts';
+import type { LiveOptions } from './live-model.ts';
 import { type FailureKind, failureKinds, ProviderFailure, type TextRequest } from './ports.ts';
 
 /** What a failure is expected to be; retryable is as its kind has it unless it is said. */

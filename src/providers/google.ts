@@ -1,8 +1,22 @@
+import type { Content, GenerateContentParameters } from '@google/genai';
 import { z } from 'zod';
-import { type Ask, type LiveOptions, liveTextModel } from './live-text-model.ts';
+import type { ChatTurn, ToolCall } from './chat-ports.ts';
+import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
+import { argumentsSchema } from './tool-declarations.ts';
 
 const count = z.int().min(0).optional();
-const part = z.object({ text: z.string().optional(), thought: z.boolean().optional() });
+const functionCall = z.looseObject({
+  id: z.string().optional(),
+  name: z.string(),
+  args: z.record(z.string(), z.unknown()).optional(),
+});
+// Fields that are not named here are kept, as signatures must be.
+const part = z.looseObject({
+  text: z.string().optional(),
+  thought: z.boolean().optional(),
+  functionCall: functionCall.optional(),
+});
+type SaidPart = z.infer<typeof part>;
 const answer = z.object({
   candidates: z
     .array(
@@ -21,22 +35,93 @@ const answer = z.object({
       thoughtsTokenCount: count,
       totalTokenCount: count,
     })
-    .default({}),
+    .optional(),
 });
+type Usage = NonNullable<z.infer<typeof answer>['usageMetadata']>;
 
 const refusals = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'];
 const ends: Record<string, 'finished' | 'limit'> = { STOP: 'finished', MAX_TOKENS: 'limit' };
 
-/** Previews and `-latest` names exist only in the beta version. */
-const versionFor = (model: string) => (/-latest$|preview|-exp\b/.test(model) ? 'v1beta' : 'v1');
+/** Previews and `-latest` names exist only in the beta version, and tools are documented for it. */
+const versionFor = (model: string, hasTools: boolean) =>
+  hasTools || /-latest$|preview|-exp\b/.test(model) ? 'v1beta' : 'v1';
 
-const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output, ...how }) => {
+const partsOf = (content: unknown): SaidPart[] => z.object({ parts: z.array(part) }).parse(content).parts;
+/** Ids of the calls of an answer. Not every model gives ids, and one that was not given is not accepted. */
+const givenIds = (content: unknown) => new Set(partsOf(content).map(({ functionCall }) => functionCall?.id));
+
+/** @param before the turn in front of it */
+function contentOf(turn: ChatTurn, before: ChatTurn | undefined): Content {
+  if (turn.role === 'model') return turn.content as Content;
+  if (turn.role !== 'tools') return { role: turn.role === 'user' ? 'user' : 'model', parts: [{ text: turn.text }] };
+  const ids = before?.role === 'model' ? givenIds(before.content) : new Set();
+  const parts = turn.results.map(({ callId, name, text, isError }) => ({
+    functionResponse: {
+      ...(ids.has(callId) && { id: callId }),
+      name,
+      response: isError ? { error: text } : { output: text },
+    },
+  }));
+  return { role: 'user', parts };
+}
+
+function parametersOf(question: Question): GenerateContentParameters {
+  const { turns, model, system, temperature, maxTokens, output, tools, mayCall, signal } = question;
+  const functionDeclarations = tools.map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    parametersJsonSchema: argumentsSchema(tool),
+  }));
+  return {
+    model: model.upstream,
+    contents: turns.map((turn, index) => contentOf(turn, turns[index - 1])),
+    config: {
+      abortSignal: signal,
+      ...(system && { systemInstruction: { parts: [{ text: system }] } }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+      ...(output && { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
+      ...(tools.length > 0 && { tools: [{ functionDeclarations }] }),
+      ...(tools.length > 0 && !mayCall && { toolConfig: { functionCallingConfig: { mode: 'NONE' as never } } }),
+    },
+  };
+}
+
+const isPlain = (said: SaidPart): said is SaidPart & { text: string } =>
+  said.text !== undefined && Object.keys(said).every((key) => key === 'text' || key === 'thought');
+
+/** Adds what a stream says next. Plain texts are joined; a part with anything else, such as a signature, stays as it is. */
+function addPart(parts: SaidPart[], said: SaidPart): void {
+  const last = parts.at(-1);
+  if (last && isPlain(last) && isPlain(said) && last.thought === said.thought) last.text += said.text;
+  else parts.push(said);
+}
+
+function callOf({ functionCall }: SaidPart, index: number): ToolCall[] {
+  return functionCall
+    ? [{ id: functionCall.id || `call_${index}`, name: functionCall.name, args: functionCall.args ?? {} }]
+    : [];
+}
+
+/** @param usage of the last chunk, which counts the whole answer */
+function tokensOf(usage: Usage): Pick<Reply, 'inputTokens' | 'outputTokens'> {
+  const { promptTokenCount = 0, toolUsePromptTokenCount = 0, totalTokenCount = 0 } = usage;
+  const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;
+  const inputTokens = promptTokenCount + toolUsePromptTokenCount;
+  return {
+    inputTokens,
+    outputTokens: Math.max(candidatesTokenCount + thoughtsTokenCount, totalTokenCount - inputTokens),
+  };
+}
+
+const ask: Ask = async (question) => {
+  const { model, onText, ...how } = question;
   const { GoogleGenAI } = await import('@google/genai');
   const client = new GoogleGenAI({
     apiKey: how.apiKey,
     // The default would be read from the environment.
     vertexai: false,
-    apiVersion: versionFor(model.upstream),
+    apiVersion: versionFor(model.upstream, question.tools.length > 0),
     // Without retryOptions the SDK does not retry.
     httpOptions: {
       baseUrl: how.baseUrl ?? 'https://generativelanguage.googleapis.com',
@@ -45,33 +130,33 @@ const ask: Ask = async ({ model, prompt, system, temperature, maxTokens, output,
       ...(model.params && { extraBody: model.params }),
     },
   });
-  const { candidates, promptFeedback, usageMetadata } = answer.parse(
-    await client.models.generateContent({
-      model: model.upstream,
-      contents: [{ role: 'user', parts: [{ text: prompt }] }],
-      config: {
-        abortSignal: how.signal,
-        ...(system && { systemInstruction: { parts: [{ text: system }] } }),
-        ...(temperature !== undefined && { temperature }),
-        ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
-        ...(output && { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
-      },
-    }),
-  );
-  const { promptTokenCount = 0, toolUsePromptTokenCount = 0, totalTokenCount = 0 } = usageMetadata;
-  const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usageMetadata;
-  const inputTokens = promptTokenCount + toolUsePromptTokenCount;
-  const outputTokens = Math.max(candidatesTokenCount + thoughtsTokenCount, totalTokenCount - inputTokens);
-  const { content, finishReason = '' } = candidates?.[0] ?? {};
-  const text = (content?.parts ?? []).map((said) => (said.thought ? '' : (said.text ?? ''))).join('');
-  if (promptFeedback?.blockReason || refusals.includes(finishReason)) {
-    return { text: '', inputTokens, outputTokens, end: 'refused' };
+  const asked = parametersOf(question);
+  const chunks = onText
+    ? await client.models.generateContentStream(asked)
+    : [await client.models.generateContent(asked)];
+  const parts: SaidPart[] = [];
+  let usage: Usage = {};
+  let reason = '';
+  let isRefused = false;
+  for await (const chunk of chunks) {
+    const { candidates, promptFeedback, usageMetadata } = answer.parse(chunk);
+    usage = usageMetadata ?? usage;
+    const { content, finishReason } = candidates?.[0] ?? {};
+    reason = finishReason ?? reason;
+    isRefused ||= Boolean(promptFeedback?.blockReason) || refusals.includes(reason);
+    for (const said of content?.parts ?? []) {
+      addPart(parts, said);
+      if (!said.thought) onText?.(said.text ?? '');
+    }
   }
-  const end = ends[finishReason];
-  // Other reasons are errors of the model, such as MALFORMED_RESPONSE and OTHER.
-  if (!end) throw new Error(`The response ended with the reason ${finishReason || '(none)'}.`);
-  return { text, inputTokens, outputTokens, end };
+  const content = { role: 'model', parts };
+  if (isRefused) return { text: '', calls: [], content, ...tokensOf(usage), end: 'refused' };
+  const end = ends[reason];
+  // Other reasons are errors of the model, such as MALFORMED_FUNCTION_CALL and OTHER.
+  if (!end) throw new Error(`The response ended with the reason ${reason || '(none)'}.`);
+  const text = parts.map((said) => (said.thought ? '' : (said.text ?? ''))).join('');
+  return { text, calls: parts.flatMap(callOf), content, ...tokensOf(usage), end };
 };
 
-/** Gemini, with generateContent. */
-export const googleTextModel = (options: LiveOptions) => liveTextModel('GOOGLE', ask, options);
+/** Gemini, with generateContent and streamGenerateContent. */
+export const googleModel = (options: LiveOptions) => liveModel('GOOGLE', ask, options);

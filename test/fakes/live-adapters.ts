@@ -1,9 +1,9 @@
-import { anthropicTextModel } from '../../src/providers/anthropic.ts';
-import { googleTextModel } from '../../src/providers/google.ts';
-import type { LiveOptions } from '../../src/providers/live-text-model.ts';
+import { anthropicModel } from '../../src/providers/anthropic.ts';
+import { googleModel } from '../../src/providers/google.ts';
+import type { LiveOptions } from '../../src/providers/live-model.ts';
 import { listedModels, type TextProvider } from '../../src/providers/models.ts';
-import { openaiTextModel } from '../../src/providers/openai.ts';
-import type { TextModel } from '../../src/providers/ports.ts';
+import { openaiModel } from '../../src/providers/openai.ts';
+import type { Models } from '../../src/providers/registry.ts';
 import { startFakeAnthropic } from './anthropic.ts';
 import { startFakeGoogle } from './google.ts';
 import { startFakeOpenai } from './openai.ts';
@@ -17,7 +17,7 @@ export interface LiveAdapter {
   /** A name that is served as it is. */
   model: string;
   start(apiKey?: string): Promise<FakeProvider>;
-  create(options: LiveOptions): TextModel;
+  create(options: LiveOptions): Models;
 }
 
 export const liveAdapters: LiveAdapter[] = [
@@ -26,12 +26,12 @@ export const liveAdapters: LiveAdapter[] = [
     title: 'Anthropic',
     model: 'claude-haiku-5-5',
     start: startFakeAnthropic,
-    create: anthropicTextModel,
+    create: anthropicModel,
   },
-  { provider: 'OPENAI', title: 'OpenAI', model: 'gpt-4.1', start: startFakeOpenai, create: openaiTextModel },
-  { provider: 'GOOGLE', title: 'Google', model: 'gemini-3.8-flash', start: startFakeGoogle, create: googleTextModel },
+  { provider: 'OPENAI', title: 'OpenAI', model: 'gpt-4.1', start: startFakeOpenai, create: openaiModel },
+  { provider: 'GOOGLE', title: 'Google', model: 'gemini-3.8-flash', start: startFakeGoogle, create: googleModel },
 ];
 
 /** The adapter, calling the fake. */
-export const connect = ({ create }: LiveAdapter, fake: FakeProvider, options: Partial<LiveOptions> = {}): TextModel =>
+export const connect = ({ create }: LiveAdapter, fake: FakeProvider, options: Partial<LiveOptions> = {}): Models =>
   create({ apiKey: fake.apiKey, baseUrl: fake.baseUrl, timeoutMs: 10_000, models: listedModels, ...options });

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
-import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
+import { readSandboxWords } from '../core/sandbox-words.ts';
 import { type JsonSchema, ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
+import { pause, requestedFailure } from './requested.ts';
 
-const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
+/** As a provider might count them. */
+export const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
 
 /** Makes a value that a schema accepts. */
 export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = {
@@ -34,31 +35,6 @@ function answerInWords(request: TextRequest): string {
   const canonical = JSON.stringify(outputSchema ? [...asked, outputSchema] : asked);
   const digest = createHash('sha256').update(canonical).digest('hex').slice(0, 12);
   return `[sandbox ${model} ${digest}] ${prompt}`;
-}
-
-/** The failure that a prompt asks for; undefined when it asks for none. */
-function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {
-  const final = { retryable: false };
-  switch (words.failure) {
-    case 'fail':
-      return new ProviderFailure('unavailable', 'The sandbox model refused the prompt (sandbox:fail).', final);
-    case 'refuse':
-      return new ProviderFailure('content_refused', 'The sandbox model refused the content (sandbox:refuse).');
-    case 'timeout':
-      return new ProviderFailure('timeout', 'The sandbox model did not answer in time (sandbox:timeout).', final);
-    case 'fail_model':
-      return new ProviderFailure('unavailable', `The sandbox model ${model} is not available (sandbox:fail@${model}).`);
-  }
-  if (!isStillOverloaded(words, attempt)) return undefined;
-  return new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
-}
-
-async function pause(seconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(seconds * 1000, undefined, { signal });
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  }
 }
 
 /** A text model without a provider. Its output contains the rendered prompt, so that callers see what a model would receive. */

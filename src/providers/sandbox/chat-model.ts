@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { ChatAnswer, ChatCall, ChatModel, ChatRequest, ChatTurn, ToolCall } from '../chat-ports.ts';
+import { readSandboxTools } from '../core/sandbox-tools.ts';
+import { readSandboxWords } from '../core/sandbox-words.ts';
+import { pause, requestedFailure } from './requested.ts';
+import { countTokens } from './text-model.ts';
+
+/** Parts of a reply that is streamed. */
+const pieces = 4;
+
+const isOfRole =
+  <R extends ChatTurn['role']>(role: R) =>
+  (turn: ChatTurn): turn is Extract<ChatTurn, { role: R }> =>
+    turn.role === role;
+
+/** The reply depends only on the request, so equal conversations have equal replies. */
+function answerInWords({ model, system, temperature, turns }: ChatRequest, prompt: string, result?: string): string {
+  const canonical = JSON.stringify([model, system ?? null, temperature ?? null, turns]);
+  const digest = createHash('sha256').update(canonical).digest('hex').slice(0, 12);
+  return `[sandbox ${model} ${digest}] ${prompt}${result === undefined ? '' : `\n${result}`}`;
+}
+
+const textOf = (turn: ChatTurn): string => {
+  if (turn.role === 'tools') return turn.results.map(({ text }) => text).join('');
+  return turn.role === 'model' ? JSON.stringify(turn.content) : turn.text;
+};
+
+const inputTokens = ({ system = '', turns }: ChatRequest) =>
+  countTokens(system) + turns.reduce((sum, turn) => sum + countTokens(textOf(turn)), 0);
+
+/** Ends of the pieces of a text, in code points, so that none is cut. */
+function piecesOf(text: string): string[] {
+  const characters = [...text];
+  const size = Math.ceil(characters.length / pieces);
+  return Array.from({ length: pieces }, (_, n) => characters.slice(n * size, (n + 1) * size).join(''));
+}
+
+/** Half of the time passes between the parts. */
+async function stream(text: string, seconds: number, { onDelta, signal }: ChatCall): Promise<void> {
+  for (const [n, piece] of piecesOf(text).entries()) {
+    if (n > 0 && seconds > 0) await pause(seconds / 2 / (pieces - 1), signal);
+    if (piece !== '') onDelta!(piece);
+  }
+}
+
+/**
+ * A chat model without a provider. The words of the last user message decide what it does: each `sandbox:tool=` is a call
+ * of that tool, one in each round, if the tool is declared. The reply has the message and the last result.
+ */
+export const sandboxChatModel: ChatModel = {
+  async reply(request, call): Promise<ChatAnswer> {
+    call.signal.throwIfAborted();
+    const { model, turns, tools = [] } = request;
+    const since = turns.slice(Math.max(0, turns.findLastIndex(isOfRole('user'))));
+    const text = since.find(isOfRole('user'))?.text ?? '';
+    const { calls: requested, rest } = readSandboxTools(text);
+    const words = readSandboxWords(rest, model);
+    const seconds = words.slowSeconds;
+    if (seconds > 0) await pause(call.onDelta ? seconds / 2 : seconds, call.signal);
+    const failure = requestedFailure(words, model, call.attempt);
+    if (failure) throw failure;
+
+    const round = since.filter(isOfRole('model')).length;
+    const offered = requested.filter(({ name }) => tools.some((tool) => tool.name === name));
+    const next = offered[round];
+    const tokens = { inputTokens: inputTokens(request) };
+    if (next) {
+      const calls: ToolCall[] = [{ id: `call_${round}`, ...next }];
+      return { ...tokens, text: '', calls, content: { calls }, outputTokens: countTokens(JSON.stringify(calls)) };
+    }
+    const result = since.findLast(isOfRole('tools'))?.results.at(-1)?.text;
+    const answer = answerInWords(request, text, result);
+    if (call.onDelta) await stream(answer, seconds, call);
+    return { ...tokens, text: answer, calls: [], content: { text: answer }, outputTokens: countTokens(answer) };
+  },
+};

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isStillOverloaded, type SandboxWords } from '../core/sandbox-words.ts';
+import { ProviderFailure } from '../ports.ts';
+
+/** The failure that a prompt asks for; undefined when it asks for none. */
+export function requestedFailure(words: SandboxWords, model: string, attempt: number): ProviderFailure | undefined {
+  const final = { retryable: false };
+  switch (words.failure) {
+    case 'fail':
+      return new ProviderFailure('unavailable', 'The sandbox model refused the prompt (sandbox:fail).', final);
+    case 'refuse':
+      return new ProviderFailure('content_refused', 'The sandbox model refused the content (sandbox:refuse).');
+    case 'timeout':
+      return new ProviderFailure('timeout', 'The sandbox model did not answer in time (sandbox:timeout).', final);
+    case 'fail_model':
+      return new ProviderFailure('unavailable', `The sandbox model ${model} is not available (sandbox:fail@${model}).`);
+  }
+  if (!isStillOverloaded(words, attempt)) return undefined;
+  return new ProviderFailure('overloaded', 'The sandbox model is overloaded (sandbox:overloaded).');
+}
+
+/** Waits. @throws the reason of the signal */
+export async function pause(seconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(seconds * 1000, undefined, { signal });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}
