@@ -2,6 +2,7 @@ import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { BookingPages } from './booking-pages.ts';
 import { type BookingServices, newBookingTurns } from './booking-turns.ts';
+import { calendarSettings } from './calendars/settings.ts';
 import { bookingEvents } from './core/events.ts';
 import { blackoutIds, bookingIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
 import {
@@ -16,8 +17,13 @@ import { schedulingErrors } from './errors.ts';
 import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
-export const scheduling: Part<Foundation, BookingServices & { bookingPages: BookingPages }> = {
+export const scheduling: Part<
+  Foundation,
+  BookingServices & { bookingPages: BookingPages },
+  typeof calendarSettings.shape
+> = {
   name: 'scheduling',
+  settings: calendarSettings,
   entities: [SchedulingHost, SchedulingSettings, SchedulingEventType, RecurringPattern, BlackoutPeriod, Booking],
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds],
   errors: schedulingErrors,
