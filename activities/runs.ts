@@ -8,6 +8,7 @@ import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
+import { StorageFailure } from '../src/storage/failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
@@ -54,7 +55,10 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
       return await walkSteps(services, scope, ref);
     } catch (error) {
       const { isLocal, attempt } = Context.current().info;
-      const mayPass = error instanceof WorkQueueFull || databaseFailure(error)?.code === 'service_unavailable';
+      const mayPass =
+        error instanceof WorkQueueFull ||
+        error instanceof StorageFailure ||
+        databaseFailure(error)?.code === 'service_unavailable';
       if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
       services.log.error({ err: error, runId: ref.runId }, 'run failed: its steps keep failing unexpectedly');
       return failRun(services, scope, ref);

@@ -5,10 +5,14 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
+import { StorageFailure } from '../storage/failure.ts';
+import type { Files } from '../storage/files.ts';
+import type { StoredFile } from '../storage/ports.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
+import { isLarge, storeOutput } from './large-outputs.ts';
 import { type RunEnd, recordSteps, type StepFacts, type StepRecord } from './record-run.ts';
 import { loadRunWork, positionOf, type RunWork, StepOutputs } from './run-work.ts';
 import type { Storable } from './storable.ts';
@@ -18,6 +22,8 @@ export interface RunServices {
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
+  /** For large outputs. */
+  files: Files;
   waiters: Waiters;
   log: Log;
   /** Called for every run that ends in this process. */
@@ -47,10 +53,19 @@ export type RunProgress =
   | { kind: 'gone' };
 
 /** How a step ended, apart from when and where. */
-export type StepEnd = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
-  | { status: 'completed'; output: Storable }
-  | { status: 'failed'; code: RunErrorCode; message: string }
+export type StepEnd = EndOf<Storable>;
+
+interface StepFault {
+  status: 'failed';
+  code: RunErrorCode;
+  message: string;
+}
+
+type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
+  | { status: 'completed'; output: Output }
+  | StepFault
 );
+type StoredEnd = EndOf<Storable & { file?: StoredFile }>;
 
 /** Records are written in batches. The limits bound memory and the work that a crash repeats. */
 const together = { bytes: 1024 * 1024, ms: 250 };
@@ -58,11 +73,21 @@ const together = { bytes: 1024 * 1024, ms: 250 };
 /** Bytes of all outputs of a run. */
 const maxRunOutputBytes = 32 * 1024 * 1024;
 
-const tooLarge = {
+const tooLarge: StepFault = {
   status: 'failed',
   code: 'output_too_large',
   message: `The outputs of this run are larger than ${maxRunOutputBytes} bytes together.`,
-} as const;
+};
+
+/** What the step cost remains known. */
+function failedWith(failure: StepFault, { output: _, status: __, ...spent }: StepEnd & { status: 'completed' }) {
+  return { ...spent, ...failure };
+}
+
+const unstored = ({ message }: StorageFailure): StepFault => ({
+  ...{ status: 'failed', code: 'service_unavailable' },
+  message: `The output could not be stored. ${message}`,
+});
 
 const tellWaiter = statement('run.tell_waiter', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
 
@@ -90,7 +115,7 @@ export class AdvancingRun {
     this.#scope = scope;
     this.#ref = ref;
     this.work = work;
-    this.outputs = new StepOutputs(scope, ref.runId, work.recorded);
+    this.outputs = new StepOutputs(services.files, scope, ref.runId, work.recorded);
     this.position = positionOf(work);
     this.#outputBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
   }
@@ -112,12 +137,14 @@ export class AdvancingRun {
 
   /**
    * Adds the result of the current step to the next write and moves to the next step. Steps that a condition skips are
-   * added too.
-   * @returns the result as recorded: failed when the output exceeds what the run may hold
+   * added too. A large output is stored first.
+   * @param isLast whether a storage that is not available fails the step, as one that is full does in any case
+   * @returns the result as recorded: failed also when the output exceeds what the run may hold
+   * @throws StorageFailure while the storage is not available; the run is as it was then
    */
-  finishStep(facts: StepFacts, given: StepEnd): StepEnd['status'] {
+  async finishStep(facts: StepFacts, given: StepEnd, isLast = false): Promise<StepEnd['status']> {
     const { step, position } = facts;
-    const { warnings = [], ...end } = this.#withinRun(given);
+    const { warnings = [], ...end } = await this.#stored(this.#withinRun(given), isLast);
     const finishedAt = new Date();
     const ended = { ...facts, warnings, finishedAt };
     if (end.status === 'failed') {
@@ -125,11 +152,12 @@ export class AdvancingRun {
       this.#records.push({ ...ended, ...rest, error: { stepId: step.id, message, code } });
       return 'failed';
     }
-    this.#records.push({ ...ended, ...end });
-    this.#bytes += end.output.bytes;
-    this.#outputBytes += end.output.bytes;
-    this.outputs.add(step.id, end.output.value);
-    this.position = nextStep(this.work.steps, position, end.output.value);
+    const { value, bytes, json, file } = end.output;
+    this.#records.push({ ...ended, ...end, output: file ? { bytes, file } : { bytes, json } });
+    if (!file) this.#bytes += bytes;
+    this.#outputBytes += bytes;
+    this.outputs.add(step.id, value, bytes);
+    this.position = nextStep(this.work.steps, position, value);
     for (let passed = position + 1; passed < this.position; passed++) {
       const skipped = { position: passed, step: this.work.steps[passed]!, startedAt: finishedAt, finishedAt };
       this.#records.push({ ...skipped, status: 'skipped', warnings: [] });
@@ -149,8 +177,18 @@ export class AdvancingRun {
 
   #withinRun(end: StepEnd): StepEnd {
     if (end.status === 'failed' || this.#outputBytes + end.output.bytes <= maxRunOutputBytes) return end;
-    const { output: _, status: __, ...spent } = end;
-    return { ...spent, ...tooLarge };
+    return failedWith(tooLarge, end);
+  }
+
+  async #stored(end: StepEnd, isLast: boolean): Promise<StoredEnd> {
+    if (end.status === 'failed' || !isLarge(end.output.bytes)) return end;
+    try {
+      const file = await storeOutput(this.#services.files, this.#scope, this.#ref.runId, end.output);
+      return { ...end, output: { ...end.output, file } };
+    } catch (error) {
+      if (!(error instanceof StorageFailure) || (error.reason !== 'full' && !isLast)) throw error;
+      return failedWith(unstored(error), end);
+    }
   }
 
   /** Tells whoever waits for a sign of the run, in whatever process, that it calls out or waits. */
@@ -187,12 +225,13 @@ export class AdvancingRun {
     const notify = this.#elsewhere;
     const { steps } = this.work;
     const records = this.#records;
-    const recorded = await recordSteps(this.#scope, { runId, steps, records, end, notify });
+    const recorded = await recordSteps(this.#services.files, this.#scope, { runId, steps, records, end, notify });
     const attempts = Math.max(...records.map(({ attempt = 1 }) => attempt));
     if (!recorded || (records.length > 0 && recorded.attempts !== attempts)) this.isOurs = false;
     this.#records = [];
     this.#bytes = 0;
     this.#recordedAt = performance.now();
+    this.outputs.trim();
     waiters.tell(runId);
     if (!recorded || !end) return { kind: 'walk' };
     await this.#letInNext(recorded.waiting);

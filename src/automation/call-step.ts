@@ -1,12 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
+import { StorageFailure } from '../storage/failure.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
 import { askModels, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
 import { candidatesOf, type PromptStep } from './core/steps.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
-import { beginStep } from './record-run.ts';
+import { beginStep, type StepFacts } from './record-run.ts';
 import { storable } from './storable.ts';
 import { valuesFor } from './walk-steps.ts';
 
@@ -58,12 +60,33 @@ async function askOnce(
     return { status: 'completed', output, tokensUsed, warnings, asked };
   } catch (error) {
     if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
-    if (error instanceof ProviderFailure && mayTryAgain) throw error;
+    const mayPass = error instanceof ProviderFailure || error instanceof StorageFailure;
+    if (mayPass && mayTryAgain) throw error;
     const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
+    // The outputs that the question is made of could not be read.
+    if (failure instanceof StorageFailure) {
+      return { status: 'failed', code: 'service_unavailable', message: failure.message };
+    }
     if (!(failure instanceof StepFailure)) throw failure;
     const { code, message, tokensUsed } = failure;
     return { status: 'failed', code, message, tokensUsed };
   }
+}
+
+/** Pauses between attempts to store an answer: it is paid for, and asked for again it would be paid for again. */
+const storePausesMs = [500, 2_000, 5_000];
+
+async function finishPaid(run: AdvancingRun, facts: StepFacts, end: StepEnd, signal: AbortSignal): Promise<void> {
+  for (const pauseMs of storePausesMs) {
+    try {
+      await run.finishStep(facts, end);
+      return;
+    } catch (error) {
+      if (!(error instanceof StorageFailure)) throw error;
+    }
+    await sleep(pauseMs, undefined, { signal });
+  }
+  await run.finishStep(facts, end, true);
 }
 
 /** What the activity that executes a call tells the step. */
@@ -101,11 +124,11 @@ export async function callStep(
   const maxAttempts = step.retry?.maxAttempts ?? options.maxAttempts;
   if (attempt > maxAttempts) {
     // Attempts without a result: a killed worker, a timeout, a failed write.
-    run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
+    await run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
   } else {
     const attempting = { number: attempt, mayTryAgain: attempt < maxAttempts, signal };
     const { asked, ...end } = await ask(services, scope, runId, run, step, attempting);
-    run.finishStep({ ...facts, ...asked }, end);
+    await finishPaid(run, { ...facts, ...asked }, end, signal);
   }
   const progress = await run.record();
   failPoint('step.recorded');
@@ -121,6 +144,10 @@ export async function failRun(services: RunServices, scope: Scope, ref: RunRef):
   const step = run?.step;
   if (!run || !step) return { kind: 'gone' };
   const facts = { position: run.position, step, startedAt: new Date() };
-  run.finishStep(facts, { status: 'failed', code: 'internal_error', message: 'Something went wrong on our side.' });
+  await run.finishStep(facts, {
+    status: 'failed',
+    code: 'internal_error',
+    message: 'Something went wrong on our side.',
+  });
   return run.record();
 }

@@ -145,6 +145,8 @@ export const RunStep = defineEntity({
     output: p.json<unknown>().nullable(),
     /** Of the output as JSON. */
     outputBytes: p.integer().nullable(),
+    /** The name of the file that has the output instead, where it is large. */
+    outputFile: p.string().length(48).nullable(),
     error: p.json<RunError>().nullable(),
     warnings: p.json<Warning[]>(),
     provider: p.string().length(20).nullable(),

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { removeFilesSql } from '../storage/file-sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
@@ -74,10 +75,12 @@ export async function cancelRunsInFlight(
   return inFlight.length > 0;
 }
 
+// A file of an output may belong to retries too, which are runs of the same workflow: none of them can be read any more.
 const purgeRuns = statement<{ count: number }>(
   'purge.runs',
   `with batch as (select id from run where organization_id = $1 and environment = $2 and automation_id = $3 limit $4),
-        steps as (delete from run_step where run_id in (select id from batch)),
+        steps as (delete from run_step where run_id in (select id from batch) returning output_file),
+        files as (${removeFilesSql('steps', 'output_file')}),
         starts as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
         claims as (delete from idempotency where organization_id = $1 and environment = $2
                       and resource_id in (select id from batch)),

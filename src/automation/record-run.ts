@@ -1,5 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Files } from '../storage/files.ts';
+import type { StoredFile } from '../storage/ports.ts';
 import { countTokens } from '../tenancy/usage.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import { leaveAtEndSql } from './calling-runs-sql.ts';
@@ -7,7 +9,6 @@ import { type AskedModel, doneStep, openRun, type RunError } from './core/run-st
 import type { Step } from './core/steps.ts';
 import type { Warning } from './core/template.ts';
 import { changedRun, publishRunEventsSql, wasQueued } from './run-events-sql.ts';
-import type { Storable } from './storable.ts';
 
 export interface StepFacts {
   position: number;
@@ -49,9 +50,12 @@ export async function beginStep(scope: Scope, runId: string, facts: StepFacts): 
   return row?.attempts;
 }
 
+/** An output as it is recorded: as JSON, or where it is large the file that has it. */
+export type RecordedOutput = { bytes: number } & ({ json: string } | { file: StoredFile });
+
 /** The result of a step, or that it was skipped. */
 export type StepRecord = StepFacts & { warnings: Warning[]; models?: AskedModel[]; finishedAt: Date } & (
-    | { status: 'completed'; output: Storable; tokensUsed?: number }
+    | { status: 'completed'; output: RecordedOutput; tokensUsed?: number }
     | { status: 'failed'; error: RunError; tokensUsed?: number }
     | { status: 'skipped' }
   );
@@ -67,28 +71,28 @@ const inputBytes = 'coalesce(input_bytes, octet_length(input::text), 0)';
 
 // One statement records the steps and their run, deletes the outbox entry, gives up its place and notifies waiters. A step that has ended
 // already changes nothing, so that repeating the statement counts tokens once.
-const recordStatement = statement<{ attempts: number | null; waiting: number | null }>(
+const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
   'run.record_steps',
   `with given as (
      select * from jsonb_to_recordset($4::jsonb) as step (position int, step_id text, name text, status text,
-       attempts int, output jsonb, output_bytes int, error jsonb, warnings jsonb, provider text, model text, models jsonb,
+       attempts int, output jsonb, output_bytes int, output_file text, error jsonb, warnings jsonb, provider text, model text, models jsonb,
        tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
    recorded as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
-                           output_bytes, error, warnings, provider, model, models, tokens_used, started_at, finished_at,
+                           output_bytes, output_file, error, warnings, provider, model, models, tokens_used, started_at, finished_at,
                            duration_ms)
-     select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes, g.error,
-            g.warnings, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
+     select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes,
+            g.output_file, g.error, g.warnings, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
        from run r cross join given g
       where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
-            error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
+            output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
             models = excluded.models,
             tokens_used = excluded.tokens_used, finished_at = excluded.finished_at,
             duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
       where run_step.status = 'running'
-     returning status, tokens_used, attempts),
+     returning status, tokens_used, attempts, output_file),
    totals as (
      select count(*) as rows, max(attempts) as attempts, count(*) filter (where status in (${doneStep})) as finished,
             coalesce(sum(tokens_used), 0)::int as tokens from recorded),
@@ -126,7 +130,9 @@ const recordStatement = statement<{ attempts: number | null; waiting: number | n
      delete from outbox where kind = 'run.start' and subject_id in (select id from moved where status <> 'running')),
    ${leaveAtEndSql('moved')},
    ${publishRunEventsSql('moved')}
-   select attempts, (select waiting from left_total) as waiting, case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
+   select attempts, (select waiting from left_total) as waiting,
+          (select array_agg(output_file) from recorded where output_file is not null) as files,
+          case when $11::text is not null and status <> 'running' then pg_notify($11::text, id::text) end,
           ${wakeDeliveries} from moved`,
 );
 
@@ -141,10 +147,11 @@ function rowOf(record: StepRecord): string {
     finished_at: finishedAt,
     duration_ms: finishedAt.getTime() - startedAt.getTime(),
     ...(end.status === 'completed' && { output_bytes: end.output.bytes }),
+    ...(end.status === 'completed' && 'file' in end.output && { output_file: end.output.file.name }),
     ...(end.status === 'failed' && { error: end.error }),
     ...(end.status !== 'skipped' && { tokens_used: end.tokensUsed }),
   });
-  return end.status === 'completed' ? `${row.slice(0, -1)},"output":${end.output.json}}` : row;
+  return end.status === 'completed' && 'json' in end.output ? `${row.slice(0, -1)},"output":${end.output.json}}` : row;
 }
 
 export interface RunRecord {
@@ -159,15 +166,15 @@ export interface RunRecord {
   notify: string | null;
 }
 
-/**
- * Records the results of steps and, after the last one, the end of their run.
- * @returns the largest number of attempts of these steps, and how many runs wait for the place that this one gave up at its
- *   end; undefined when the run or the steps had ended before, or do not exist
- */
-export async function recordSteps(
-  scope: Scope,
-  { runId, steps, records, end, notify }: RunRecord,
-): Promise<{ attempts: number | null; waiting: number | null } | undefined> {
+/** What was recorded. */
+export interface RecordOutcome {
+  /** The largest number of attempts of these steps. */
+  attempts: number | null;
+  /** How many runs wait for the place that this one gave up at its end. */
+  waiting: number | null;
+}
+
+function record(scope: Scope, { runId, steps, records, end, notify }: RunRecord) {
   const now = new Date();
   const deciding = steps.flatMap(({ type }, position) => (type === 'condition' ? [position] : []));
   const performed = records.findLast(({ status }) => status !== 'skipped');
@@ -177,4 +184,32 @@ export async function recordSteps(
     ...[end?.status === 'failed' ? JSON.stringify(end.error) : null, records[0]?.startedAt ?? now],
     ...[performed?.step.id ?? null, deciding, performed?.finishedAt ?? now, notify],
   );
+}
+
+// Until the commit nobody ends the run: its steps are recorded with their files, or neither.
+const holdOpen = statement<{ id: string }>(
+  'run.hold_open',
+  `select id from run
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun}) for update`,
+);
+
+/**
+ * Records the results of steps and, after the last one, the end of their run. The files of large outputs are recorded in the
+ * same transaction; those of steps that another attempt recorded before are not needed, and are removed by the sweep.
+ * @returns undefined when the run or the steps had ended before, or do not exist
+ */
+export async function recordSteps(files: Files, scope: Scope, given: RunRecord): Promise<RecordOutcome | undefined> {
+  const stored = given.records.flatMap((one) =>
+    one.status === 'completed' && 'file' in one.output ? [one.output.file] : [],
+  );
+  if (stored.length === 0) return record(scope, given);
+  return scope.transaction(async (tx) => {
+    if (!(await tx.one(holdOpen, given.runId))) return undefined;
+    // Before the record, which locks what other runs of the organization wait for.
+    for (const file of stored) await files.record(tx, file);
+    const recorded = await record(tx, given);
+    const unused = stored.map(({ name }) => name).filter((name) => !recorded?.files?.includes(name));
+    if (unused.length > 0) await files.remove(tx, unused);
+    return recorded;
+  });
 }

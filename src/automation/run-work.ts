@@ -1,7 +1,9 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Files } from '../storage/files.ts';
 import type { RunStatus, StepStatus } from './core/run-status.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
+import { type KeptOutput, readOutput } from './large-outputs.ts';
 
 /** The recorded result of one step. */
 export interface Recorded {
@@ -54,9 +56,9 @@ export function positionOf({ steps, firstPosition, recorded }: RunWork): number 
   return last ? nextStep(steps, last.position, last.output) : firstPosition;
 }
 
-const findOutputs = statement<{ stepId: string; output: unknown }>(
+const findOutputs = statement<{ stepId: string; bytes: number } & KeptOutput>(
   'run.outputs',
-  `select step_id as "stepId", output from run_step
+  `select step_id as "stepId", output, output_file as file, coalesce(output_bytes, 0) as bytes from run_step
     where organization_id = $1 and environment = $2 and run_id = $3 and step_id = any($4) and status = 'completed'`,
 );
 
@@ -68,34 +70,62 @@ export class OutputsTooLarge extends Error {
   override name = 'OutputsTooLarge';
 }
 
-/** Outputs of a run's finished steps. Those made by this process are in memory, earlier ones are read on first use. */
+/** Bytes of outputs that a run keeps in memory between its steps. More than one output can have. */
+const keptBytes = 8 * 1024 * 1024;
+
+/** Outputs of a run's finished steps: those used last are in memory, others are read. */
 export class StepOutputs {
+  readonly #files: Files;
   readonly #scope: Scope;
   readonly #runId: string;
-  readonly #stored: ReadonlyMap<string, Recorded>;
+  /** Of each finished step. */
+  readonly #bytes: Map<string, number>;
+  /** By the time of their last use. */
   readonly #atHand = new Map<string, unknown>();
 
-  constructor(scope: Scope, runId: string, recorded: readonly Recorded[]) {
+  constructor(files: Files, scope: Scope, runId: string, recorded: readonly Recorded[]) {
+    this.#files = files;
     this.#scope = scope;
     this.#runId = runId;
-    this.#stored = new Map(recorded.filter(({ status }) => status === 'completed').map((one) => [one.stepId, one]));
+    const finished = recorded.filter(({ status }) => status === 'completed');
+    this.#bytes = new Map(finished.map(({ stepId, outputBytes }) => [stepId, outputBytes]));
   }
 
-  add(stepId: string, output: unknown): void {
+  add(stepId: string, output: unknown, bytes: number): void {
+    this.#bytes.set(stepId, bytes);
+    this.#atHand.delete(stepId);
     this.#atHand.set(stepId, output);
   }
 
-  /** @returns outputs by step id, without unfinished steps. @throws OutputsTooLarge */
+  /** Forgets what was used least recently. To be called only while every output is recorded. */
+  trim(): void {
+    let bytes = [...this.#atHand.keys()].reduce((sum, id) => sum + this.#bytes.get(id)!, 0);
+    for (const id of this.#atHand.keys()) {
+      if (bytes <= keptBytes) return;
+      this.#atHand.delete(id);
+      bytes -= this.#bytes.get(id)!;
+    }
+  }
+
+  /** @returns outputs by step id, without unfinished steps. @throws OutputsTooLarge; StorageFailure */
   async of(named: ReadonlySet<string> | 'all'): Promise<Record<string, unknown>> {
-    const wanted = named === 'all' ? new Set([...this.#stored.keys(), ...this.#atHand.keys()]) : named;
-    await this.#read([...wanted].filter((id) => this.#stored.has(id) && !this.#atHand.has(id)));
-    return Object.fromEntries([...wanted].flatMap((id) => (this.#atHand.has(id) ? [[id, this.#atHand.get(id)]] : [])));
+    const wanted = [...(named === 'all' ? this.#bytes.keys() : named)].filter((id) => this.#bytes.has(id));
+    await this.#read(wanted.filter((id) => !this.#atHand.has(id)));
+    return Object.fromEntries(wanted.map((id) => [id, this.#use(id)]));
+  }
+
+  #use(id: string): unknown {
+    const output = this.#atHand.get(id);
+    this.add(id, output, this.#bytes.get(id)!);
+    return output;
   }
 
   async #read(ids: string[]): Promise<void> {
     if (ids.length === 0) return;
-    const bytes = ids.reduce((sum, id) => sum + this.#stored.get(id)!.outputBytes, 0);
+    const bytes = ids.reduce((sum, id) => sum + this.#bytes.get(id)!, 0);
     if (bytes > maxTogether) throw new OutputsTooLarge('The outputs that this step uses are too large together.');
-    for (const { stepId, output } of await this.#scope.rows(findOutputs, this.#runId, ids)) this.add(stepId, output);
+    for (const row of await this.#scope.rows(findOutputs, this.#runId, ids)) {
+      this.add(row.stepId, await readOutput(this.#files, row), row.bytes);
+    }
   }
 }

@@ -1,10 +1,12 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Files } from '../storage/files.ts';
 import { runIds } from './core/ids.ts';
 import { type AskedModel, type RunError, type RunStatus, runStates, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
+import { type KeptOutput, readOutput } from './large-outputs.ts';
 import { detailColumns, live, type RunRow, type RunSummary, shownBytes, withProgress } from './run-columns.ts';
 
 export interface StepResult {
@@ -83,9 +85,9 @@ const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishe
   ...{ attempts: 0, warnings: [], startedAt: finishedAt ?? createdAt, finishedAt },
 });
 
-const findOutput = statement<{ output: unknown; found: boolean }>(
+const findOutput = statement<KeptOutput & { found: boolean }>(
   'run.output',
-  `select s.output, s.step_id is not null as found
+  `select s.output, s.output_file as file, s.step_id is not null as found
      from run r join automation a on a.id = r.automation_id and a.deleted_at is null
      left join run_step s on s.run_id = r.id and s.step_id = $4 and s.status = 'completed'
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
@@ -93,14 +95,14 @@ const findOutput = statement<{ output: unknown; found: boolean }>(
 
 /**
  * One step's output, whatever its size. `id` in either form.
- * @throws AppError run_not_found, not_found when the step has no output
+ * @throws AppError run_not_found, not_found when the step has no output; StorageFailure
  */
-export async function getOutput(scope: Scope, id: string, stepId: string): Promise<unknown> {
+export async function getOutput(files: Files, scope: Scope, id: string, stepId: string): Promise<unknown> {
   const uuid = runIds.parse(id);
   const row = uuid && (await scope.one(findOutput, uuid, stepId));
   if (!row) throw runNotFound(id);
   if (!row.found) throw new AppError('not_found', 'The run has no output of a step of this id.');
-  return row.output;
+  return readOutput(files, row);
 }
 
 const findInput = statement<RunInput>('run.input', `select r.input, r.variables ${live} and r.id = $3`);

@@ -51,6 +51,7 @@ async function askAtOnce(
  * Executes the steps from the current one on that finish at once and records them together: expressions, and models that
  * answer without leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a
  * step fails.
+ * @throws StorageFailure while the storage of large outputs is not available
  */
 export async function walkOn(
   services: RunServices,
@@ -69,10 +70,10 @@ export async function walkOn(
         return { kind: 'call', position: facts.position, stepId: step.id };
       }
       const { asked = candidatesOf(step, run.work.byDefault)[0], ...ending } = end;
-      if (run.finishStep({ ...facts, ...asked }, ending) === 'failed') break;
+      if ((await run.finishStep({ ...facts, ...asked }, ending)) === 'failed') break;
     } else {
       const end = await evaluateStep(boundedWork, organizationId, run, step);
-      if (run.finishStep(facts, end) === 'failed') break;
+      if ((await run.finishStep(facts, end)) === 'failed') break;
     }
     if (run.step && run.isTimeToRecord) await run.record();
   }

@@ -29,6 +29,15 @@ export const markRemovable = statement<{ name: string }>(
    returning name`,
 );
 
+/**
+ * For a statement of a feature that deletes what owns files: removes the files that the column `column` of `from` names, as
+ * `file.remove` does. Uses the parameters $1 and $2 as every statement of a tenant.
+ */
+export const removeFilesSql = (from: string, column: string) => `
+  update file set remove_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and name in (select ${column} from ${from} where ${column} is not null)
+      and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())`;
+
 /** Whoever holds a signed address may read its file: no tenant is asked for. */
 export const findReadable = statement<FileRecord>(
   'file.readable',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
@@ -94,6 +95,16 @@ export class Files {
       const copied = pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
       await copied.catch((error: unknown) => Promise.reject(storageFailure(error)));
     });
+  }
+
+  /**
+   * Reads a stored file into memory: for those that are known to be small.
+   * @returns undefined when the file itself is gone
+   * @throws StorageFailure
+   */
+  async read(name: string): Promise<Buffer | undefined> {
+    const stream = await this.open(name);
+    return stream && this.#told(() => buffer(stream).catch((error: unknown) => Promise.reject(storageFailure(error))));
   }
 
   /** Logs what broke: callers are told that something did, and not what. */

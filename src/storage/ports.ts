@@ -6,7 +6,7 @@ export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A file to be stored. */
 export interface NewFile {
-  /** What it is for: `image`, `video`, `music`. For operators. */
+  /** What it is for: `image`, `video`, `music`, `output`. For operators. */
   kind: string;
   type: FileType;
   /** Read once, a piece at a time. An error of it is thrown as it is. */

@@ -71,6 +71,7 @@ export async function findViolations(evidence: Evidence): Promise<string[]> {
     ...(await findSecondEnds(product.database)),
     ...(await findGaps(product.database)),
     ...(await findWrongSteps(product.database)),
+    ...(await findWrongFiles(product.database)),
     ...(await findNeedlessCalls(product)),
     ...(await findOpenWorkflows(evidence)),
   ];
@@ -160,6 +161,17 @@ async function findWrongSteps({ pool }: Database): Promise<string[]> {
         or (r.status = 'completed' and (s.rows <> r.total_steps or s.completed <> r.total_steps))
         or (r.status = 'failed' and s.failed <> 1)`);
   return rows.map((row) => `run and steps disagree: ${JSON.stringify(row)}`);
+}
+
+/** Each large output has its file, and each file that is kept has its output. */
+async function findWrongFiles({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(`
+    select s.run_id, s.step_id, f.name
+      from (select * from run_step where output_file is not null) s
+      full join (select name from file where kind = 'output' and recorded_at is not null and remove_at is null) f
+        on f.name = s.output_file
+     where f.name is null or s.run_id is null`);
+  return rows.map((row) => `outputs and files disagree: ${JSON.stringify(row)}`);
 }
 
 export interface ModelCall {

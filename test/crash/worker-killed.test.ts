@@ -61,25 +61,32 @@ const slow = 'sandbox:slow=0.2 Think';
 const fast = 'Say {{input}}';
 
 /** Nobody can tell whether a call that was not recorded was made: it is made again, and counted where it was announced. */
-const deaths: { at: string; prompts: string[]; calls: string[]; attempts: Record<string, number> }[] = [
+const deaths: { at: string; prompts: string[]; input?: string; calls: string[]; attempts: Record<string, number> }[] = [
   { at: 'step.called', prompts: [fast, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.called', prompts: [slow, fast], calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
   { at: 'step.recorded', prompts: [fast, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [slow, fast], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [slow, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [fast], calls: ['step1'], attempts: { step1: 1 } },
+  {
+    ...{ at: 'file.stored', prompts: [`${slow} {{input}}`, 'Say it'], input: 'x'.repeat(300_000) },
+    ...{ calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
+  },
 ];
 
-test.each(deaths)('killed at $at of $prompts.0, with $prompts.length steps', async ({ at, prompts, ...expected }) => {
-  const { product, caller } = scene;
-  await worker.arm(at);
-  const runId = idOf(await caller.execute(api, await caller.createWorkflow(api, prompts)));
-  await replaceWorker();
+test.each(deaths)(
+  'killed at $at of $prompts.0, with $prompts.length steps',
+  async ({ at, prompts, input, ...expected }) => {
+    const { product, caller } = scene;
+    await worker.arm(at);
+    const runId = idOf(await caller.execute(api, await caller.createWorkflow(api, prompts), { input }));
+    await replaceWorker();
 
-  expect(await findViolations({ product, caller, api })).toEqual([]);
-  expect(await attemptsOf(runId)).toEqual({ status: 'completed', attempts: expected.attempts });
-  expect(callsOf(runId)).toEqual(expected.calls);
-});
+    expect(await findViolations({ product, caller, api })).toEqual([]);
+    expect(await attemptsOf(runId)).toEqual({ status: 'completed', attempts: expected.attempts });
+    expect(callsOf(runId)).toEqual(expected.calls);
+  },
+);
 
 test('killed while some runs call and others wait for their turn: all of them end, in order', async () => {
   const { product } = scene;

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
-import { contentTypes, fileNamePattern } from '../../../src/storage/core/file-types.ts';
+import { fileNamePattern, servedTypes } from '../../../src/storage/core/file-types.ts';
 import { ownFailure } from '../failures.ts';
 import { headersOf, onAll } from '../headers.ts';
 
@@ -70,7 +70,7 @@ const ofFile = {
 const contentRange = header('Where the part stands in the file.', 'bytes 0-99/1234', '^bytes \\d+-\\d+/\\d+$');
 
 const content = Object.fromEntries(
-  Object.values(contentTypes).map((type) => [
+  Object.values(servedTypes).map((type) => [
     type,
     {
       schema: z.string().openapi({ format: 'binary' }),

@@ -1,5 +1,5 @@
-/** The content type of each kind of file, by the ending of its name. */
-export const contentTypes = {
+/** The content type of each kind of file that callers read at signed addresses, by the ending of its name. */
+export const servedTypes = {
   png: 'image/png',
   jpg: 'image/jpeg',
   webp: 'image/webp',
@@ -7,10 +7,13 @@ export const contentTypes = {
   mp3: 'audio/mpeg',
 } as const;
 
+/** Of every file. The others never have an address. */
+export const contentTypes = { ...servedTypes, json: 'application/json' } as const;
+
 export type FileType = keyof typeof contentTypes;
 
-/** 43 random characters, which nobody can guess, and an ending that says the type. */
-export const fileNamePattern = new RegExp(`^[A-Za-z0-9_-]{43}\\.(${Object.keys(contentTypes).join('|')})$`);
+/** 43 random characters, which nobody can guess, and an ending that says the type. Of the files that have addresses. */
+export const fileNamePattern = new RegExp(`^[A-Za-z0-9_-]{43}\\.(${Object.keys(servedTypes).join('|')})$`);
 
 /** The type that a valid name ends with. */
 export const typeOf = (name: string): FileType => name.slice(name.lastIndexOf('.') + 1) as FileType;

@@ -104,7 +104,8 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(output, async (c) => {
     const { id: runId, stepId: ofStep } = c.req.valid('param');
-    return c.json(success({ stepId: ofStep, output: await getOutput(c.get('scope'), runId, ofStep) }), 200);
+    const found = await getOutput(services.files, c.get('scope'), runId, ofStep);
+    return c.json(success({ stepId: ofStep, output: found }), 200);
   });
   return routes;
 }

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
+import { removeDueFiles } from '../../src/storage/sweep.ts';
+import type { ApiClient } from '../api-client.ts';
+import { sharedProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { openFiles } from '../storage/open-files.ts';
+import { until } from '../until.ts';
+import { makeWorkflow } from './make-workflow.ts';
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let api: ApiClient;
+const folder = join(runningServers().folder, 'files');
+beforeAll(async () => {
+  product = await sharedProduct();
+  ({ api } = product);
+});
+afterAll(() => product.close());
+
+interface Row {
+  step: string;
+  bytes: number;
+  /** Whether the table has the output itself. */
+  inTable: boolean;
+  file: string | null;
+  /** Whether the file is recorded and kept. */
+  kept: boolean | null;
+}
+
+async function rowsOf(runId: string): Promise<Row[]> {
+  const { rows } = await product.database.pool.query<Row>(
+    `select s.step_id as step, s.output_bytes as bytes, s.output is not null as "inTable", s.output_file as file,
+            case when f.name is not null then f.recorded_at is not null and f.remove_at is null end as kept
+       from run_step s left join file f on f.name = s.output_file
+      where s.run_id = $1 order by s.position`,
+    [runIds.parse(runId)],
+  );
+  return rows;
+}
+const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
+
+async function execute(workflowId: string, input: unknown): Promise<string> {
+  const answer = await api.post(`/v1/workflows/${workflowId}/execute`, { input }, { 'x-api-variant': 'A' });
+  return answer.body.data?.runId ?? answer.body.error.details.runId;
+}
+const outputOf = async (runId: string, step: string) =>
+  (await api.get(`/v1/runs/${runId}/outputs/${step}`)).body.data.output;
+
+const transform = (id: string, expression: string) => ({ id, type: 'transform', expression });
+const prompt = (id: string, text: string) => ({ id, type: 'prompt', prompt: text });
+
+test('an output of more than 256 KiB is a file: later steps and retries read it, and it goes with its workflow', async () => {
+  const input = '€'.repeat(50_000);
+  // The third one is called in an activity, in which nothing of the first two is in memory.
+  const steps = [
+    transform('limit', 'input.substring(0, 87380) + "ab"'),
+    transform('over', 'steps.limit.output + "!"'),
+    prompt('fails', 'sandbox:slow=0.1 sandbox:fail {{steps.over.output}}'),
+    transform('size', '{"over": size(steps.over.output), "end": steps.over.output.endsWith("ab!")}'),
+  ];
+  const { id } = await makeWorkflow(api, { steps });
+  const whole = input.repeat(2).slice(0, 87_380);
+  const failed = await execute(id, input.repeat(2));
+  expect(await rowsOf(failed)).toEqual([
+    { step: 'limit', bytes: 256 * 1024, inTable: true, file: null, kept: null },
+    { step: 'over', bytes: 256 * 1024 + 1, inTable: false, file: expect.stringMatching(/^.{43}\.json$/), kept: true },
+    { step: 'fails', bytes: null, inTable: false, file: null, kept: null },
+  ]);
+  expect(await outputOf(failed, 'over')).toBe(`${whole}ab!`);
+
+  const mended = steps.map((step) => (step.id === 'fails' ? transform('fails', 'size(steps.over.output)') : step));
+  expect((await api.patch(`/v1/workflows/${id}`, { steps: mended })).status).toBe(200);
+  const retried = (await api.post(`/v1/runs/${failed}/retry`, { definition: 'current' })).body.data.runId;
+  const detail = async () => (await api.get(`/v1/runs/${retried}`)).body.data;
+  await until('the retry ends', async () => (await detail()).status === 'COMPLETED');
+  const { output } = await detail();
+  expect(output.result).toEqual({ over: 87_383, end: true });
+  expect(output.steps.over).toEqual({ $ref: `/api/v1/runs/${retried}/outputs/over`, bytes: 256 * 1024 + 1 });
+  const { file } = (await rowsOf(failed))[1]!;
+  expect((await rowsOf(retried))[1]).toMatchObject({ file, kept: true });
+  expect(await outputOf(retried, 'over')).toBe(`${whole}ab!`);
+  expect(existsSync(pathOf(file!))).toBe(true);
+
+  await api.delete(`/v1/workflows/${id}`);
+  const storage = openFiles(product.database, folder);
+  await until('the file is gone', async () => {
+    await removeDueFiles(storage, 1_000);
+    return !existsSync(pathOf(file!));
+  });
+  const { rowCount } = await product.database.pool.query('select from file where name = $1', [file]);
+  expect([rowCount, await rowsOf(retried)]).toEqual([0, []]);
+});
+
+test('outputs of 16 MiB in all are passed on, and those that the table itself has can still be read', async () => {
+  const input = 'x'.repeat(1_000_000);
+  const four = ['a', 'b', 'c', 'd'].map((id) => transform(id, '[input, input, input, input]'));
+  const sizes = `[${four.map(({ id }) => `size(steps.${id}.output[3])`).join(', ')}]`;
+  const steps = [...four, transform('sizes', sizes), prompt('called', 'sandbox:slow=0.1'), transform('again', sizes)];
+  const { id } = await makeWorkflow(api, { steps });
+  const runId = await execute(id, input);
+  const expected = four.map(() => 1_000_000);
+  const { output } = (await api.get(`/v1/runs/${runId}`)).body.data;
+  expect([output.steps.sizes, output.result]).toEqual([expected, expected]);
+  expect((await rowsOf(runId)).map(({ inTable }) => inTable)).toEqual([false, false, false, false, true, true, true]);
+
+  // As earlier versions wrote it.
+  const { rowCount } = await product.database.pool.query(
+    `update run_step set output = jsonb_build_array(1, 2, 3, repeat('y', 1000000)), output_file = null where run_id = $1 and step_id = 'a'`,
+    [runIds.parse(runId)],
+  );
+  expect(rowCount).toBe(1);
+  expect(await outputOf(runId, 'a')).toEqual([1, 2, 3, 'y'.repeat(1_000_000)]);
+  expect(await outputOf(runId, 'b')).toEqual([input, input, input, input]);
+  const retried = (await api.post(`/v1/runs/${runId}/retry`, { fromStep: 'sizes' })).body.data.runId;
+  const detail = async () => (await api.get(`/v1/runs/${retried}`)).body.data;
+  await until('the retry ends', async () => (await detail()).status === 'COMPLETED');
+  expect((await detail()).output.result).toEqual(expected);
+});
