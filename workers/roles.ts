@@ -35,6 +35,7 @@ export const roles = {
   },
   calendars: {
     queue: queues.calendars,
+    activities: [async () => (await import('../activities/calendars.ts')).createCalendarActivities],
     load: async () => (await import('./calendars.ts')).startCalendarsWorker,
   },
   webhooks: {

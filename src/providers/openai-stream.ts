@@ -20,7 +20,7 @@ const chunk = z.object({
       }),
     )
     .nullish(),
-  usage: z.unknown().optional(),
+  usage: z.unknown(),
 });
 
 interface Call {

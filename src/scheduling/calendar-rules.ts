@@ -10,6 +10,8 @@ import { defaultHost } from './hosts.ts';
 export interface Bookable {
   eventTypeId: string;
   hostId: string;
+  /** Whether the host has connected calendars, whose busy times are to be read. */
+  hasCalendars: boolean;
   locations: OfferedLocation[];
   questions: Question[];
   eventType: EventTypeRules;
@@ -36,6 +38,7 @@ const find = statement<Row>(
           e.max_advance as "maxAdvance", e.is_active and e.deleted_at is null as "isActive",
           e.deleted_at is not null as "isDeleted", h.timezone, h.weekly_hours as "weeklyHours",
           s.business_hours as "businessHours", s.limits,
+          exists(select from calendar c where c.host_id = h.id) as "hasCalendars",
           (select coalesce(jsonb_agg(jsonb_build_object(
                     'start', starts, 'end', ends, 'allDay', all_day, 'recurring', recurring)), '[]')
              from blackout_period where ${ofTenant}) as blackouts,
@@ -52,10 +55,10 @@ const find = statement<Row>(
 );
 
 const bookableOf = (row: Row): Bookable => {
-  const { eventTypeId, hostId, locations, questions, isDeleted: _, ...rest } = row;
+  const { eventTypeId, hostId, hasCalendars, locations, questions, isDeleted: _, ...rest } = row;
   const { timezone, weeklyHours, businessHours, blackouts, patterns, limits, ...eventType } = rest;
   const rules = { timezone, weeklyHours, businessHours, blackouts, patterns, limits: limits ?? noLimits };
-  return { eventTypeId, hostId, locations, questions, eventType, rules };
+  return { eventTypeId, hostId, hasCalendars, locations, questions, eventType, rules };
 };
 
 /**

@@ -22,5 +22,7 @@ export const bookingNotFound = (bookingId: string) =>
 export const hostNotFound = (hostId: string) => new AppError('not_found', 'No host has this id.', { hostId });
 export const patternNotFound = (patternId: string) =>
   new AppError('not_found', 'No recurring pattern has this id.', { patternId });
+export const calendarNotFound = (calendarId: string) =>
+  new AppError('not_found', 'No calendar has this id.', { calendarId });
 export const blackoutNotFound = (blackoutId: string) =>
   new AppError('not_found', 'No blackout period has this id.', { blackoutId });

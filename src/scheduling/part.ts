@@ -1,10 +1,19 @@
+import type { ConnectionServices } from '../connections/part.ts';
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { BookingPages } from './booking-pages.ts';
 import { type BookingServices, newBookingTurns } from './booking-turns.ts';
+import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';
+import {
+  type CalendarServices,
+  calendarOutbox,
+  calendarSweeps,
+  closeCalendars,
+  openCalendars,
+} from './calendars/services.ts';
 import { calendarSettings } from './calendars/settings.ts';
 import { bookingEvents } from './core/events.ts';
-import { blackoutIds, bookingIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
+import { blackoutIds, bookingIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
 import {
   BlackoutPeriod,
   Booking,
@@ -14,18 +23,22 @@ import {
   SchedulingSettings,
 } from './entities.ts';
 import { schedulingErrors } from './errors.ts';
+import { failPoint } from './fail-points.ts';
 import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
 export const scheduling: Part<
-  Foundation,
-  BookingServices & { bookingPages: BookingPages },
+  Foundation & ConnectionServices,
+  BookingServices & CalendarServices & { bookingPages: BookingPages },
   typeof calendarSettings.shape
 > = {
   name: 'scheduling',
   settings: calendarSettings,
-  entities: [SchedulingHost, SchedulingSettings, SchedulingEventType, RecurringPattern, BlackoutPeriod, Booking],
-  ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds],
+  entities: [
+    ...[SchedulingHost, SchedulingSettings, SchedulingEventType, RecurringPattern, BlackoutPeriod, Booking],
+    ...[Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent],
+  ],
+  ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   errors: schedulingErrors,
   events: bookingEvents,
   auditActions: {
@@ -41,9 +54,18 @@ export const scheduling: Part<
     'blackout_period.delete': blackoutIds,
     'business_hours.update': settingsIds,
     'booking_limits.update': settingsIds,
+    'calendar.connect': calendarIds,
+    'calendar.update': calendarIds,
+    'calendar.delete': calendarIds,
   },
-  open: ({ env }) => ({
+  failPoints: failPoint.names,
+  promptKinds: ['calendar.sync'],
+  open: (base) => ({
     bookingTurns: newBookingTurns(),
-    bookingPages: new BookingPages(env.URL_SIGNING_KEY, env.PUBLIC_URL),
+    bookingPages: new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
+    ...openCalendars(base),
   }),
+  outbox: calendarOutbox,
+  sweeps: calendarSweeps,
+  close: closeCalendars,
 };

@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Bookable } from './calendar-rules.ts';
+import { readBusy } from './calendars/busy.ts';
 import { holding } from './core/booking-status.ts';
 import type { Interval } from './core/intervals.ts';
 import type { Reads } from './core/reads.ts';
@@ -59,8 +60,8 @@ const datesOf = ({ startsAt, endsAt }: Interval) => [new Date(startsAt), new Dat
  */
 export async function readTaken(
   scope: Scope,
-  { hostId, eventTypeId }: Pick<Bookable, 'hostId' | 'eventTypeId'>,
-  { bookings, neighbours, counted }: Reads,
+  { hostId, eventTypeId, hasCalendars }: Pick<Bookable, 'hostId' | 'eventTypeId' | 'hasCalendars'>,
+  { bookings, neighbours, counted, busy: busyWithin }: Reads,
   except: string | null = null,
 ): Promise<Taken> {
   const [from, to] = datesOf(bookings);
@@ -70,5 +71,6 @@ export async function readTaken(
     rows.push(...(await scope.rows(findAfter, hostId, to, except, neighbours)));
   }
   const starts = counted ? await scope.rows(findCounted, eventTypeId, ...datesOf(counted), except) : [];
-  return { bookings: rows.map(toBooked), counted: starts.map(({ startAt }) => startAt.getTime()), busy: [] };
+  const busy = hasCalendars ? await readBusy(scope, hostId, busyWithin) : [];
+  return { bookings: rows.map(toBooked), counted: starts.map(({ startAt }) => startAt.getTime()), busy };
 }

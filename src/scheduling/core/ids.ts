@@ -5,3 +5,4 @@ export const bookingIds = defineId('bkg');
 export const hostIds = defineId('hst');
 export const patternIds = defineId('rpt');
 export const blackoutIds = defineId('blk');
+export const calendarIds = defineId('cal');

@@ -6,6 +6,8 @@ export const failureTypes = {
   runFailed: 'RunFailed',
   /** A generation failed. Its workflow fails too, for the same reason. */
   generationFailed: 'GenerationFailed',
+  /** A calendar could not be read. Its workflow fails too, for the same reason. */
+  calendarSyncFailed: 'CalendarSyncFailed',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;

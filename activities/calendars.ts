@@ -1,0 +1,53 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Database } from '../src/platform/database.ts';
+import { ProviderFailure } from '../src/providers/ports.ts';
+import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
+import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
+import { recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
+import type { CalendarOutcome, CalendarProblem, SyncCalendarArgs } from '../src/temporal/contracts/calendars.ts';
+import { calendarScheduleId } from '../src/temporal/contracts/calendars.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { scopeOf } from './work-scope.ts';
+
+export type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
+
+const heartbeatMs = 2_000;
+
+export interface CalendarActivityServices extends PullServices {
+  database: Database;
+  /** Of the waits that providers ask for; below 1 in tests alone. */
+  calendarTimeScale: number;
+}
+
+const scopeOfCalendar = (database: Database, ref: CalendarRef) =>
+  scopeOf(database, { ...ref, correlationId: calendarScheduleId(ref.calendarId) });
+
+export const createCalendarActivities = (services: CalendarActivityServices) => ({
+  /** Reads a calendar, from where an earlier attempt stopped. Fails retryably while its provider may answer later. */
+  async pullCalendar(ref: CalendarRef): Promise<CalendarOutcome> {
+    const { cancellationSignal: signal, heartbeat } = Context.current();
+    const beat = setInterval(() => heartbeat(), heartbeatMs);
+    try {
+      return await pullCalendar(services, scopeOfCalendar(services.database, ref), ref.calendarId, signal);
+    } catch (failure) {
+      if (!(failure instanceof ProviderFailure)) throw failure;
+      const { kind, message, retryable, retryAfterMs } = failure;
+      throw ApplicationFailure.create({
+        ...{ message, type: failureTypes.providerUnavailable, nonRetryable: !retryable },
+        details: [
+          { code: failure instanceof CalendarTooLarge ? 'too_many_events' : kind, message } satisfies CalendarProblem,
+        ],
+        ...(retryAfterMs !== undefined && { nextRetryDelay: Math.ceil(retryAfterMs * services.calendarTimeScale) }),
+      });
+    } finally {
+      clearInterval(beat);
+    }
+  },
+
+  /** Shows a calendar as one that could not be read. */
+  recordSyncFailure(ref: CalendarRef, problem: CalendarProblem): Promise<void> {
+    return recordSyncFailure(scopeOfCalendar(services.database, ref), ref.calendarId, problem);
+  },
+});
+
+export type CalendarActivities = ReturnType<typeof createCalendarActivities>;

@@ -1,0 +1,150 @@
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import { AppError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { takeTurn } from '../../platform/tenant-turn.ts';
+import { Calendar, SandboxCalendar } from '../calendar-entities.ts';
+import { type CalendarStatus, isConnected, type Service } from '../core/calendar-status.ts';
+import { calendarIds } from '../core/ids.ts';
+import { calendarNotFound } from '../errors.ts';
+
+export interface CalendarView {
+  id: string;
+  hostId: string;
+  service: Service;
+  name: string;
+  status: CalendarStatus;
+  followChanges: boolean;
+  lastSyncedAt: Date | null;
+  lastError: { code: string; message: string; at: Date } | null;
+  createdAt: Date;
+}
+
+/** Of a host: what is read for each of its slots is bounded. */
+export const mostCalendarsOfHost = 10;
+
+export const viewOfCalendar = (row: Calendar): CalendarView => ({
+  ...{ id: row.id, hostId: row.hostId, service: row.service, name: row.name, status: row.status },
+  ...{ followChanges: row.followChanges, lastSyncedAt: row.lastSyncedAt ?? null, createdAt: row.createdAt },
+  lastError: row.lastErrorCode
+    ? { code: row.lastErrorCode, message: row.lastErrorMessage ?? '', at: row.lastErrorAt! }
+    : null,
+});
+
+/** Kinds of outbox entries. Their subject is the calendar. */
+export const calendarWork = {
+  /** Makes the Temporal Schedule as the calendar needs it, or removes it. */
+  schedule: 'calendar.schedule',
+  /** The same, and starts a sync. */
+  sync: 'calendar.sync',
+  /** Mails the contact that access was withdrawn. */
+  notice: 'calendar.notice',
+} as const;
+
+/** @param id in either form. @throws AppError not_found */
+export async function lockCalendar(em: EntityManager, id: string): Promise<Calendar> {
+  const uuid = calendarIds.parse(id);
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const found = uuid && (await em.findOne(Calendar, { id: uuid }, { lockMode }));
+  if (!found) throw calendarNotFound(id);
+  return found;
+}
+
+const noError = { lastErrorCode: null, lastErrorMessage: null, lastErrorAt: null };
+
+export interface NewCalendar {
+  connectionId: string;
+  service: Service;
+  /** UUID. */
+  hostId: string;
+  accountName: string;
+}
+
+/**
+ * Adds the primary calendar of an account that was connected, and begins its first sync after the commit. An account that
+ * is connected again renews its calendar, for the host that is named now.
+ * @throws AppError conflict when the host has too many
+ */
+export async function createCalendar(
+  tx: Transaction,
+  { connectionId, service, hostId, accountName }: NewCalendar,
+): Promise<CalendarView> {
+  await takeTurn(tx, `calendars of ${hostId}`);
+  const now = new Date();
+  const name = accountName.slice(0, 200);
+  const known = await tx.em.findOne(Calendar, { connectionId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (known?.hostId !== hostId && (await tx.em.count(Calendar, { hostId })) >= mostCalendarsOfHost) {
+    const message = `A host has at most ${mostCalendarsOfHost} calendars.`;
+    throw new AppError('conflict', message, { limit: mostCalendarsOfHost });
+  }
+  const calendar =
+    known ??
+    tx.em.create(Calendar, {
+      ...{ id: newId(), ...tx.tenant, hostId, connectionId, service, name, status: 'syncing' },
+      ...{ followChanges: false, lastSyncedAt: null, ...noError, generation: 0, syncToken: null },
+      ...{ windowStartsAt: null, windowEndsAt: null, baselinedAt: null, syncId: null, baseline: null },
+      ...{ channelId: null, channelResource: null, channelEndsAt: null, createdAt: now, updatedAt: now },
+    });
+  if (known) {
+    // Whatever the account's history: what changed while there was no access is read as a whole.
+    const afresh = { status: 'syncing', syncToken: null, baseline: null, syncId: null } as const;
+    Object.assign(known, { hostId, name, ...afresh, ...noError, updatedAt: now });
+    await tx.em.nativeUpdate(SandboxCalendar, { calendarId: known.id, fault: 'revoked' }, { fault: null });
+  } else tx.em.persist(calendar);
+  await tx.enqueue(calendarWork.sync, calendar.id);
+  const view = viewOfCalendar(calendar);
+  await tx.audit({ action: 'calendar.connect', subjectId: calendar.id });
+  return view;
+}
+
+/** Newest first. */
+export async function listCalendars(scope: Scope): Promise<CalendarView[]> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  return (await scope.read((em) => em.find(Calendar, {}, { orderBy }))).map(viewOfCalendar);
+}
+
+/**
+ * Begins a sync after the commit; while one runs, one more follows it.
+ * @param id in either form. @throws AppError not_found, conflict when there is no access
+ */
+export function requestSync(scope: Scope, id: string): Promise<CalendarView> {
+  return scope.transaction(async (tx) => {
+    const calendar = await lockCalendar(tx.em, id);
+    const { status } = calendar;
+    if (!isConnected(status)) throw new AppError('conflict', 'Connect the calendar again first.', { status });
+    calendar.status = 'syncing';
+    await tx.enqueue(calendarWork.sync, calendar.id);
+    return viewOfCalendar(calendar);
+  });
+}
+
+/** Changes only what is given. @param id in either form. @throws AppError not_found */
+export function updateCalendar(
+  scope: Scope,
+  id: string,
+  { followChanges }: { followChanges?: boolean | undefined },
+): Promise<CalendarView> {
+  return scope.transaction(async (tx) => {
+    const calendar = await lockCalendar(tx.em, id);
+    if (followChanges !== undefined && followChanges !== calendar.followChanges) {
+      Object.assign(calendar, { followChanges, updatedAt: new Date() });
+      await tx.audit({ action: 'calendar.update', subjectId: calendar.id, facts: { followChanges } });
+    }
+    return viewOfCalendar(calendar);
+  });
+}
+
+/**
+ * Forgets a calendar with its busy times. Events that were written into it stay there.
+ * @param id in either form. @returns its connection, to be revoked. @throws AppError not_found
+ */
+export function deleteCalendar(scope: Scope, id: string): Promise<{ connectionId: string }> {
+  return scope.transaction(async (tx) => {
+    const calendar = await lockCalendar(tx.em, id);
+    const { connectionId } = calendar;
+    tx.em.remove(calendar);
+    await tx.enqueue(calendarWork.schedule, calendar.id);
+    await tx.audit({ action: 'calendar.delete', subjectId: calendar.id });
+    return { connectionId };
+  });
+}

@@ -1,0 +1,194 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { ProviderFailure } from '../../providers/ports.ts';
+import type { CalendarStatus, Service } from '../core/calendar-status.ts';
+import type { BookedLocation } from '../entities.ts';
+import { failPoint } from '../fail-points.ts';
+import { isAccessGone, toCalendarFailure } from './access-failures.ts';
+import type { CalendarClients } from './clients.ts';
+import { type CalendarCall, CalendarGone } from './ports.ts';
+import { stopSyncs } from './sync-state.ts';
+
+export interface EntryServices {
+  calendarClients: CalendarClients;
+}
+
+export type PutEntry = { kind: 'written'; calendarId: string; meetingUrl: string | null } | { kind: 'no_calendar' };
+
+interface BookingRow {
+  hostId: string;
+  isConfirmed: boolean;
+  startAt: Date;
+  endAt: Date;
+  attendeeName: string;
+  attendeeEmail: string;
+  attendeePhone: string | null;
+  location: BookedLocation | null;
+  title: string;
+  /** The type of the location for which a meeting link is to be made; null when none is. */
+  meeting: string | null;
+  timezone: string;
+  entryCalendarId: string | null;
+  entryEventId: string | null;
+  entryVersion: number | null;
+  entryMeetingUrl: string | null;
+  entryIsRemoved: boolean | null;
+  hasOutsideChange: boolean | null;
+}
+
+const findBooking = statement<BookingRow>(
+  'calendar_entry.booking',
+  `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt", b.end_at as "endAt",
+          b.attendee_name as "attendeeName", b.attendee_email as "attendeeEmail", b.attendee_phone as "attendeePhone",
+          b.location, t.name as title, h.timezone,
+          (select l->>'type' from jsonb_array_elements(t.locations) l
+            where l->>'type' = b.location->>'type' and l->'autoCreate' = 'true' limit 1) as meeting,
+          e.calendar_id as "entryCalendarId", e.event_id as "entryEventId", e.version as "entryVersion",
+          e.meeting_url as "entryMeetingUrl", e.is_removed as "entryIsRemoved",
+          e.outside_change is not null as "hasOutsideChange"
+     from booking b
+     join scheduling_event_type t on t.id = b.event_type_id
+     join scheduling_host h on h.id = b.host_id
+     left join calendar_entry e on e.booking_id = b.id
+    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
+);
+
+interface Target {
+  id: string;
+  connectionId: string;
+  service: Service;
+  status: CalendarStatus;
+}
+
+// The calendar that has the entry; else the oldest that can make the meeting link; else the oldest. One that could not be
+// read lately is still tried.
+const findTarget = statement<Target>(
+  'calendar_entry.target',
+  `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = $1 and environment = $2 and host_id = $3
+      and status not in ('auth_expired', 'disconnected')
+    order by (id is not distinct from $4::uuid) desc, (service is not distinct from $5::text) desc, created_at, id
+    limit 1`,
+);
+
+const findCalendarOf = statement<Target>(
+  'calendar_entry.calendar',
+  `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+const record = statement<{ version: number }>(
+  'calendar_entry.record',
+  `insert into calendar_entry (organization_id, environment, booking_id, calendar_id, event_id, version, starts_at,
+                               ends_at, meeting_url, is_removed, written_at, seen_generation, outside_change)
+   select $1::uuid, $2::text, $3::uuid, c.id, $5, $6::int, $7::timestamptz, $8::timestamptz, $9, false,
+          clock_timestamp(), null, null
+     from calendar c where c.id = $4::uuid
+   on conflict (booking_id) do update
+      set calendar_id = excluded.calendar_id, event_id = excluded.event_id, version = excluded.version,
+          starts_at = excluded.starts_at, ends_at = excluded.ends_at, meeting_url = excluded.meeting_url,
+          is_removed = false, written_at = excluded.written_at, outside_change = null
+    where calendar_entry.version <= excluded.version
+   returning version`,
+);
+
+const recordRemoved = statement(
+  'calendar_entry.record_removed',
+  `update calendar_entry set is_removed = true, written_at = clock_timestamp(), outside_change = null
+    where organization_id = $1 and environment = $2 and booking_id = $3`,
+);
+
+/** The service that makes the links of a type of location. */
+const meetingServices: Readonly<Record<string, Service>> = { google_meet: 'google', microsoft_teams: 'microsoft' };
+
+const callOf = (signal: AbortSignal, timezone: string): CalendarCall => ({ signal, timezone, memory: new Map() });
+
+/** Makes what fails in a calendar known to its owner, as a sync would. @throws ProviderFailure */
+async function toldToOwner<T>(scope: Scope, calendarId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isAccessGone(error)) {
+      await stopSyncs(scope, calendarId, 'auth_expired');
+      throw new ProviderFailure('auth', 'Access to the calendar was withdrawn.');
+    }
+    if (error instanceof CalendarGone) {
+      await stopSyncs(scope, calendarId, 'disconnected');
+      throw new ProviderFailure('invalid_request', 'The calendar does not exist any more.');
+    }
+    throw toCalendarFailure(error);
+  }
+}
+
+function describe({ attendeeName, attendeeEmail, attendeePhone, location }: BookingRow): string {
+  const lines = [
+    attendeeName,
+    attendeeEmail,
+    attendeePhone,
+    location && `${location.type} ${location.url ?? ''}`.trim(),
+  ];
+  return lines.filter(Boolean).join('\n');
+}
+
+/**
+ * Writes the event that stands for a booking into a calendar of its host, or changes it. Harmless to repeat: the event's id
+ * is derived from the booking, so a call after a lost answer finds what the first one wrote.
+ * @param version of the booking, which grows with each change; one that was written is not written again
+ * @throws ProviderFailure, which says whether to try again
+ */
+export async function putBookingEntry(
+  { calendarClients }: EntryServices,
+  scope: Scope,
+  { bookingId, version }: { bookingId: string; version: number },
+  signal: AbortSignal,
+): Promise<PutEntry> {
+  const booking = await scope.one(findBooking, bookingId);
+  if (!booking) return { kind: 'no_calendar' };
+  const meetingService = booking.meeting === null ? undefined : meetingServices[booking.meeting];
+  const target = await scope.one(findTarget, booking.hostId, booking.entryCalendarId, meetingService ?? null);
+  if (!target) return { kind: 'no_calendar' };
+  const isSame = booking.entryCalendarId === target.id && !booking.entryIsRemoved;
+  const isWritten = isSame && booking.entryVersion! >= version && !booking.hasOutsideChange;
+  if (isWritten || !booking.isConfirmed) {
+    return { kind: 'written', calendarId: target.id, meetingUrl: booking.entryMeetingUrl };
+  }
+  const time = { startsAt: booking.startAt.getTime(), endsAt: booking.endAt.getTime() };
+  const entry = {
+    ...{ bookingId, ...time, title: `${booking.title}: ${booking.attendeeName}`, description: describe(booking) },
+    location: booking.location?.url ?? null,
+    attendee: { name: booking.attendeeName, email: booking.attendeeEmail },
+    withMeeting: meetingService === target.service,
+    eventId: booking.entryCalendarId === target.id ? booking.entryEventId : null,
+  };
+  const client = calendarClients.clientFor(scope.tenant.environment, target.service);
+  const account = { scope, calendarId: target.id, connectionId: target.connectionId };
+  const written = await toldToOwner(scope, target.id, () =>
+    client.write(account, entry, callOf(signal, booking.timezone)),
+  );
+  failPoint('calendar.entry_written');
+  const { eventId, meetingUrl } = written;
+  await scope.rows(record, bookingId, target.id, eventId, version, booking.startAt, booking.endAt, meetingUrl);
+  return { kind: 'written', calendarId: target.id, meetingUrl };
+}
+
+/**
+ * Removes the event that stands for a booking, if one was written. Harmless to repeat.
+ * @throws ProviderFailure, which says whether to try again
+ */
+export async function removeBookingEntry(
+  { calendarClients }: EntryServices,
+  scope: Scope,
+  { bookingId }: { bookingId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const booking = await scope.one(findBooking, bookingId);
+  if (!booking?.entryCalendarId || booking.entryIsRemoved) return;
+  const target = await scope.one(findCalendarOf, booking.entryCalendarId);
+  if (!target) return;
+  const client = calendarClients.clientFor(scope.tenant.environment, target.service);
+  const account = { scope, calendarId: target.id, connectionId: target.connectionId };
+  await toldToOwner(scope, target.id, () =>
+    client.remove(account, booking.entryEventId!, callOf(signal, booking.timezone)),
+  );
+  await scope.rows(recordRemoved, bookingId);
+}

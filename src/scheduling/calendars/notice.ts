@@ -1,0 +1,67 @@
+import type { Database } from '../../platform/database.ts';
+import type { MailSettings } from '../../platform/env.ts';
+import { type Mailer, openMailer } from '../../platform/mail.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import { calendarIds, hostIds } from '../core/ids.ts';
+
+/** Mail about resources of test keys never leaves the machine: it is a file, whatever is configured. */
+export function openCalendarMail(settings: MailSettings): Record<Environment, Mailer> {
+  const { smtpUrl: _, ...toFolder } = settings;
+  return { live: openMailer(settings), test: openMailer(toFolder) };
+}
+
+export interface NoticeServices {
+  database: Database;
+  calendarMail: Record<Environment, Mailer>;
+}
+
+interface Expired {
+  id: string;
+  name: string;
+  service: string;
+  hostId: string;
+  host: string;
+  at: Date;
+  organization: string;
+  email: string;
+}
+
+// The contact of an organization is none of its keys' business: only the system reads it.
+const find = statement<Expired>(
+  'calendar_notice.find',
+  `select c.id, c.name, c.service, h.id as "hostId", h.name as host, c.last_error_at as at, o.name as organization, o.email
+     from calendar c
+     join scheduling_host h on h.id = c.host_id
+     join organization o on o.id = c.organization_id and o.email is not null
+    where c.organization_id = $1 and c.environment = $2 and c.id = $3 and c.status = 'auth_expired'`,
+);
+
+/**
+ * Mails the organization's contact that access to a calendar was withdrawn; nobody, when it was connected again since. Sent
+ * again after a crash, the mail has the same Message-ID.
+ */
+export async function noticeExpiredAccess(
+  { database, calendarMail }: NoticeServices,
+  scope: Scope,
+  calendarId: string,
+): Promise<void> {
+  const { organizationId, environment } = scope.tenant;
+  const expired = await sqlOn(database.pool).one(find, [organizationId, environment, calendarId]);
+  if (!expired) return;
+  const { id, name, service, hostId, host, at, organization, email } = expired;
+  await calendarMail[environment].send({
+    about: `calendar-access ${id} ${Math.floor(at.getTime() / 1000)}`,
+    to: email,
+    subject: `A calendar of ${organization} has to be connected again`,
+    text: [
+      `Access to the ${service} calendar "${name}" (${calendarIds.format(id)}) of the host "${host}" (${hostIds.format(hostId)})`,
+      `of ${organization} was withdrawn on ${at.toISOString()}.`,
+      '',
+      'Busy times that were read before stay in force, but new ones are not seen, and bookings are not written into it.',
+      'Connect the same account again: POST /v1/scheduling/calendars/connect.',
+      '',
+    ].join('\n'),
+  });
+}

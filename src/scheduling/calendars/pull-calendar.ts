@@ -1,0 +1,249 @@
+import type { Log } from '../../platform/log.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { ProviderFailure } from '../../providers/ports.ts';
+import type { CalendarOutcome } from '../../temporal/contracts/calendars.ts';
+import type { Baseline } from '../calendar-entities.ts';
+import { isConnected } from '../core/calendar-status.ts';
+import type { Interval } from '../core/intervals.ts';
+import { needsBaseline, syncWindow } from '../core/sync-window.ts';
+import { failPoint } from '../fail-points.ts';
+import { isAccessGone, toCalendarFailure } from './access-failures.ts';
+import type { CalendarClients } from './clients.ts';
+import { noteMissingEvents, takeOwnEvents } from './own-events.ts';
+import {
+  type CalendarCall,
+  CalendarGone,
+  CalendarTooLarge,
+  type ListedEvent,
+  type ListedPage,
+  SyncTokenExpired,
+} from './ports.ts';
+import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
+import { busyOf, dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
+import { beginSync, type SyncedCalendar, stopSyncs } from './sync-state.ts';
+import { type WatchServices, watchCalendar } from './watch.ts';
+
+export interface PullServices extends SettleServices, WatchServices {
+  calendarClients: CalendarClients;
+  log: Log;
+}
+
+/** Of one calendar, in the window that is read. */
+export const mostEvents = 20_000;
+/** Of one reading; a provider could otherwise go on for ever with pages that are empty. */
+const mostPages = 2_000;
+/** Changes that one transaction applies. After more of them everything is read again, page by page. */
+const mostChanges = 5_000;
+/** Pages of a baseline that was given up are of use to the next attempt for so long: their tokens end. */
+const resumeWithinMs = 30 * 60_000;
+
+/** Another sync of the same calendar took over, or the calendar was deleted. */
+class Superseded extends Error {}
+
+const keepBaseline = statement<{ id: string }>(
+  'calendar.keep_baseline',
+  `update calendar set baseline = $5::jsonb
+    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 returning id`,
+);
+
+const endBaseline = statement<{ id: string }>(
+  'calendar.end_baseline',
+  `update calendar
+      set generation = $5::int, sync_token = $6, window_starts_at = $7, window_ends_at = $8, baselined_at = clock_timestamp(),
+          baseline = null, status = 'active', last_synced_at = clock_timestamp(),
+          last_error_code = null, last_error_message = null, last_error_at = null
+    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 returning id`,
+);
+
+const endChanges = statement<{ id: string }>(
+  'calendar.end_changes',
+  `update calendar
+      set sync_token = $6, status = 'active', last_synced_at = clock_timestamp(),
+          last_error_code = null, last_error_message = null, last_error_at = null
+    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 and generation = $5::int returning id`,
+);
+
+/** One sync under way. */
+interface Sync {
+  services: PullServices;
+  scope: Scope;
+  calendar: SyncedCalendar;
+  window: Interval;
+  call: CalendarCall;
+}
+
+const listPage = (
+  { services, scope, calendar, call }: Sync,
+  listing: Parameters<ReturnType<CalendarClients['clientFor']>['list']>[1],
+  page: string | null,
+): Promise<ListedPage> => {
+  call.signal.throwIfAborted();
+  const client = services.calendarClients.clientFor(scope.tenant.environment, calendar.service);
+  const account = { scope, calendarId: calendar.id, connectionId: calendar.connectionId };
+  return client.list(account, listing, page, call);
+};
+
+const required = (row: unknown): void => {
+  if (!row) throw new Superseded();
+};
+
+/** @returns how many changes were applied; undefined when everything has to be read. @throws SyncTokenExpired */
+async function readChanges(sync: Sync, since: string): Promise<number | undefined> {
+  const { scope, calendar } = sync;
+  const askedAt = Date.now();
+  const found: ListedEvent[] = [];
+  let page: string | null = null;
+  for (let pages = 0; pages < mostPages; pages++) {
+    const listed = await listPage(sync, { kind: 'changes', since }, page);
+    found.push(...listed.events);
+    if (found.length > mostChanges) return undefined;
+    if ('page' in listed.next) {
+      page = listed.next.page;
+      continue;
+    }
+    const { token } = listed.next;
+    const { id, syncId, generation } = calendar;
+    const window = { startsAt: calendar.windowStartsAt!.getTime(), endsAt: calendar.windowEndsAt!.getTime() };
+    // All at once: whoever reads sees none of the changes, or all.
+    await scope.transaction(async (tx) => {
+      required(await tx.one(endChanges, id, syncId, generation, token));
+      const others = await takeOwnEvents(tx, id, lastOfEach(found), { askedAt, baseline: null });
+      if (others.length === 0) return;
+      await storeBusy(tx, id, generation, window, others);
+      if ((await busyOf(tx, id, generation)) > mostEvents) throw new CalendarTooLarge(mostEvents);
+    });
+    return found.length;
+  }
+  return undefined;
+}
+
+const newBaseline = (
+  { calendar, window }: Pick<Sync, 'calendar' | 'window'>,
+  beganAt: number,
+  before: Baseline | null,
+): Baseline => {
+  const generation = Math.max(calendar.generation, before?.generation ?? 0) + 1;
+  return { generation, beganAt, ...window, page: null, pages: 0, events: 0 };
+};
+
+/** A baseline that an earlier attempt began, or a new one. */
+function baselineOf({ calendar, window }: Sync, now: number): Baseline {
+  const { baseline, generation } = calendar;
+  const isOfUse = baseline && baseline.generation > generation && now - baseline.beganAt < resumeWithinMs;
+  if (isOfUse && baseline.endsAt >= window.endsAt - resumeWithinMs) return baseline;
+  return newBaseline({ calendar, window }, now, baseline);
+}
+
+async function storePage(
+  tx: Transaction,
+  calendarId: string,
+  baseline: Baseline,
+  events: readonly ListedEvent[],
+  askedAt: number,
+): Promise<void> {
+  const { generation, page } = baseline;
+  // What readings left behind that were given up.
+  if (page === null) await dropUnread(tx, calendarId);
+  const others = await takeOwnEvents(tx, calendarId, lastOfEach(events), { askedAt, baseline: generation });
+  await storeBusy(tx, calendarId, generation, baseline, others);
+}
+
+/**
+ * Reads everything into a generation that nobody sees before it is complete. Each page is stored with where the next one
+ * begins, so an attempt after a crash goes on from there.
+ * @returns the number of events. @throws SyncTokenExpired when a page has expired
+ */
+async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
+  const { scope, calendar } = sync;
+  const { id, syncId } = calendar;
+  const { startsAt, endsAt, generation } = baseline;
+  for (let at = baseline; ; ) {
+    const askedAt = Date.now();
+    const { events, next } = await listPage(sync, { kind: 'window', window: { startsAt, endsAt } }, at.page);
+    const count = { pages: at.pages + 1, events: at.events + events.length };
+    if (count.events > mostEvents || count.pages > mostPages) throw new CalendarTooLarge(mostEvents);
+    if ('page' in next) {
+      const following = { ...at, ...count, page: next.page };
+      await scope.transaction(async (tx) => {
+        required(await tx.one(keepBaseline, id, syncId, JSON.stringify(following)));
+        await storePage(tx, id, at, events, askedAt);
+      });
+      failPoint('calendar.page_stored');
+      at = following;
+      continue;
+    }
+    await scope.transaction(async (tx) => {
+      const window = [new Date(startsAt), new Date(endsAt)];
+      required(await tx.one(endBaseline, id, syncId, generation, next.token, ...window));
+      await storePage(tx, id, at, events, askedAt);
+      await noteMissingEvents(tx, id, baseline);
+    });
+    return count.events;
+  }
+}
+
+async function read(sync: Sync): Promise<CalendarOutcome> {
+  const { calendar, window } = sync;
+  const { syncToken, baselinedAt, windowEndsAt } = calendar;
+  const now = Date.now();
+  const kept =
+    syncToken !== null && baselinedAt && windowEndsAt
+      ? { baselinedAt: baselinedAt.getTime(), endsAt: windowEndsAt.getTime() }
+      : undefined;
+  if (syncToken !== null && !needsBaseline(kept, window, now)) {
+    const changes = await readChanges(sync, syncToken).catch((error) => {
+      if (error instanceof SyncTokenExpired) return undefined;
+      throw error;
+    });
+    if (changes !== undefined) return { read: changes, of: 'changes' };
+  }
+  const baseline = baselineOf(sync, now);
+  try {
+    return { read: await readEverything(sync, baseline), of: 'everything' };
+  } catch (error) {
+    if (!(error instanceof SyncTokenExpired)) throw error;
+    // A page of an earlier attempt, or of a listing that the provider gave up: once more from the beginning.
+    return { read: await readEverything(sync, newBaseline(sync, now, baseline)), of: 'everything' };
+  }
+}
+
+/**
+ * One sync: reads what changed in a calendar, or everything. Readers see the busy times of before until it is complete.
+ * @throws ProviderFailure; the signal's reason
+ */
+export async function pullCalendar(
+  services: PullServices,
+  scope: Scope,
+  calendarId: string,
+  signal: AbortSignal,
+): Promise<CalendarOutcome> {
+  const calendar = await beginSync(scope, calendarId);
+  if (!calendar) return { stopped: 'deleted' };
+  const { status, timezone } = calendar;
+  if (!isConnected(status)) return { stopped: status as 'auth_expired' | 'disconnected' };
+  const call = { signal, timezone, memory: new Map() };
+  const sync = { services, scope, calendar, window: syncWindow(Date.now(), calendar.maxAdvance), call };
+  try {
+    const outcome = await read(sync).catch((error) => {
+      if (error instanceof SyncTokenExpired) throw new ProviderFailure('malformed_answer', error.message);
+      throw error;
+    });
+    failPoint('calendar.synced');
+    await dropEarlier(scope, calendarId);
+    await settleOutsideChanges(services, scope, calendarId, signal);
+    await watchCalendar(services, scope, calendarId, call);
+    return outcome;
+  } catch (error) {
+    if (error instanceof Superseded) return { superseded: true };
+    if (isAccessGone(error)) {
+      await stopSyncs(scope, calendarId, 'auth_expired');
+      return { stopped: 'auth_expired' };
+    }
+    if (error instanceof CalendarGone) {
+      await stopSyncs(scope, calendarId, 'disconnected');
+      return { stopped: 'disconnected' };
+    }
+    throw toCalendarFailure(error);
+  }
+}

@@ -1,0 +1,74 @@
+import type { ConnectionServices } from '../../connections/part.ts';
+import type { Foundation } from '../../foundation.ts';
+import { mailSettings } from '../../platform/env.ts';
+import type { Mailer } from '../../platform/mail.ts';
+import type { OutboxHandlers } from '../../platform/outbox.ts';
+import type { Sweep } from '../../platform/part.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import { type CalendarPolicy, calendarPolicy } from '../../temporal/contracts/calendars.ts';
+import { calendarWork } from './calendars.ts';
+import { type CalendarClients, calendarClients } from './clients.ts';
+import { GoogleCalendarClient } from './google-client.ts';
+import { MicrosoftCalendarClient } from './microsoft-client.ts';
+import { noticeExpiredAccess, openCalendarMail } from './notice.ts';
+import { sandboxCalendars } from './sandbox-client.ts';
+import { baseUrls, type CalendarEnv } from './settings.ts';
+import { followCalendar, restoreCalendarSchedules } from './temporal-schedule.ts';
+import { PushTokens } from './watch.ts';
+
+export interface CalendarServices {
+  calendarClients: CalendarClients;
+  calendarPolicy: CalendarPolicy;
+  /** Milliseconds between two syncs of a calendar. */
+  calendarEveryMs: number;
+  /** Of the waits that providers ask for; below 1 in tests alone. */
+  calendarTimeScale: number;
+  calendarMail: Record<Environment, Mailer>;
+  pushTokens: PushTokens;
+}
+
+/** What the syncs of calendars need. */
+export function openCalendars({
+  env,
+  connections: access,
+  providerEgress: egress,
+}: Foundation & ConnectionServices & { env: CalendarEnv }): CalendarServices {
+  const timeoutMs = env.CALENDAR_TIMEOUT_SECONDS * 1_000;
+  const base = baseUrls(env);
+  const scale = env.CALENDAR_TIME_SCALE ?? 1;
+  return {
+    calendarClients: calendarClients(sandboxCalendars(env.PUBLIC_URL.replace(/\/+$/, '')), {
+      google: new GoogleCalendarClient({ baseUrl: base.google, timeoutMs, egress, access }),
+      microsoft: new MicrosoftCalendarClient({ baseUrl: base.microsoft, timeoutMs, egress, access }),
+    }),
+    calendarPolicy: calendarPolicy(timeoutMs, scale),
+    calendarEveryMs: env.CALENDAR_SYNC_SECONDS * 1_000,
+    calendarTimeScale: scale,
+    calendarMail: openCalendarMail(mailSettings(env)),
+    pushTokens: new PushTokens(env.URL_SIGNING_KEY, env.PUBLIC_URL),
+  };
+}
+
+export const calendarOutbox = (services: CalendarServices & Foundation): OutboxHandlers => ({
+  [calendarWork.schedule]: (scope, id) => followCalendar(services, scope, id, { sync: false }),
+  [calendarWork.sync]: (scope, id) => followCalendar(services, scope, id, { sync: true }),
+  [calendarWork.notice]: (scope, id) => noticeExpiredAccess(services, scope, id),
+});
+
+export const calendarSweeps = (services: CalendarServices & Foundation): Sweep[] => [
+  {
+    name: 'restore schedules of calendars that were deleted in Temporal',
+    everyMs: 60_000,
+    async run() {
+      const restored = await restoreCalendarSchedules(services.database, services);
+      for (const calendar of restored) {
+        services.log.warn(calendar, 'restored the schedule of a calendar that was deleted in Temporal');
+      }
+      return restored.length;
+    },
+  },
+];
+
+export function closeCalendars({ calendarMail }: CalendarServices): void {
+  for (const mailer of Object.values(calendarMail)) mailer.close();
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Interval } from '../core/intervals.ts';
+import { longMs } from './busy.ts';
+import type { ListedEvent } from './ports.ts';
+
+/** Ids of providers are long, and compared for equality alone. */
+export const eventKeyOf = (eventId: string): string => {
+  const hex = createHash('sha256').update(eventId).digest('hex').slice(0, 32);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+};
+
+const put = statement(
+  'calendar.put_busy',
+  `insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at, is_long)
+   select $1::uuid, $2::text, $3::uuid, $4::int, * from unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[])
+   on conflict (calendar_id, generation, event_key)
+   do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at, is_long = excluded.is_long`,
+);
+
+const drop = statement(
+  'calendar.drop_busy',
+  `delete from calendar_busy
+    where organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4
+      and event_key = any($5::uuid[])`,
+);
+
+/** The part of a time that lies within a window; undefined when none does. */
+function clip({ startsAt, endsAt }: Interval, window: Interval): Interval | undefined {
+  const clipped = { startsAt: Math.max(startsAt, window.startsAt), endsAt: Math.min(endsAt, window.endsAt) };
+  return clipped.startsAt < clipped.endsAt ? clipped : undefined;
+}
+
+/** The last word on each event: pages may name one twice. */
+export const lastOfEach = (events: readonly ListedEvent[]): ListedEvent[] => [
+  ...new Map(events.map((event) => [event.id, event])).values(),
+];
+
+/**
+ * Stores when events block, and forgets those that do not any more.
+ * @param events each once, without our own
+ */
+export async function storeBusy(
+  tx: Transaction,
+  calendarId: string,
+  generation: number,
+  window: Interval,
+  events: readonly ListedEvent[],
+): Promise<void> {
+  const blocking: (Interval & { key: string })[] = [];
+  const others: string[] = [];
+  for (const { id, time, blocks } of events) {
+    const within = blocks && time ? clip(time, window) : undefined;
+    if (within) blocking.push({ key: eventKeyOf(id), ...within });
+    else others.push(eventKeyOf(id));
+  }
+  if (others.length > 0) await tx.rows(drop, calendarId, generation, others);
+  if (blocking.length === 0) return;
+  const times = (of: (one: Interval) => number) => blocking.map((one) => new Date(of(one)));
+  await tx.rows(
+    put,
+    calendarId,
+    generation,
+    blocking.map(({ key }) => key),
+    times(({ startsAt }) => startsAt),
+    times(({ endsAt }) => endsAt),
+    blocking.map(({ startsAt, endsAt }) => endsAt - startsAt > longMs),
+  );
+}
+
+const earlier = statement(
+  'calendar.drop_earlier',
+  `delete from calendar_busy b using calendar c
+    where b.organization_id = $1 and b.environment = $2 and b.calendar_id = $3 and c.id = b.calendar_id
+      and b.generation < c.generation`,
+);
+
+/** Forgets the generations before the one that is read. */
+export const dropEarlier = async (scope: Scope, calendarId: string): Promise<void> =>
+  void (await scope.rows(earlier, calendarId));
+
+const unread = statement(
+  'calendar.drop_unread',
+  `delete from calendar_busy b using calendar c
+    where b.organization_id = $1 and b.environment = $2 and b.calendar_id = $3 and c.id = b.calendar_id
+      and b.generation <> c.generation`,
+);
+
+/** Forgets all generations but the one that is read. */
+export const dropUnread = async (tx: Transaction, calendarId: string): Promise<void> =>
+  void (await tx.rows(unread, calendarId));
+
+const countBusy = statement<{ count: number }>(
+  'calendar.count_busy',
+  `select count(*)::int as count from calendar_busy
+    where organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4`,
+);
+
+export const busyOf = async (tx: Transaction, calendarId: string, generation: number): Promise<number> =>
+  (await tx.one(countBusy, calendarId, generation))!.count;

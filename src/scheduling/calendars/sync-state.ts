@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { CalendarProblem } from '../../temporal/contracts/calendars.ts';
+import type { Baseline } from '../calendar-entities.ts';
+import type { CalendarStatus, Service } from '../core/calendar-status.ts';
+import { calendarWork } from './calendars.ts';
+
+/** A calendar as a sync finds it. */
+export interface SyncedCalendar {
+  id: string;
+  hostId: string;
+  connectionId: string;
+  service: Service;
+  status: CalendarStatus;
+  followChanges: boolean;
+  generation: number;
+  syncToken: string | null;
+  windowStartsAt: Date | null;
+  windowEndsAt: Date | null;
+  baselinedAt: Date | null;
+  baseline: Baseline | null;
+  channelId: string | null;
+  channelResource: string | null;
+  channelEndsAt: Date | null;
+  /** Of the host. */
+  timezone: string;
+  /** The largest of the host's active event types; null when one has no limit, or there is none. */
+  maxAdvance: number | null;
+  /** Of the sync that read this. */
+  syncId: string;
+}
+
+const columns = `c.id, c.host_id as "hostId", c.connection_id as "connectionId", c.service, c.status,
+  c.follow_changes as "followChanges", c.generation, c.sync_token as "syncToken",
+  c.window_starts_at as "windowStartsAt", c.window_ends_at as "windowEndsAt", c.baselined_at as "baselinedAt",
+  c.baseline, c.channel_id as "channelId", c.channel_resource as "channelResource",
+  c.channel_ends_at as "channelEndsAt", h.timezone, c.sync_id as "syncId",
+  (select case when bool_or(max_advance is null) then null else max(max_advance) end from scheduling_event_type e
+    where e.organization_id = $1 and e.environment = $2 and e.deleted_at is null and e.is_active
+      and (e.host_id = h.id or (e.host_id is null and h.is_default))) as "maxAdvance"`;
+
+const begin = statement<SyncedCalendar>(
+  'calendar.begin_sync',
+  `update calendar c
+      set sync_id = $4::uuid,
+          status = case when c.status in ('auth_expired', 'disconnected') then c.status else 'syncing' end
+     from scheduling_host h
+    where c.organization_id = $1 and c.environment = $2 and c.id = $3 and h.id = c.host_id
+   returning ${columns}`,
+);
+
+/** Begins a sync; an earlier one that still runs can write nothing from here on. @returns undefined when it was deleted */
+export const beginSync = (scope: Scope, calendarId: string): Promise<SyncedCalendar | undefined> =>
+  scope.one(begin, calendarId, randomUUID());
+
+const find = statement<SyncedCalendar>(
+  'calendar.find',
+  `select ${columns} from calendar c join scheduling_host h on h.id = c.host_id
+    where c.organization_id = $1 and c.environment = $2 and c.id = $3`,
+);
+
+/** @returns undefined when it was deleted */
+export const findCalendar = (scope: Scope, calendarId: string): Promise<SyncedCalendar | undefined> =>
+  scope.one(find, calendarId);
+
+const fail = statement<{ id: string }>(
+  'calendar.sync_failed',
+  `update calendar
+      set status = 'error', last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status not in ('auth_expired', 'disconnected')
+   returning id`,
+);
+
+/** A sync failed for good. The busy times of the last one stay in force, and the next one tries again. */
+export async function recordSyncFailure(
+  scope: Scope,
+  calendarId: string,
+  { code, message }: CalendarProblem,
+): Promise<void> {
+  await scope.rows(fail, calendarId, code.slice(0, 40), message.slice(0, 500));
+}
+
+const stop = statement<{ id: string }>(
+  'calendar.stop',
+  `update calendar
+      set status = $4, last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status <> $4
+   returning id`,
+);
+
+const reasons = {
+  auth_expired: 'Access to the calendar was withdrawn. Connect it again.',
+  disconnected: 'The calendar does not exist any more. Connect it again.',
+} as const;
+
+/**
+ * Ends the syncs of a calendar until it is connected again. The first time its Schedule is paused, and the organization's
+ * contact gets a mail where access was withdrawn.
+ */
+export async function stopSyncs(
+  scope: Scope,
+  calendarId: string,
+  status: Exclude<CalendarStatus, 'syncing' | 'active' | 'error'>,
+): Promise<void> {
+  await scope.transaction(async (tx) => {
+    if (!(await tx.one(stop, calendarId, status, reasons[status]))) return;
+    await tx.enqueue(calendarWork.schedule, calendarId);
+    if (status === 'auth_expired') await tx.enqueue(calendarWork.notice, calendarId);
+  });
+}
+
+const findOfConnection = statement<{ id: string }>(
+  'calendar.of_connection',
+  'select id from calendar where organization_id = $1 and environment = $2 and connection_id = $3',
+);
+
+/** What follows when the access of a connection has ended. */
+export async function connectionExpired(scope: Scope, connectionId: string): Promise<void> {
+  const found = await scope.one(findOfConnection, connectionId);
+  if (found) await stopSyncs(scope, found.id, 'auth_expired');
+}

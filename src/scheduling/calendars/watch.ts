@@ -1,0 +1,85 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Log } from '../../platform/log.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { calendarIds } from '../core/ids.ts';
+import type { CalendarClients } from './clients.ts';
+import type { CalendarCall } from './ports.ts';
+import { findCalendar } from './sync-state.ts';
+
+/** The address of pushes, and the tokens by which they are known. */
+export class PushTokens {
+  readonly #key: string | undefined;
+  readonly #base: string | undefined;
+
+  /** @param key URL_SIGNING_KEY. Providers push to https alone. */
+  constructor(key: string | undefined, publicUrl: string) {
+    this.#key = key;
+    this.#base = publicUrl.startsWith('https://') ? `${publicUrl.replace(/\/+$/, '')}/api/calendar-push` : undefined;
+  }
+
+  /** Undefined where no provider could push. */
+  addressOf(calendarId: string, service: string): { url: string; token: string } | undefined {
+    if (this.#key === undefined || this.#base === undefined) return undefined;
+    return { url: `${this.#base}/${service}`, token: this.#tokenOf(this.#key, calendarId) };
+  }
+
+  /** The calendar that a token was made for; undefined for one that we did not make. Takes the same time for all. */
+  calendarOf(token: string): string | undefined {
+    const calendarId = calendarIds.parse(token.split('.')[0] ?? '');
+    if (this.#key === undefined || calendarId === undefined) return undefined;
+    const [given, own] = [Buffer.from(token), Buffer.from(this.#tokenOf(this.#key, calendarId))];
+    return given.length === own.length && timingSafeEqual(given, own) ? calendarId : undefined;
+  }
+
+  /** 80 characters; Microsoft takes at most 128. */
+  #tokenOf(key: string, calendarId: string): string {
+    const mac = createHmac('sha256', key).update(`calendar push ${calendarId}`).digest('base64url');
+    return `${calendarIds.format(calendarId)}.${mac}`;
+  }
+}
+
+export interface WatchServices {
+  calendarClients: CalendarClients;
+  pushTokens: PushTokens;
+  log: Log;
+}
+
+/** Channels of providers live for days. */
+const renewBeforeMs = 48 * 3_600_000;
+
+const keepChannel = statement(
+  'calendar.keep_channel',
+  `update calendar set channel_id = $4, channel_resource = $5, channel_ends_at = $6
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/**
+ * Lets the provider push when the calendar changes, where it can reach us: syncs then come earlier. Without it, or when it
+ * fails, the Schedule alone decides.
+ */
+export async function watchCalendar(
+  { calendarClients, pushTokens, log }: WatchServices,
+  scope: Scope,
+  calendarId: string,
+  call: CalendarCall,
+): Promise<void> {
+  const calendar = await findCalendar(scope, calendarId);
+  if (!calendar) return;
+  const { service, connectionId, channelId, channelResource, channelEndsAt } = calendar;
+  const client = calendarClients.clientFor(scope.tenant.environment, service);
+  const address = pushTokens.addressOf(calendarId, service);
+  const isFresh = channelEndsAt !== null && channelEndsAt.getTime() - Date.now() > renewBeforeMs;
+  if (!client.watch || !address || isFresh) return;
+  const before =
+    channelId !== null && channelEndsAt !== null
+      ? { id: channelId, resource: channelResource, endsAt: channelEndsAt }
+      : undefined;
+  try {
+    const channel = await client.watch({ scope, calendarId, connectionId }, address, before, call);
+    await scope.rows(keepChannel, calendarId, channel.id, channel.resource, channel.endsAt);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    log.warn({ err: error, calendarId }, 'a calendar cannot be watched; its Schedule goes on');
+  }
+}
