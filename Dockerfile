@@ -21,12 +21,14 @@ ENV NODE_ENV=production \
     WORKFLOW_BUNDLE_DIR=/var/lib/atelier/bundles \
     MAIL_FOLDER=/var/lib/atelier/mail \
     STORAGE_DIR=/var/lib/atelier/files \
+    TOOLS_DIR=/var/lib/atelier/tools \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
 # Owned by root: the process cannot change its own program.
 COPY --from=build /app ./
 # A new volume takes the owner of the folder that it is mounted on.
-RUN install -d -o node -g node /var/lib/atelier /var/lib/atelier/bundles /var/lib/atelier/mail /var/lib/atelier/files
+RUN install -d -o node -g node /var/lib/atelier /var/lib/atelier/bundles /var/lib/atelier/mail /var/lib/atelier/files \
+    /var/lib/atelier/tools
 USER node
 EXPOSE 3000
 CMD ["node", "workers/main.ts", "api"]

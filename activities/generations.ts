@@ -50,8 +50,7 @@ export const createGenerationActivities = ({
     /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
     async advanceGeneration(ref: GenerationRef & { maxAttempts: number }): Promise<GenerationProgress> {
       const { info, cancellationSignal: signal, heartbeat } = Context.current();
-      // A local one ends with its worker, and needs none.
-      const beat = info.isLocal ? undefined : setInterval(() => heartbeat(), heartbeatMs);
+      const beat = setInterval(() => heartbeat(), heartbeatMs);
       const { attempt } = info;
       try {
         const call = { attempt, maxAttempts: ref.maxAttempts, signal };

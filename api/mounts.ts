@@ -8,6 +8,7 @@ import { providerReports, studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
 import { scheduling } from './routes/v1/scheduling/feature.ts';
+import { tools } from './routes/v1/tools/feature.ts';
 import { webhooks } from './routes/v1/webhooks/feature.ts';
 
 const versioned = { paths: ['/api/v1', '/v1'], envelope: e1, hasDialects: true } as const;
@@ -23,6 +24,7 @@ export const mounts: readonly Mount[] = [
   { ...versioned, ...automation },
   { ...versioned, ...webhooks },
   { ...versioned, ...account },
+  { ...versioned, ...tools },
   { paths: ['/api'], envelope: e1, hasDialects: false, ...operations },
   { paths: ['/files'], envelope: e1, hasDialects: false, ...files },
   { paths: ['/b'], envelope: e1, hasDialects: false, ...bookingPages },

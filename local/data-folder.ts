@@ -19,6 +19,8 @@ export interface DataFolder {
   mail: string;
   /** Files that the product keeps. */
   files: string;
+  /** What tool servers keep. */
+  tools: string;
   /** Mode 0600: `Secrets`. */
   secrets: string;
   /** Mode 0600: `Credentials`. */
@@ -45,6 +47,7 @@ export function openDataFolder(path: string): DataFolder {
     logs: { postgres: at('logs', 'postgres.log'), temporal: at('logs', 'temporal.log'), app: at('logs', 'app.log') },
     mail: at('mail'),
     files: at('files'),
+    tools: at('tools'),
     secrets: at('secrets.json'),
     credentials: at('credentials.json'),
     connection: at('connection.json'),

@@ -235,8 +235,12 @@ function egressSettings(given: Variables): Record<string, string> {
 
 /** Where files are, for every process that works with the stack. */
 function storageSettings(given: Variables, folder: DataFolder): Record<string, string> {
-  const named = Object.entries(given).filter(([name, value]) => /^(STORAGE|S3)_/.test(name) && value);
-  return { STORAGE_DIR: folder.files, ...(Object.fromEntries(named) as Record<string, string>) };
+  const named = Object.entries(given).filter(([name, value]) => /^(STORAGE|S3|TOOLS)_/.test(name) && value);
+  return {
+    STORAGE_DIR: folder.files,
+    TOOLS_DIR: folder.tools,
+    ...(Object.fromEntries(named) as Record<string, string>),
+  };
 }
 
 /** Secrets in the environment take precedence over those of the folder. */

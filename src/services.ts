@@ -31,6 +31,7 @@ import { storage } from './storage/part.ts';
 import { studio } from './studio/part.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { tenancy } from './tenancy/part.ts';
+import { tools } from './tools/part.ts';
 import { webhooks } from './webhooks/part.ts';
 import { retryRescue } from './webhooks/wake-retries.ts';
 
@@ -44,6 +45,7 @@ const parts = new Composition<Foundation, object>()
   .with(storage)
   .with(providers)
   .with(connections)
+  .with(tools)
   .with(webhooks)
   .with(automation)
   .with(studio)

@@ -4,10 +4,11 @@ import { automationThings } from './automation/things.ts';
 import type { Things, ThingsOf } from './openapi/document.ts';
 import { schedulingThings } from './scheduling/things.ts';
 import { studioThings } from './studio/things.ts';
+import { toolThings } from './tools/things.ts';
 import { webhookThings } from './webhooks/things.ts';
 
 /** A new feature takes one line here. Where two patterns match a path, the first one counts. */
-const features: ThingsOf[] = [automationThings, schedulingThings, webhookThings, studioThings];
+const features: ThingsOf[] = [automationThings, schedulingThings, webhookThings, studioThings, toolThings];
 
 /** Resources of every feature, for the generated tests of every route. */
 export async function createThings(client: ApiClient, database: Database): Promise<Things> {

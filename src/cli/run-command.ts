@@ -19,6 +19,7 @@ import { addOutboxCommands } from './outbox.ts';
 import { addRedirectCommands } from './redirects.ts';
 import { addRunCommands } from './runs.ts';
 import { addSecretCommands } from './secrets.ts';
+import { addToolCommands } from './tools.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
@@ -135,6 +136,7 @@ function commands({ variables, print }: Terminal): Command {
   addOutboxCommands(program, withDatabase);
   addRunCommands(program, withDatabase);
   addSecretCommands(program, withDatabase, variables);
+  addToolCommands(program, withDatabase, variables);
 
   program
     .command('migrate')

@@ -3,6 +3,7 @@ import { resealConnections } from '../connections/reseal.ts';
 import { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { readSealingKeys, type Variables } from '../platform/env.ts';
+import { resealToolSecrets } from '../tools/reseal.ts';
 import { resealSubscriptions } from '../webhooks/reseal.ts';
 import type { WithDatabase } from './with-database.ts';
 
@@ -17,7 +18,9 @@ export function addSecretCommands(program: Command, withDatabase: WithDatabase, 
     .action((options) => {
       const sealer = new Sealer(readSealingKeys(variables));
       const reseal = async (database: Database) =>
-        (await resealSubscriptions(database, sealer)) + (await resealConnections(database, sealer));
+        (await resealSubscriptions(database, sealer)) +
+        (await resealConnections(database, sealer)) +
+        (await resealToolSecrets(database, sealer));
       return withDatabase(async (database) => ({ resealed: await reseal(database) }), options);
     });
 }

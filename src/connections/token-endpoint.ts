@@ -3,6 +3,10 @@ import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { AuthorizationFailure } from './failures.ts';
 
+/** Of an exchange or a refresh, with everything. */
+export const tokenDeadlineMs = 10_000;
+/** Of revoking a grant: nobody waits longer for it. */
+export const revokeDeadlineMs = 5_000;
 /** Far above any answer with tokens. */
 const maxAnswerBytes = 64 * 1024;
 
@@ -12,12 +16,14 @@ type FetchOptions = { method?: string; headers?: Record<string, string>; body?: 
 export class TokenRequest {
   readonly #egress: Egress;
   readonly #deadlineMs: number;
+  readonly #signal: AbortSignal | undefined;
   #status: number | undefined;
   #retryAfter: string | undefined;
 
-  constructor(egress: Egress, deadlineMs: number) {
+  constructor(egress: Egress, deadlineMs: number, signal?: AbortSignal) {
     this.#egress = egress;
     this.#deadlineMs = deadlineMs;
+    this.#signal = signal;
   }
 
   readonly fetch = async (url: string, { headers, body }: FetchOptions): Promise<Response> => {
@@ -28,6 +34,7 @@ export class TokenRequest {
       body: String(body),
       deadlineMs: this.#deadlineMs,
       maxResponseBytes: maxAnswerBytes,
+      ...(this.#signal && { signal: this.#signal }),
     });
     this.#status = answer.status;
     this.#retryAfter = answer.headers['retry-after'];

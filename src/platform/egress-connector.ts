@@ -49,7 +49,7 @@ async function permittedAddresses(hostname: string, { rules, resolve }: Connecto
 }
 
 /** Opens a TCP connection to one of the checked addresses. The name is not resolved again. */
-async function dial(hostname: string, port: number, options: ConnectorOptions): Promise<Socket> {
+export async function dial(hostname: string, port: number, options: ConnectorOptions): Promise<Socket> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   const addresses = await permittedAddresses(hostname, options, signal);
   const lookup: LookupFunction = (_name, { all }, found) =>

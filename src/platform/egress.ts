@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
+import { dial, dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
 import { checkDestination, checkHeader, type EgressRules, isOpened } from './egress-destination.ts';
 import { EgressFailure, toEgressFailure } from './egress-failure.ts';
 
@@ -19,6 +20,8 @@ export interface EgressRequest {
    * The next piece is read once its promise is fulfilled; its errors are thrown as they are.
    */
   write?: (piece: Buffer) => Promise<void>;
+  /** Told status and headers as soon as they are received, before any of the body. */
+  started?: (status: number, headers: Record<string, string>) => void;
   /** Aborts the request, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
@@ -65,6 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   readonly #maxBytes: number;
   readonly #write: EgressRequest['write'];
+  readonly #started: EgressRequest['started'];
   /** What `write` threw. */
   writeFailure: { error: unknown } | undefined;
   /** Pieces are written one after another. */
@@ -74,9 +78,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #cut: Error | undefined;
 
-  constructor(maxBytes: number, write: EgressRequest['write']) {
-    this.#maxBytes = maxBytes;
+  constructor({ maxResponseBytes, write, started }: Pick<EgressRequest, 'maxResponseBytes' | 'write' | 'started'>) {
+    this.#maxBytes = maxResponseBytes;
     this.#write = write;
+    this.#started = started;
     // It may reject before it is awaited.
     this.over.promise.catch(() => {});
   }
@@ -101,6 +106,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.status = status;
     this.headers = asTexts(headers);
+    this.#started?.(status, this.headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -175,9 +181,9 @@ export class Egress {
    * @throws EgressFailure; the reason of `signal` when it aborts
    */
   async request({ url, method, headers, body, ...request }: EgressRequest): Promise<EgressResponse> {
-    const { deadlineMs, maxResponseBytes, write, signal } = request;
+    const { deadlineMs, signal } = request;
     const begun = performance.now();
-    const exchange = new Exchange(maxResponseBytes, write);
+    const exchange = new Exchange(request);
     const deadline = setTimeout(() => exchange.end(new EgressFailure('timeout')), deadlineMs);
     const abort = () => exchange.end(signal!.reason);
     signal?.addEventListener('abort', abort, { once: true });
@@ -201,6 +207,16 @@ export class Egress {
       clearTimeout(deadline);
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /**
+   * Opens a TCP connection to a host that callers name, at any port: for protocols other than HTTP. Only public addresses
+   * are reached. The caller closes it.
+   * @throws EgressFailure
+   */
+  dial(hostname: string, port: number, timeoutMs: number): Promise<Socket> {
+    const { resolve = dnsResolve() } = this.#options;
+    return dial(hostname, port, { rules: this.#rules, resolve, timeoutMs });
   }
 
   /** Closes every connection. */

@@ -221,6 +221,13 @@ export function readSealingKeys(variables: Variables = process.env): string {
   return SEALING_KEYS;
 }
 
+/** Which destinations callers' URLs may have, for CLI commands. @throws EnvError naming every invalid variable */
+export const readGuardSettings = (variables: Variables = process.env) =>
+  parse(
+    platformSchema.pick({ NODE_ENV: true, EGRESS_PORTS: true, EGRESS_ALLOW_CIDRS: true, EGRESS_DENY_CIDRS: true }),
+    variables,
+  );
+
 /** Values that must never appear in logs or traces. */
 export const secretsOf = (env: PlatformEnv): string[] => {
   const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;

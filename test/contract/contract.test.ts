@@ -13,6 +13,7 @@ import { Refusals } from './refusals.ts';
 import { recordScheduling } from './scheduling.ts';
 import { structureLines } from './structure.ts';
 import { recordStudio } from './studio.ts';
+import { recordTools } from './tools.ts';
 import { recordWebhooks } from './webhooks.ts';
 
 // The published interface, recorded: the structure of the OpenAPI document, and real answers of every operation in both
@@ -48,6 +49,7 @@ test('every operation succeeds as it was published', async () => {
     await recordWebhooks(caller, product.database);
     await recordAccount(caller);
     await recordScheduling(caller);
+    await recordTools(caller);
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordOperations(recorder, api, await newKey());

@@ -63,6 +63,7 @@ const things = () => [
   { prefix: /^PATCH \S*\/webhooks\/\{id\}$/, parameter: 'id', id: changedWebhookId },
   { prefix: /\/webhook-secret$/, parameter: 'id', id: changedWorkflowId },
   { prefix: /^POST \S*\/v1\/webhooks\/\{id\}(\/\{secret\})?$/, parameter: 'id', id: workflowId },
+  { prefix: /./, parameter: 'serverId', id: 'github' },
   { prefix: /./, parameter: 'secret', id: triggerSecret },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'id', id: webhookId },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'deliveryId', id: webhookId },

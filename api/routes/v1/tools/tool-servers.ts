@@ -1,0 +1,106 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../../src/services.ts';
+import {
+  listToolServers,
+  putToolServer,
+  removeToolServer,
+  type ToolServerView,
+} from '../../../../src/tools/configurations.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  serverInPath,
+  toolServerChangeExamples,
+  toolServerChangeSchema,
+  toolServerExamples,
+  toolServerListExamples,
+  toolServerListSchema,
+  toolServerSchema,
+} from '../../../schemas/tools/tool-server.ts';
+
+const tags = ['Tools'];
+
+const toAnswer = ({ updatedAt, ...server }: ToolServerView) => ({
+  ...server,
+  updatedAt: updatedAt?.toISOString() ?? null,
+});
+
+// The third of the catalogue needs no values.
+const withOne = (serverId: string) => ({
+  Configure: { operationId: 'putToolServer', parameters: { serverId }, requestBody: toolServerChangeExamples.A },
+  Forget: { operationId: 'deleteToolServer', parameters: { serverId } },
+});
+
+export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const list = createRoute({
+    method: 'get',
+    path: '/tools',
+    tags,
+    security: keySecurity('chat'),
+    operationId: 'listToolServers',
+    summary: 'List tool servers',
+    description: 'Every tool server that chat, agents and steps can name, and how it is configured.',
+    middleware: [requireKey(services, 'chat')] as const,
+    responses: {
+      200: answer('Returns the tool servers.', toolServerListSchema, {
+        examples: toolServerListExamples,
+        links: withOne('$response.body#/data/servers/2/id'),
+      }),
+      ...failures(),
+    },
+  });
+  const put = createRoute({
+    method: 'put',
+    path: '/tools/{serverId}',
+    tags,
+    security: keySecurity('integrations'),
+    operationId: 'putToolServer',
+    summary: 'Configure a tool server',
+    description:
+      'Configures it for the environment of the key. A test key may do so too; the sandbox has every server whatever ' +
+      'is configured.',
+    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
+    request: {
+      params: serverInPath,
+      body: { required: true, content: jsonContent(toolServerChangeSchema, toolServerChangeExamples) },
+    },
+    responses: {
+      200: answer('Returns the tool server.', toolServerSchema, {
+        examples: toolServerExamples,
+        links: withOne('$response.body#/data/id'),
+      }),
+      ...failures(404, 409, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/tools/{serverId}',
+    tags,
+    security: keySecurity('integrations'),
+    operationId: 'deleteToolServer',
+    summary: 'Forget the configuration of a tool server',
+    description: 'Its secrets are erased. Files that it stored stay.',
+    middleware: [requireKey(services, 'integrations')] as const,
+    request: { params: serverInPath },
+    responses: { 200: deletedAnswer('It is not configured any more.'), ...failures(404) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const servers = await listToolServers(c.get('scope'));
+    return c.json(success({ servers: servers.map(toAnswer) }), 200);
+  });
+  routes.openapi(put, async (c) => {
+    const { serverId } = c.req.valid('param');
+    return c.json(success(toAnswer(await putToolServer(services, c.get('scope'), serverId, c.req.valid('json')))), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await removeToolServer(c.get('scope'), c.req.valid('param').serverId);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

@@ -1,0 +1,88 @@
+import { z } from '@hono/zod-openapi';
+import { toolServerIds } from '../../../src/tools/core/server-ids.ts';
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const mostFields = 20;
+
+/** An object whose members are strings, or null for those to remove. */
+const changes = (description: string) =>
+  z
+    .custom<Record<string, string | null>>(isRecord, 'Expected an object.')
+    .superRefine((record, context) => {
+      const entries = Object.entries<unknown>(record);
+      if (entries.length > mostFields)
+        context.addIssue({ code: 'custom', message: `Expected at most ${mostFields} fields.` });
+      for (const [name, value] of entries.slice(0, mostFields)) {
+        if (typeof value === 'string' || value === null) continue;
+        context.addIssue({ code: 'custom', path: [name], message: 'Expected a string.' });
+      }
+    })
+    .openapi({
+      type: 'object',
+      maxProperties: mostFields,
+      additionalProperties: { type: ['string', 'null'] },
+      description,
+    });
+
+export const serverInPath = z.object({
+  serverId: z.string().openapi({
+    param: { name: 'serverId', in: 'path', example: 'github' },
+    description: `One of ${toolServerIds.join(', ')}.`,
+  }),
+});
+
+export const toolServerChangeSchema = z
+  .object({
+    enabled: z.boolean().optional().openapi({ description: 'Default true. False: turns cannot name it.' }),
+    url: z
+      .string()
+      .max(2_048, 'Expected at most 2048 characters.')
+      .nullable()
+      .optional()
+      .openapi({
+        type: ['string', 'null'],
+        description:
+          'A server of your own that speaks the Model Context Protocol over streamable HTTP, at a public address. ' +
+          'Null: the address of the provider.',
+      }),
+    values: changes('What is not secret, by name. Null removes a value.').optional(),
+    secrets: changes(
+      'Credentials, by name; stored encrypted and never shown. Null removes one. Whoever changes where they are sent ' +
+        'sends every secret again.',
+    ).optional(),
+  })
+  .openapi('ToolServerChange', { description: 'What is left out stays as it is.' });
+
+export const toolServerSchema = z
+  .object({
+    id: z.enum(toolServerIds),
+    name: z.string(),
+    description: z.string(),
+    configured: z.boolean().openapi({ description: 'With a test key always true: the sandbox has every server.' }),
+    enabled: z.boolean(),
+    url: z.string().nullable(),
+    values: z.record(z.string(), z.string()),
+    secrets: z.array(z.string()).openapi({ description: 'Names of the stored secrets.' }),
+    functions: z.array(z.string()).nullable().openapi({
+      description: 'Names of its functions. Null where only the server knows them and was not asked yet.',
+    }),
+    updatedAt: z.iso.datetime().nullable().openapi({ description: 'Null where nothing was configured.' }),
+  })
+  .openapi('ToolServer');
+
+export const toolServerListSchema = z.object({ servers: z.array(toolServerSchema) });
+
+const alike = <Value>(value: Value) => ({ A: value, B: value });
+
+export const toolServerChangeExamples = alike({ enabled: true });
+const shown = {
+  ...{ id: 'github' as const, name: 'GitHub', configured: true, enabled: true, url: null, values: {} },
+  description: 'Reads repositories, issues and files, through the server of GitHub.',
+  secrets: ['token'],
+  functions: ['search_repositories', 'get_file_contents', 'issue_read', 'list_issues'],
+  updatedAt: '2026-11-21T09:30:00.000Z',
+};
+export const toolServerExamples = alike(shown);
+export const toolServerListExamples = alike({ servers: [shown] });

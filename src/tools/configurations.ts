@@ -1,0 +1,168 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Sealer } from '../platform/crypto.ts';
+import type { Egress } from '../platform/egress.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { catalogue } from './catalogue.ts';
+import { applyChange, type Configuration, type ConfigurationChange } from './check-configuration.ts';
+import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
+import { ToolConfiguration } from './entities.ts';
+import { openSecrets, sealedSecretsOf, sealSecrets } from './secrets.ts';
+
+export interface ConfigurationServices {
+  egress: Pick<Egress, 'checkDestination'>;
+  sealer: Sealer;
+}
+
+/** A server of the catalogue, as one tenant has it. Secrets are only named. */
+export interface ToolServerView {
+  id: ToolServerId;
+  name: string;
+  description: string;
+  /** Whether turns can name it. In the test environment each can. */
+  configured: boolean;
+  enabled: boolean;
+  url: string | null;
+  values: Record<string, string>;
+  secrets: string[];
+  /** Names of its functions; null where only the server knows them, and was not asked yet. */
+  functions: string[] | null;
+  /** Null where nothing was configured. */
+  updatedAt: Date | null;
+}
+
+/** What is needed to reach a server, secrets included. */
+export interface StoredConfiguration extends Configuration {
+  id: string;
+  /** Changes with the configuration: connections that were made before it are not used after it. */
+  version: string;
+}
+
+function viewOf(scope: Scope, id: ToolServerId, row: ToolConfiguration | undefined): ToolServerView {
+  const { name, description, functions, stubs } = catalogue[id];
+  const isTest = scope.tenant.environment === 'test';
+  const ofStubs = stubs?.map((stub) => stub.name);
+  const known = isTest ? (ofStubs ?? functions) : ((row?.url ? undefined : functions) ?? row?.functions);
+  return {
+    ...{ id, name, description },
+    configured: isTest || row !== undefined,
+    enabled: row?.enabled ?? isTest,
+    url: row?.url ?? null,
+    values: row?.values ?? {},
+    secrets: row?.secretNames ?? [],
+    functions: known ? [...known] : null,
+    updatedAt: row?.updatedAt ?? null,
+  };
+}
+
+/** @throws AppError not_found */
+function requireServer(id: string): ToolServerId {
+  if (!isToolServerId(id)) throw new AppError('not_found', 'No tool server has this id.', { serverId: id });
+  return id;
+}
+
+/** All servers of the catalogue, in its order. */
+export async function listToolServers(scope: Scope): Promise<ToolServerView[]> {
+  const rows = await scope.read((em) => em.find(ToolConfiguration, {}));
+  return toolServerIds.map((id) =>
+    viewOf(
+      scope,
+      id,
+      rows.find(({ server }) => server === id),
+    ),
+  );
+}
+
+/** The servers that live turns of this tenant can name. */
+export async function findConfiguredServers(scope: Scope): Promise<ToolServerId[]> {
+  const rows = await scope.read((em) => em.find(ToolConfiguration, { enabled: true }));
+  return rows.map(({ server }) => server).filter(isToolServerId);
+}
+
+const stored = ({ sealer }: ConfigurationServices, scope: Scope, row: ToolConfiguration): StoredConfiguration => ({
+  ...{ id: row.id, enabled: row.enabled, url: row.url ?? null, values: row.values },
+  secrets: openSecrets(sealer, row.sealedSecrets, sealedSecretsOf(row.id, scope.tenant)),
+  version: `${row.id}/${row.updatedAt.getTime()}`,
+});
+
+/** @returns undefined where it is not configured or not enabled. @throws SealError */
+export async function findConfiguration(
+  services: ConfigurationServices,
+  scope: Scope,
+  server: ToolServerId,
+): Promise<StoredConfiguration | undefined> {
+  const row = await scope.read((em) => em.findOne(ToolConfiguration, { server, enabled: true }));
+  return row ? stored(services, scope, row) : undefined;
+}
+
+const factsOf = (id: ToolServerId, { enabled, url, values, secrets }: Configuration) => ({
+  ...{ server: id, enabled, hasUrl: url !== null },
+  ...{ values: Object.keys(values), secrets: Object.keys(secrets) },
+});
+
+const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+
+/** @throws AppError validation_error */
+async function put(services: ConfigurationServices, tx: Transaction, id: ToolServerId, change: ConfigurationChange) {
+  const row = await tx.em.findOne(ToolConfiguration, { server: id }, lock);
+  const before = row ? stored(services, tx, row) : undefined;
+  const after = applyChange(catalogue[id], before, change, services.egress);
+  if (Array.isArray(after)) throw invalid(after);
+  const { enabled, url, values, secrets } = after;
+  const rowId = row?.id ?? newId();
+  const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
+  const fields = { enabled, url, values, sealedSecrets, secretNames: Object.keys(secrets), functions: null };
+  // Later than before, whatever the clock says: the time tells one configuration from the next.
+  const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
+  const kept = row
+    ? Object.assign(row, { ...fields, updatedAt: now })
+    : tx.em.create(ToolConfiguration, {
+        ...{ id: rowId, ...tx.tenant, server: id, ...fields, createdAt: now, updatedAt: now },
+      });
+  tx.em.persist(kept);
+  await tx.audit({ action: 'tool_server.configure', subjectId: rowId, facts: factsOf(id, after) });
+  return viewOf(tx, id, kept);
+}
+
+/**
+ * Configures a server, or changes how it is configured.
+ * @throws AppError not_found; validation_error with paths url, values.<name> and secrets.<name>; conflict when it is
+ * configured for the first time twice at once; SealError
+ */
+export async function putToolServer(
+  services: ConfigurationServices,
+  scope: Scope,
+  id: string,
+  change: ConfigurationChange,
+): Promise<ToolServerView> {
+  const server = requireServer(id);
+  return scope.transaction((tx) => put(services, tx, server, change));
+}
+
+/** Forgets how a server is configured. Its files stay. @throws AppError not_found: no such server */
+export async function removeToolServer(scope: Scope, id: string): Promise<void> {
+  const server = requireServer(id);
+  await scope.transaction(async (tx) => {
+    const row = await tx.em.findOne(ToolConfiguration, { server }, lock);
+    if (!row) return;
+    tx.em.remove(row);
+    await tx.audit({ action: 'tool_server.remove', subjectId: row.id, facts: { server } });
+  });
+}
+
+const keepFunctionsStatement = statement(
+  'tool_configuration.keep_functions',
+  `update tool_configuration set functions = $5::jsonb
+    where organization_id = $1 and environment = $2 and id = $3 and updated_at = $4 and functions is distinct from $5::jsonb`,
+);
+
+/** Remembers which tools a server listed, for those who look at its configuration. */
+export const keepFunctions = (scope: Scope, { id, version }: StoredConfiguration, names: string[]): Promise<unknown> =>
+  scope.rows(
+    keepFunctionsStatement,
+    id,
+    new Date(Number(version.slice(version.indexOf('/') + 1))),
+    JSON.stringify(names),
+  );

@@ -1,0 +1,200 @@
+import type { Log } from '../platform/log.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { catalogue } from './catalogue.ts';
+import type { StoredConfiguration } from './configurations.ts';
+import type { ToolServerId } from './core/server-ids.ts';
+import type { ToolLimits } from './limits.ts';
+import type { ListedTool, ToolConnection } from './tool.ts';
+
+/** One server as one tenant has it. */
+export interface ToolTarget {
+  tenant: Tenant;
+  server: ToolServerId;
+  /** Undefined in the test environment, where none is needed. */
+  configuration: StoredConfiguration | undefined;
+}
+
+/** Connects to a server. The connection is ready to be used. */
+export type OpenConnection = (target: ToolTarget, signal: AbortSignal) => Promise<ToolConnection>;
+
+/** What a connection occupies: a process of this machine, or little more than a socket. */
+type Weight = 'local' | 'remote';
+
+interface Entry {
+  key: string;
+  /** Without the version of the configuration. */
+  place: string;
+  organizationId: string;
+  weight: Weight;
+  opening: Promise<ToolConnection>;
+  connection: ToolConnection | undefined;
+  users: number;
+  usedAt: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+const placeOf = ({ tenant, server }: ToolTarget) => `${tenant.organizationId}/${tenant.environment}/${server}`;
+const keyOf = (target: ToolTarget) => `${placeOf(target)}/${target.configuration?.version ?? ''}`;
+const weightOf = ({ server }: ToolTarget): Weight => (catalogue[server].live.kind === 'local' ? 'local' : 'remote');
+
+/**
+ * Connections to tool servers: opened when they are needed, kept while they are used, closed when they are idle or broken,
+ * and never more than a bound for each organization and for this process. Idle ones make room for others.
+ */
+export class ToolConnections {
+  readonly #open: OpenConnection;
+  readonly #limits: ToolLimits;
+  readonly #log: Log;
+  readonly #entries = new Map<string, Entry>();
+  readonly #lists = new Map<string, { tools: ListedTool[]; until: number }>();
+  #released = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  constructor({ open, limits, log }: { open: OpenConnection; limits: ToolLimits; log: Log }) {
+    this.#open = open;
+    this.#limits = limits;
+    this.#log = log;
+  }
+
+  /** How many are open, for tests and gauges. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * The tools of a server. Those of this machine and of the sandbox are the same for everybody; others are taken as known
+   * for some minutes.
+   */
+  async list(target: ToolTarget, signal: AbortSignal): Promise<ListedTool[]> {
+    const key = this.#isFixed(target) ? target.server : keyOf(target);
+    const known = this.#lists.get(key);
+    if (known && known.until > Date.now()) return known.tools;
+    const tools = await this.use(target, signal, (connection) => connection.list(signal));
+    for (const [old, { until }] of this.#lists) if (until <= Date.now()) this.#lists.delete(old);
+    const until = this.#isFixed(target) ? Number.POSITIVE_INFINITY : Date.now() + this.#limits.listedMs;
+    this.#lists.set(key, { tools, until });
+    return tools;
+  }
+
+  /**
+   * Lends a connection. One whose use fails is closed: what it was doing is ended, and the next use opens another.
+   * @throws whatever opening or `work` throws; the reason of `signal`
+   */
+  async use<T>(target: ToolTarget, signal: AbortSignal, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
+    const entry = await this.#entryOf(target, signal);
+    entry.users++;
+    clearTimeout(entry.idle);
+    try {
+      return await work(await unlessAborted(entry.opening, signal));
+    } catch (error) {
+      if (entry.connection) void this.#remove(entry);
+      throw error;
+    } finally {
+      entry.users--;
+      entry.usedAt = performance.now();
+      if (entry.users === 0) this.#letIdle(entry);
+      this.#announceRelease();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#entries.values()].map((entry) => this.#remove(entry)));
+  }
+
+  #isFixed({ tenant, server }: ToolTarget): boolean {
+    return tenant.environment === 'test' || catalogue[server].live.kind === 'local';
+  }
+
+  async #entryOf(target: ToolTarget, signal: AbortSignal): Promise<Entry> {
+    const key = keyOf(target);
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#isClosed) throw new Error('The process is ending.');
+      const known = this.#entries.get(key);
+      if (known && (!known.connection || known.connection.isOpen)) return known;
+      if (known) void this.#remove(known);
+      // One that was made with an earlier configuration is of no use any more.
+      for (const entry of this.#entries.values()) {
+        if (entry.place === placeOf(target) && entry.users === 0) void this.#remove(entry);
+      }
+      if (this.#makeRoom(target)) return this.#add(target, key);
+      await unlessAborted(this.#released.promise, signal);
+    }
+  }
+
+  /** Closes what is idle until one more fits. @returns false when what is open is all in use */
+  #makeRoom(target: ToolTarget): boolean {
+    const weight = weightOf(target);
+    const alike = () => [...this.#entries.values()].filter((entry) => entry.weight === weight);
+    const own = () => alike().filter(({ organizationId }) => organizationId === target.tenant.organizationId);
+    const { perOrganization, perProcess } = this.#limits;
+    const makeRoomAmong = (entries: () => Entry[], most: number) => {
+      while (entries().length >= most) {
+        const idle = entries().filter(({ users }) => users === 0);
+        const oldest = idle.toSorted((one, other) => one.usedAt - other.usedAt)[0];
+        if (!oldest) return false;
+        void this.#remove(oldest);
+      }
+      return true;
+    };
+    return makeRoomAmong(own, perOrganization[weight]) && makeRoomAmong(alike, perProcess[weight]);
+  }
+
+  #add(target: ToolTarget, key: string): Entry {
+    const opening = this.#open(target, AbortSignal.timeout(this.#limits.listMs));
+    const entry: Entry = {
+      ...{ key, place: placeOf(target), organizationId: target.tenant.organizationId, weight: weightOf(target) },
+      ...{ opening, connection: undefined, users: 0, usedAt: performance.now(), idle: undefined },
+    };
+    this.#entries.set(key, entry);
+    opening.then(
+      (connection) => {
+        entry.connection = connection;
+        // It was given up while it was being opened.
+        if (this.#entries.get(key) !== entry) void connection.close();
+        else if (entry.users === 0) this.#letIdle(entry);
+      },
+      () => {
+        if (this.#entries.get(key) === entry) this.#entries.delete(key);
+        this.#announceRelease();
+      },
+    );
+    return entry;
+  }
+
+  #letIdle(entry: Entry): void {
+    if (this.#entries.get(entry.key) !== entry) return;
+    clearTimeout(entry.idle);
+    entry.idle = setTimeout(() => {
+      if (entry.users === 0) void this.#remove(entry);
+    }, this.#limits.idleMs);
+    entry.idle.unref();
+  }
+
+  async #remove(entry: Entry): Promise<void> {
+    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+    clearTimeout(entry.idle);
+    this.#announceRelease();
+    try {
+      await (entry.connection ?? (await entry.opening)).close();
+    } catch (error) {
+      this.#log.debug({ err: error }, 'a connection to a tool server did not close by itself');
+    }
+  }
+
+  #announceRelease(): void {
+    this.#released.resolve();
+    this.#released = Promise.withResolvers();
+  }
+}
+
+/** A promise, or the reason of the signal when it aborts first. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => reject(signal.reason);
+    if (signal.aborted) return aborted();
+    signal.addEventListener('abort', aborted, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}

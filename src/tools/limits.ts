@@ -1,0 +1,38 @@
+/** What one organization's tools may cost. Tests give smaller times. */
+export interface ToolLimits {
+  /** From the moment that the call has its turn. */
+  callMs: number;
+  /** For which a call waits for its turn: calls of one server of one tenant are one at a time. */
+  turnMs: number;
+  /** For connecting and asking which tools there are. */
+  listMs: number;
+  /** After which a connection that is not used is closed, and its process ended. */
+  idleMs: number;
+  /** For which the tools of a remote server are taken as known. */
+  listedMs: number;
+  /** Connections of one organization in a process of the product: to processes of its machine, and to other machines. */
+  perOrganization: { local: number; remote: number };
+  /** Of all organizations together. */
+  perProcess: { local: number; remote: number };
+}
+
+export const toolLimits: ToolLimits = {
+  callMs: 30_000,
+  turnMs: 30_000,
+  listMs: 20_000,
+  idleMs: 60_000,
+  listedMs: 300_000,
+  perOrganization: { local: 3, remote: 12 },
+  perProcess: { local: 12, remote: 200 },
+};
+
+/** Of JSON: what a model writes as arguments of one call. */
+export const longestArguments = 256 * 1024;
+/** Of JSON: one message of a server. */
+export const longestMessage = 4 * 1024 * 1024;
+/** Tools that a model is offered at once. */
+export const mostTools = 64;
+/** Of the descriptions of tools. */
+export const longestDescription = 1_024;
+/** Of JSON: the input schema of one tool. A tool with a larger one is not offered. */
+export const longestSchema = 16 * 1024;

@@ -1,0 +1,145 @@
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+
+/** What a process of a tool server may use. */
+export interface ProcessLimits {
+  heapMb: number;
+  /** Memory in all. The kernel is asked how much it is. */
+  residentMb: number;
+  /** Of processor time, from its start to its end. */
+  cpuSeconds: number;
+  openFiles: number;
+  /** Of one file. */
+  fileBytes: number;
+}
+
+export interface ServerProgram {
+  /** Absolute path of a module. */
+  module: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** The only folder that it can write, and beside `readable` the only one that it can read. */
+  folder: string;
+  /** Absolute paths; `*` at the end stands for everything below. */
+  readable: readonly string[];
+  /** Modules that are loaded before it. */
+  before: readonly string[];
+}
+
+const watchEveryMs = 200;
+const niceness = 5;
+const keptOfStderr = 2_000;
+
+/** Set for the process itself and inherited by none, because it can start no other. Blocks of -f have 512 bytes. */
+const limitsScript = 'ulimit -c 0; ulimit -t "$1"; ulimit -n "$2"; ulimit -f "$3"; shift 3; exec "$@"';
+
+const unshare = '/usr/bin/unshare';
+const namespaces = ['--user', '--map-current-user', '--net'];
+
+/** Where the kernel gives a network namespace without privileges, the process has one of its own, with no way out. */
+let namespacesOfSystem: Promise<readonly string[]> | undefined;
+const findNamespaces = async (): Promise<readonly string[]> => {
+  try {
+    await promisify(execFile)(unshare, [...namespaces, '/bin/true'], { timeout: 5_000 });
+    return [unshare, ...namespaces];
+  } catch {
+    return [];
+  }
+};
+
+/** A process that serves one tenant: with its own folder, no network, no other processes, and limits of what it uses. */
+export class ServerProcess {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #watch: NodeJS.Timeout;
+  readonly ended: Promise<void>;
+  #stderr = '';
+  #isAlive = true;
+
+  private constructor(child: ServerProcess['child'], { residentMb }: ProcessLimits) {
+    this.#child = child;
+    child.stderr.on('data', (data) => {
+      this.#stderr = `${this.#stderr}${data}`.slice(-keptOfStderr);
+    });
+    child.stdin.on('error', () => {});
+    this.#watch = setInterval(() => this.#checkMemory(residentMb), watchEveryMs);
+    this.#watch.unref();
+    child.once('spawn', () => this.#yieldToOthers());
+    this.ended = new Promise((resolve) => {
+      const end = () => {
+        this.#isAlive = false;
+        clearInterval(this.#watch);
+        resolve();
+      };
+      child.once('exit', end);
+      child.once('error', end);
+    });
+  }
+
+  static async start({ module, args, env, folder, readable, before }: ServerProgram, limits: ProcessLimits) {
+    namespacesOfSystem ??= findNamespaces();
+    const node = [
+      process.execPath,
+      '--permission',
+      ...[...readable, `${folder}/*`].map((path) => `--allow-fs-read=${path}`),
+      `--allow-fs-write=${folder}/*`,
+      `--max-old-space-size=${limits.heapMb}`,
+      '--max-semi-space-size=4',
+      '--disable-warning=ExperimentalWarning',
+      '--disable-warning=SecurityWarning',
+      ...before.map((path) => `--import=${path}`),
+      ...[module, ...args],
+    ];
+    const blocks = Math.ceil(limits.fileBytes / 512);
+    const bounds = [limits.cpuSeconds, limits.openFiles, blocks].map(String);
+    const [program, ...rest] = [
+      ...(await namespacesOfSystem),
+      ...['/bin/sh', '-c', limitsScript, 'sh', ...bounds, ...node],
+    ];
+    // A group of its own, so that nothing of it is left; and nothing of the environment, where secrets are.
+    const child = spawn(program!, rest, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    return new ServerProcess(child, limits);
+  }
+
+  get child(): ChildProcessByStdio<Writable, Readable, Readable> {
+    return this.#child;
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** What it wrote last, for logs. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  kill(): void {
+    if (!this.#isAlive || this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      this.#child.kill('SIGKILL');
+    }
+  }
+
+  #yieldToOthers(): void {
+    try {
+      setPriority(this.#child.pid!, niceness);
+    } catch {
+      // It has ended already, or the system has no priorities.
+    }
+  }
+
+  /** Systems without /proc have the limit of the heap alone. */
+  #checkMemory(mostMb: number): void {
+    try {
+      const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+      if (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) > mostMb * 1_024) this.kill();
+    } catch {
+      // It has ended.
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { Client, ProtocolError, type Transport } from '@modelcontextprotocol/client';
+import type { ResultPart } from './core/result-text.ts';
+import { textOfParts } from './core/result-text.ts';
+import { longestDescription, longestSchema, mostTools } from './limits.ts';
+import type { JsonObject, ListedTool, ToolConnection, ToolResult } from './tool.ts';
+
+/** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
+const clientTimeoutMs = 120_000;
+/** A server that goes on with empty pages is no longer asked. */
+const mostPages = 20;
+
+/** What a server says of its results is not checked: its schemas would be compiled here, and they may be costly. */
+const noValidation = {
+  getValidator: () => (value: unknown) => ({ valid: true, data: value, errorMessage: undefined }),
+};
+
+interface Options {
+  /** Whether the server may be of the protocol's revision without sessions. */
+  mayBeStateless?: boolean;
+  /** Rewrites arguments before they are sent. @returns a text when the call is refused */
+  prepare?(tool: string, args: JsonObject): Promise<{ args: JsonObject; meta?: JsonObject } | string>;
+  /** Rewrites a text of the server. */
+  clean?(text: string): string;
+  /** Whether what the transport talks to is still there. */
+  isAlive?(): boolean;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** @returns undefined for a tool that cannot be offered */
+function read(tool: {
+  name: string;
+  description?: unknown;
+  inputSchema: unknown;
+  annotations?: unknown;
+}): ListedTool | undefined {
+  const hints = (tool.annotations ?? {}) as { readOnlyHint?: unknown; idempotentHint?: unknown };
+  if (tool.name === '' || tool.name.length > 200 || JSON.stringify(tool.inputSchema).length > longestSchema)
+    return undefined;
+  return {
+    tool: tool.name,
+    description: (isText(tool.description) ? tool.description : '').slice(0, longestDescription),
+    inputSchema: tool.inputSchema as JsonObject,
+    idempotent: hints.readOnlyHint === true || hints.idempotentHint === true,
+  };
+}
+
+/** A server of the Model Context Protocol. */
+class McpConnection implements ToolConnection {
+  readonly #client: Client;
+  readonly #options: Options;
+  #isClosed = false;
+
+  constructor(client: Client, options: Options) {
+    this.#client = client;
+    this.#options = options;
+    client.onclose = () => {
+      this.#isClosed = true;
+    };
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed && this.#options.isAlive?.() !== false;
+  }
+
+  /** At most as many as are ever offered: the rest is not asked for. */
+  async list(signal: AbortSignal): Promise<ListedTool[]> {
+    const found: ListedTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < mostPages; page++) {
+      const params = cursor === undefined ? {} : { cursor };
+      const answer = await this.#client.request({ method: 'tools/list', params }, { signal, timeout: clientTimeoutMs });
+      found.push(...answer.tools.map(read).filter((tool) => tool !== undefined));
+      cursor = answer.nextCursor;
+      if (cursor === undefined || found.length >= mostTools) break;
+    }
+    return found.slice(0, mostTools);
+  }
+
+  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult> {
+    const { prepare, clean = (text) => text } = this.#options;
+    const prepared = prepare ? await prepare(tool, args) : { args };
+    if (isText(prepared)) return { text: prepared, isError: true };
+    const { meta } = prepared as { meta?: JsonObject };
+    const params = { name: tool, arguments: prepared.args, ...(meta && { _meta: meta }) };
+    try {
+      const answer = await this.#client.callTool(params, { signal, timeout: clientTimeoutMs });
+      return { text: clean(textOfParts((answer.content ?? []) as ResultPart[])), isError: answer.isError === true };
+    } catch (error) {
+      // What the server answered with an error, such as arguments that it does not take, is for the model to read.
+      if (error instanceof ProtocolError) return { text: clean(error.message), isError: true };
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#client.close();
+  }
+}
+
+/** Connects to a server. @throws errors of the transport or the protocol, and then the transport is closed */
+export async function connectMcp(
+  transport: Transport,
+  signal: AbortSignal,
+  options: Options = {},
+): Promise<ToolConnection> {
+  const client = new Client(
+    { name: 'atelier', version: '1' },
+    {
+      capabilities: {},
+      jsonSchemaValidator: noValidation as never,
+      ...(options.mayBeStateless && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: 5_000 } } }),
+    },
+  );
+  try {
+    await client.connect(transport, { signal, timeout: clientTimeoutMs });
+  } catch (error) {
+    await client.close().catch(() => {});
+    await transport.close().catch(() => {});
+    throw error;
+  }
+  return new McpConnection(client, options);
+}

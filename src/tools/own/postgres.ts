@@ -1,0 +1,138 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import type { Egress } from '../../platform/egress.ts';
+import { EgressFailure } from '../../platform/egress-failure.ts';
+import type { Secrets } from '../secrets.ts';
+import { AnswerTooLarge, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from '../tool.ts';
+import { postgresAddress } from './postgres-address.ts';
+
+const statementMs = 5_000;
+const connectMs = 5_000;
+const mostRows = 200;
+const mostBytes = 8 * 1024 * 1024;
+const watchEveryMs = 20;
+const longestStatement = 100_000;
+
+const queryTool: ListedTool = {
+  tool: 'query',
+  description: `Run one statement that reads, for at most ${statementMs / 1_000} s. Gives at most ${mostRows} rows.`,
+  inputSchema: { type: 'object', properties: { sql: { type: 'string' } }, required: ['sql'] },
+  idempotent: true,
+};
+const listTables: ListedTool = {
+  tool: 'list_tables',
+  description: 'List the tables and views, with their columns.',
+  inputSchema: { type: 'object', properties: {} },
+  idempotent: true,
+};
+
+const tablesSql = `select table_schema as schema, table_name as table,
+    string_agg(column_name || ' ' || data_type, ', ' order by ordinal_position) as columns
+  from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')
+  group by 1, 2 order by 1, 2`;
+
+const failed = (text: string): ToolResult => ({ text, isError: true });
+
+/** A socket that is connected, for a client that wants to connect it itself. */
+function connected(socket: Socket): Socket {
+  socket.connect = () => {
+    process.nextTick(() => socket.emit('connect'));
+    return socket;
+  };
+  return socket;
+}
+
+/** Reads rows of one statement up to the limit; what follows is not waited for. */
+function readRows(client: pg.Client, sql: string): Promise<{ rows: JsonObject[]; truncated: boolean }> {
+  return new Promise((resolve, reject) => {
+    const rows: JsonObject[] = [];
+    // The extended protocol takes one statement.
+    const query = client.query(new pg.Query({ text: sql, queryMode: 'extended' } as pg.QueryConfig));
+    query.on('row', (row: JsonObject) => {
+      if (rows.length < mostRows) rows.push(row);
+      else resolve({ rows, truncated: true });
+    });
+    query.on('end', () => resolve({ rows, truncated: false }));
+    query.on('error', reject);
+  });
+}
+
+/**
+ * A database of the organization's own. Each call has a connection of its own: over TLS, to addresses that the egress guard
+ * permits, and in a transaction that cannot write. What else the login may do is for its owner to decide.
+ */
+export class PostgresConnection implements ToolConnection {
+  readonly isOpen = true;
+  readonly #secrets: Secrets;
+  readonly #egress: Pick<Egress, 'dial'>;
+
+  constructor(secrets: Secrets, egress: Pick<Egress, 'dial'>) {
+    this.#secrets = secrets;
+    this.#egress = egress;
+  }
+
+  async list(): Promise<ListedTool[]> {
+    return [queryTool, listTables];
+  }
+
+  async call(tool: string, { sql }: JsonObject, signal: AbortSignal): Promise<ToolResult> {
+    if (tool === listTables.tool) return this.#read(tablesSql, signal);
+    if (tool !== queryTool.tool) return failed(`There is no tool ${tool}.`);
+    if (typeof sql !== 'string' || sql.trim() === '' || sql.length > longestStatement) {
+      return failed(`sql: expected 1 to ${longestStatement} characters.`);
+    }
+    return this.#read(sql, signal);
+  }
+
+  async close(): Promise<void> {}
+
+  async #read(sql: string, signal: AbortSignal): Promise<ToolResult> {
+    const address = postgresAddress(this.#secrets.dsn ?? '');
+    if (typeof address === 'string') return failed('The connection string cannot be read.');
+    let socket: Socket | undefined;
+    let tooLarge = false;
+    const abort = () => socket?.destroy();
+    signal.addEventListener('abort', abort, { once: true });
+    // The server is not ours: what it sends is counted before anything is made of it.
+    const watch = setInterval(() => {
+      tooLarge ||= (socket?.bytesRead ?? 0) > mostBytes;
+      if (tooLarge) socket?.destroy();
+    }, watchEveryMs);
+    try {
+      socket = await this.#egress.dial(address.host, address.port, connectMs);
+      const client = this.#clientOn(socket, address);
+      client.on('error', () => {});
+      await client.connect();
+      await client.query(`begin read only; set local statement_timeout = ${statementMs}; select 1`);
+      // Rows that were read stay, whatever becomes of the connection.
+      const answer = await readRows(client, sql);
+      return { text: JSON.stringify(answer), isError: false };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (tooLarge) return failed(new AnswerTooLarge(mostBytes).message);
+      if (error instanceof EgressFailure) return failed(`The database cannot be reached: ${error.message}`);
+      // What PostgreSQL says is for the model; what happens to the connection names no addresses either.
+      if (error instanceof Error && 'severity' in error) return failed(error.message);
+      return failed(`The connection to the database failed (${(error as { code?: string }).code ?? 'unknown'}).`);
+    } finally {
+      clearInterval(watch);
+      signal.removeEventListener('abort', abort);
+      socket?.destroy();
+    }
+  }
+
+  #clientOn(
+    socket: Socket,
+    { host, port, user, password, database }: Exclude<ReturnType<typeof postgresAddress>, string>,
+  ) {
+    const { ca } = this.#secrets;
+    return new pg.Client({
+      ...{ host, port, user, password, database, application_name: 'atelier' },
+      ssl: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
+      stream: () => connected(socket),
+      connectionTimeoutMillis: connectMs,
+      query_timeout: statementMs + 1_000,
+      options: `-c statement_timeout=${statementMs} -c default_transaction_read_only=on`,
+    });
+  }
+}

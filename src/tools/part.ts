@@ -1,0 +1,45 @@
+import type { Foundation } from '../foundation.ts';
+import type { Part } from '../platform/part.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { ToolConnections } from './connections.ts';
+import { toolConfigurationIds } from './core/ids.ts';
+import { ToolConfiguration } from './entities.ts';
+import { toolLimits } from './limits.ts';
+import { connectionOpener } from './open-connection.ts';
+import { toolSettings, toolsFolder } from './settings.ts';
+import { Tools } from './tools.ts';
+import { ToolTurns } from './turns.ts';
+
+export interface ToolServices {
+  /** The tools that models may use. */
+  tools: Tools;
+  toolConnections: ToolConnections;
+  toolTurns: ToolTurns;
+}
+
+/** Tool servers: the catalogue, what organizations configure, and calls. */
+export const tools: Part<Foundation, ToolServices, typeof toolSettings.shape> = {
+  name: 'tools',
+  entities: [ToolConfiguration],
+  settings: toolSettings,
+  ids: [toolConfigurationIds],
+  auditActions: {
+    'tool_server.configure': toolConfigurationIds,
+    'tool_server.remove': toolConfigurationIds,
+    'tool.call': organizationIds,
+  },
+  open({ env, log, egress, sealer }) {
+    const open = connectionOpener({ folder: toolsFolder(env), egress });
+    const connections = new ToolConnections({ open, limits: toolLimits, log });
+    const turns = new ToolTurns(env.DATABASE_URL);
+    return {
+      tools: new Tools({ connections, turns, limits: toolLimits, log, egress, sealer }),
+      toolConnections: connections,
+      toolTurns: turns,
+    };
+  },
+  async close({ toolConnections, toolTurns }) {
+    await toolConnections.close();
+    await toolTurns.close();
+  },
+};

@@ -1,0 +1,81 @@
+import type { FetchLike } from '@modelcontextprotocol/client';
+import type { Egress } from '../../platform/egress.ts';
+import { longestMessage } from '../limits.ts';
+import { AnswerTooLarge, ToolFailure } from '../tool.ts';
+
+type Method = 'GET' | 'POST' | 'DELETE';
+
+export interface OutgoingRequest {
+  method: Method;
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What is added to the headers of a request, such as credentials. */
+export type Authorize = (request: OutgoingRequest) => Promise<Record<string, string>>;
+
+export interface EgressFetchOptions {
+  egress: Pick<Egress, 'request'>;
+  deadlineMs: number;
+  authorize: Authorize;
+  /** Called when a request that was begun cannot be completed, and when the server refuses the credentials. */
+  broken(failure: Error): void;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+const noBody = [101, 204, 205, 304];
+const toResponse = (status: number, headers: Record<string, string>, body: ReadableStream | Uint8Array | null) =>
+  new Response(noBody.includes(status) ? null : (body as never), {
+    status: status >= 200 && status <= 599 ? status : 502,
+    headers,
+  });
+
+/** Of a 401 or 403: what the organization configured is not accepted. */
+const refused = () => new ToolFailure('The tool server refused the credentials.');
+
+/**
+ * Sends the requests of the Model Context Protocol through the egress guard: to public addresses only, whatever a name
+ * resolves to, with limits of time and size, and without following redirects. There is no stream that a server could send
+ * what was not asked for on.
+ */
+export const egressFetch =
+  ({ egress, deadlineMs, authorize, broken }: EgressFetchOptions): FetchLike =>
+  async (address, init = {}) => {
+    const method = (init.method ?? 'GET') as Method;
+    if (method === 'GET') return new Response(null, { status: 405 });
+    const url = new URL(address);
+    const given = Object.fromEntries(new Headers(init.headers as never).entries());
+    const body = isText(init.body) ? init.body : '';
+    const headers = { ...given, ...(await authorize({ method, url, headers: given, body })) };
+    const answered = Promise.withResolvers<Response>();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    writer.closed.catch(() => {});
+    const fail = (failure: Error) => {
+      answered.reject(failure);
+      writer.abort(failure).catch(() => {});
+      broken(failure);
+    };
+    egress
+      .request({
+        ...{ url: url.href, method, headers, deadlineMs, maxResponseBytes: longestMessage },
+        ...(method !== 'DELETE' && { body }),
+        ...(init.signal && { signal: init.signal }),
+        started: (status, of) => {
+          if (status === 200) answered.resolve(toResponse(status, of, readable));
+        },
+        write: (piece) => writer.write(piece),
+      })
+      .then(
+        ({ status, headers: of, body: rest, truncated }) => {
+          if (truncated) return fail(new AnswerTooLarge(longestMessage));
+          writer.close().catch(() => {});
+          if (status === 401 || status === 403) broken(refused());
+          answered.resolve(toResponse(status, of, rest.length === 0 ? null : new Uint8Array(rest)));
+        },
+        (error: Error) => (init.signal?.aborted ? answered.reject(error) : fail(error)),
+      );
+    return answered.promise;
+  };

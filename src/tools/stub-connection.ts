@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readSandboxWords } from '../providers/core/sandbox-words.ts';
+import type { StubTool, ToolServer } from './servers/server.ts';
+import type { JsonObject, ListedTool, ToolConnection, ToolResult } from './tool.ts';
+
+const listed = ({ name, description, input, required = [], readOnly }: StubTool): ListedTool => ({
+  ...{ tool: name, description, idempotent: readOnly },
+  inputSchema: { type: 'object', properties: input, ...(required.length > 0 && { required: [...required] }) },
+});
+
+/**
+ * A server of the sandbox that stands for one that needs an account. It answers from its arguments alone; `sandbox:fail` in
+ * an argument lets it fail and `sandbox:slow=<seconds>` lets it hang.
+ */
+export class StubConnection implements ToolConnection {
+  readonly isOpen = true;
+  readonly #tools: readonly StubTool[];
+
+  constructor({ stubs = [] }: ToolServer) {
+    this.#tools = stubs;
+  }
+
+  async list(): Promise<ListedTool[]> {
+    return this.#tools.map(listed);
+  }
+
+  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult> {
+    const stub = this.#tools.find(({ name }) => name === tool);
+    if (!stub) return { text: `There is no tool ${tool}.`, isError: true };
+    const missing = stub.required?.find((name) => args[name] === undefined);
+    if (missing !== undefined) return { text: `The argument ${missing} is required.`, isError: true };
+    const { slowSeconds, failure } = readSandboxWords(JSON.stringify(args), '');
+    if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
+    if (failure !== undefined) return { text: 'The sandbox was asked to fail.', isError: true };
+    return { text: stub.answer(args), isError: false };
+  }
+
+  async close(): Promise<void> {}
+}

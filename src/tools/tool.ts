@@ -1,0 +1,77 @@
+import { AppError } from '../platform/errors.ts';
+import type { ToolServerId } from './core/server-ids.ts';
+
+/** A JSON object as a model or a server wrote it. */
+export type JsonObject = Record<string, unknown>;
+
+/** A tool as its server describes it. */
+export interface ListedTool {
+  tool: string;
+  /** At most 1,024 characters. */
+  description: string;
+  /** JSON Schema of an object. Written by the server: not to be compiled here. */
+  inputSchema: JsonObject;
+  /** Whether a call whose end is unknown may be repeated. */
+  idempotent: boolean;
+}
+
+/** A tool that a model may be offered. */
+export interface DeclaredTool extends ListedTool {
+  server: ToolServerId;
+  /** `<server>_<tool>`; unique among the tools that are declared together. */
+  name: string;
+}
+
+export interface ToolCall {
+  server: ToolServerId;
+  /** The server's own name of the tool. */
+  tool: string;
+  args: JsonObject;
+  /** Of the caller's, for logs. */
+  callId: string;
+}
+
+/** What a call gave. Failures of tools are results too: the model reads them. */
+export interface ToolResult {
+  /** At most 32 KiB of UTF-8, without paths of the machine. */
+  text: string;
+  isError: boolean;
+}
+
+/** A server that cannot be asked for its tools. 503, with Retry-After. */
+export class ToolServerUnavailable extends AppError {
+  override name = 'ToolServerUnavailable';
+  readonly server: ToolServerId;
+
+  constructor(server: ToolServerId) {
+    super('service_unavailable', `The tool server ${server} is not available.`, undefined, { retryAfter: 10 });
+    this.server = server;
+  }
+}
+
+/** A call that failed for a reason that the model may read. */
+export class ToolFailure extends Error {
+  override name = 'ToolFailure';
+}
+
+/** A server answered with more than is read. */
+export class AnswerTooLarge extends ToolFailure {
+  override name = 'AnswerTooLarge';
+
+  constructor(mostBytes: number) {
+    super(`The tool answered with more than ${mostBytes / (1_024 * 1_024)} MiB. Ask for less.`);
+  }
+}
+
+/** A connection to one server of one tenant. */
+export interface ToolConnection {
+  list(signal: AbortSignal): Promise<ListedTool[]>;
+  /**
+   * What the server refuses is a result. Whatever is thrown means that the connection cannot be used any more.
+   * @throws ToolFailure, other errors, the reason of `signal`
+   */
+  call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult>;
+  /** Whether the server can be asked again. */
+  readonly isOpen: boolean;
+  close(): Promise<void>;
+}

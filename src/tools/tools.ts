@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { invalid } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import {
+  type ConfigurationServices,
+  findConfiguration,
+  findConfiguredServers,
+  keepFunctions,
+} from './configurations.ts';
+import { type ToolConnections, type ToolTarget, unlessAborted } from './connections.ts';
+import { cutResult } from './core/result-text.ts';
+import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
+import { declaredName } from './core/tool-names.ts';
+import { longestArguments, mostTools, type ToolLimits } from './limits.ts';
+import { type DeclaredTool, type ToolCall, ToolFailure, type ToolResult, ToolServerUnavailable } from './tool.ts';
+import type { ToolTurns } from './turns.ts';
+
+export interface ToolsOptions extends ConfigurationServices {
+  connections: ToolConnections;
+  turns: ToolTurns;
+  limits: ToolLimits;
+  log: Log;
+}
+
+const failed = (text: string): ToolResult => ({ text, isError: true });
+
+const inSeconds = (ms: number) => `${ms / 1_000} s`;
+
+/** The tools that models may use: which there are for a tenant, and calls of them. */
+export class Tools {
+  readonly #options: ToolsOptions;
+
+  constructor(options: ToolsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Checks the servers that a request names.
+   * @param path of the list in the request, for errors
+   * @returns each once, in the given order
+   * @throws AppError validation_error with the path `<path>.<i>` for one that is no tool server or is not configured
+   */
+  async check(scope: Scope, serverIds: readonly string[], path = 'mcpServers'): Promise<ToolServerId[]> {
+    if (serverIds.length > toolServerIds.length) {
+      throw invalid([{ path, message: `Expected at most ${toolServerIds.length} tool servers.` }]);
+    }
+    const unknown = serverIds.flatMap((id, index) =>
+      isToolServerId(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
+    );
+    if (unknown.length > 0) throw invalid(unknown);
+    const named = [...new Set(serverIds)].filter(isToolServerId);
+    if (named.length === 0 || scope.tenant.environment === 'test') return named;
+    const configured = new Set<string>(await findConfiguredServers(scope));
+    const missing = serverIds.flatMap((id, index) =>
+      configured.has(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not configured.` }],
+    );
+    if (missing.length > 0) throw invalid(missing);
+    return named;
+  }
+
+  /**
+   * The tools of these servers, in their order, 64 at most. Their names are unique: of two tools with one name the first
+   * is declared.
+   * @param serverIds as `check` gave them
+   * @throws ToolServerUnavailable when one cannot be asked; the reason of `signal`; SealError
+   */
+  async list(scope: Scope, serverIds: readonly ToolServerId[], signal: AbortSignal): Promise<DeclaredTool[]> {
+    const lists = await Promise.all(serverIds.map((server) => this.#listOf(scope, server, signal)));
+    const declared = new Map<string, DeclaredTool>();
+    for (const tool of lists.flat()) if (!declared.has(tool.name)) declared.set(tool.name, tool);
+    return [...declared.values()].slice(0, mostTools);
+  }
+
+  /**
+   * Calls a tool, in its turn: calls of one server of one tenant are one at a time, across all processes. It is tried once.
+   * Whatever fails on the side of the tool is a result that says so, and each call is in the audit log.
+   * @returns at most 32 KiB of text, without paths of the machine
+   * @throws the reason of `signal`; SealError; errors of the database
+   */
+  async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+    const begun = performance.now();
+    const given = canonicalize(call.args) ?? '{}';
+    const result = await this.#attempt(scope, call, given, signal);
+    const cut = { ...result, text: cutResult(result.text) };
+    const facts = {
+      ...{ server: call.server, tool: call.tool.slice(0, 200), isError: cut.isError },
+      argsHash: createHash('sha256').update(given).digest('hex'),
+      durationMs: Math.round(performance.now() - begun),
+    };
+    await scope.transaction((tx) => tx.audit({ action: 'tool.call', subjectId: scope.tenant.organizationId, facts }));
+    return cut;
+  }
+
+  /** @returns undefined where a live server is not configured. @throws SealError */
+  async #targetOf(scope: Scope, server: ToolServerId): Promise<ToolTarget | undefined> {
+    const { tenant } = scope;
+    if (tenant.environment === 'test') return { tenant, server, configuration: undefined };
+    const configuration = await findConfiguration(this.#options, scope, server);
+    return configuration && { tenant, server, configuration };
+  }
+
+  async #listOf(scope: Scope, server: ToolServerId, signal: AbortSignal): Promise<DeclaredTool[]> {
+    const { connections, limits, log } = this.#options;
+    const target = await this.#targetOf(scope, server);
+    if (!target) throw new ToolServerUnavailable(server);
+    try {
+      const asked = AbortSignal.any([signal, AbortSignal.timeout(limits.listMs)]);
+      const tools = await connections.list(target, asked);
+      const { configuration } = target;
+      if (configuration)
+        await keepFunctions(
+          scope,
+          configuration,
+          tools.map(({ tool }) => tool),
+        );
+      return tools.map((tool) => ({ ...tool, server, name: declaredName(server, tool.tool) }));
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ err: error, server }, 'a tool server could not be asked for its tools');
+      throw new ToolServerUnavailable(server);
+    }
+  }
+
+  async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult> {
+    const { turns, limits } = this.#options;
+    if (Buffer.byteLength(given) > longestArguments) {
+      return failed(`The arguments have more than ${longestArguments / 1_024} KiB.`);
+    }
+    const target = await this.#targetOf(scope, call.server);
+    if (!target) return failed(`The tool server ${call.server} is not configured.`);
+    const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.turnMs)]);
+    const turn = await turns.take(scope.tenant, call.server, waiting);
+    if (!turn) {
+      signal.throwIfAborted();
+      return failed(`The tool did not answer in ${inSeconds(limits.turnMs)}.`);
+    }
+    try {
+      return await this.#ask(target, call, signal, turn.lost);
+    } finally {
+      await turn.end();
+    }
+  }
+
+  async #ask(target: ToolTarget, { tool, args, callId }: ToolCall, signal: AbortSignal, lost: AbortSignal) {
+    const { connections, limits, log } = this.#options;
+    const late = AbortSignal.timeout(limits.callMs);
+    const asked = AbortSignal.any([signal, late, lost]);
+    try {
+      return await connections.use(target, asked, (connection) =>
+        unlessAborted(connection.call(tool, args, asked), asked),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.aborted) return failed(`The tool did not answer in ${inSeconds(limits.callMs)}.`);
+      if (error instanceof ToolFailure) return failed(error.message);
+      log.warn({ err: error, server: target.server, callId }, 'a call of a tool failed');
+      return failed('The tool server ended or broke off before it answered.');
+    }
+  }
+}

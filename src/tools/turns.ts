@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { databaseRoles } from '../platform/database.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { ToolServerId } from './core/server-ids.ts';
+
+/** The exclusive use of one server of one tenant. */
+export interface ToolTurn {
+  /** Aborted when the lock is gone, because the connection to PostgreSQL is. */
+  lost: AbortSignal;
+  end(): Promise<void>;
+}
+
+const firstPauseMs = 10;
+const longestPauseMs = 250;
+
+/**
+ * Locks of PostgreSQL, all on one connection of this process: a process that ends gives them back, and calls that take
+ * their time hold no connection of a pool. A lock that another process has is asked for again and again, because waiting
+ * for it would keep the connection from everybody else.
+ */
+export class ToolTurns {
+  readonly #url: string;
+  /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  #session: Promise<{ client: pg.Client; lost: AbortController }> | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** @returns undefined when `signal` aborts first. @throws errors of the database */
+  async take({ organizationId, environment }: Tenant, server: ToolServerId, signal: AbortSignal) {
+    const key = `tools ${organizationId} ${environment} ${server}`;
+    const before = this.#queues.get(key);
+    const { promise: over, resolve: leave } = Promise.withResolvers<void>();
+    const place = (before ?? Promise.resolve()).then(() => over);
+    this.#queues.set(key, place);
+    const done = () => {
+      leave();
+      if (this.#queues.get(key) === place) this.#queues.delete(key);
+    };
+    try {
+      if (before && !(await settledBefore(before, signal))) {
+        done();
+        return undefined;
+      }
+      const turn = await this.#lock(key, signal, done);
+      if (!turn) done();
+      return turn;
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined);
+    await session?.client.end();
+  }
+
+  async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolTurn | undefined> {
+    for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
+      this.#session ??= this.#connect();
+      const { client, lost } = await this.#session;
+      const { rows } = await client.query(`select pg_try_advisory_lock(hashtextextended($1, 0)) as taken`, [key]);
+      if (rows[0].taken) {
+        const end = async () => {
+          // A lost session has given the lock back already.
+          await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key]).catch(() => {});
+          done();
+        };
+        return { lost: lost.signal, end };
+      }
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
+    return undefined;
+  }
+
+  async #connect() {
+    const lost = new AbortController();
+    const gone = () => {
+      this.#session = undefined;
+      lost.abort(new Error('The lock of the tool server was lost.'));
+    };
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'atelier tools',
+      options: `-c role=${databaseRoles.system}`,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 10_000,
+    });
+    client.on('error', () => {});
+    client.on('end', gone);
+    try {
+      await client.connect();
+    } catch (error) {
+      this.#session = undefined;
+      throw error;
+    }
+    return { client, lost };
+  }
+}
+
+/** Whether a promise settles before the signal aborts. */
+function settledBefore(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const aborted = () => resolve(false);
+    if (signal.aborted) return aborted();
+    signal.addEventListener('abort', aborted, { once: true });
+    promise.finally(() => {
+      signal.removeEventListener('abort', aborted);
+      resolve(true);
+    });
+  });
+}
