@@ -50,7 +50,8 @@ export const createGenerationActivities = ({
     /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
     async advanceGeneration(ref: GenerationRef & { maxAttempts: number }): Promise<GenerationProgress> {
       const { info, cancellationSignal: signal, heartbeat } = Context.current();
-      const beat = setInterval(() => heartbeat(), heartbeatMs);
+      // A local one ends with its worker, and needs none.
+      const beat = info.isLocal ? undefined : setInterval(() => heartbeat(), heartbeatMs);
       const { attempt } = info;
       try {
         const call = { attempt, maxAttempts: ref.maxAttempts, signal };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from '../src/services.ts';
+import type { Queue } from '../src/temporal/contracts/queues.ts';
 import type { VersionRef } from './deployment.ts';
 
 /** Carries `<deployment>:<build id>` when a version became the current one. */
@@ -16,13 +17,14 @@ export const announcePromotion = ({ notifications }: CurrentVersionServices, ver
   notifications.send(channel, labelOf(version));
 
 /**
- * Allows eager starts in this process for as long as its version is the current one. An eager start takes the worker on
+ * Allows eager starts on the queue in this process for as long as its version is the current one. An eager start takes the worker on
  * the same connection whatever its version: without this, an API process that goes on after a promotion would start all
- * of its runs on the version before.
+ * of its workflows on the version before.
  * @returns resolves when `stopping` is aborted
  */
 export async function followCurrentVersion(
   { temporal, notifications, log }: CurrentVersionServices,
+  queue: Queue,
   version: VersionRef,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -36,19 +38,21 @@ export async function followCurrentVersion(
     });
     const current = workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
     // An answer to an earlier question may be outdated.
-    if (asOf === changes && !stopping.aborted) temporal.allowEagerStarts(current === version.buildId);
+    if (asOf === changes && !stopping.aborted) temporal.allowEagerStarts(queue, current === version.buildId);
   };
   const lookSafely = () =>
     look().catch((error) => log.warn({ err: error }, 'the current worker version could not be read'));
 
   await notifications.on(channel, (promoted) => {
+    // The roles of a process follow deployments of their own.
+    if (!promoted.startsWith(`${version.deploymentName}:`)) return;
     changes++;
-    if (promoted !== labelOf(version)) temporal.allowEagerStarts(false);
+    if (promoted !== labelOf(version)) temporal.allowEagerStarts(queue, false);
     void lookSafely();
   });
   while (!stopping.aborted) {
     await lookSafely();
     await sleep(lookEveryMs, undefined, { signal: stopping }).catch(() => {});
   }
-  temporal.allowEagerStarts(false);
+  temporal.allowEagerStarts(queue, false);
 }

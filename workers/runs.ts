@@ -1,4 +1,5 @@
 import { NativeConnection } from '@temporalio/worker';
+import { queues } from '../src/temporal/contracts/queues.ts';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
@@ -48,7 +49,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
   const earlier = await earlierBundles(env.WORKFLOW_BUNDLE_DIR, bundle.version);
   const background = [
     services.callingRuns.keepTending(services.database, log, stopping.signal),
-    followCurrentVersion(services, version(bundle), stopping.signal),
+    followCurrentVersion(services, queues.runs, version(bundle), stopping.signal),
     ...earlier.map((one) =>
       serveEarlierVersion(one, {
         countOpen: () => countOpen(temporal.client, version(one)),

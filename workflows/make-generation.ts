@@ -4,12 +4,15 @@ import {
   condition,
   defineSignal,
   isCancellation,
+  patched,
   proxyActivities,
+  proxyLocalActivities,
   setCurrentDetails,
   setHandler,
   setWorkflowOptions,
+  TemporalFailure,
 } from '@temporalio/workflow';
-import type { GenerationActivities } from '../activities/generations.ts';
+import type { GenerationActivities, GenerationRef } from '../activities/generations.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import {
   type GenerationPolicy,
@@ -30,6 +33,20 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
     },
   });
 
+/** One attempt, in a local activity, which needs no task of its own. @returns undefined when it is to be made as any other */
+async function advanceAtOnce(ref: GenerationRef, policy: GenerationPolicy): Promise<GenerationProgress | undefined> {
+  const local = proxyLocalActivities<GenerationActivities>({
+    startToCloseTimeout: policy.instantMs,
+    retry: { maximumAttempts: 1 },
+  });
+  try {
+    return await local.advanceGeneration({ ...ref, maxAttempts: policy.retry.maximumAttempts });
+  } catch (failure) {
+    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
+    return undefined;
+  }
+}
+
 const providerReported = defineSignal(generationMessages.providerReported);
 
 /** In one line what a generation waits for. */
@@ -48,7 +65,7 @@ function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string
  * One generation of Studio. While its provider works it waits here, and holds no worker. When the generation fails this
  * workflow fails too, so that operators find it among the failed ones.
  */
-export async function makeGeneration({ policy, ...ref }: MakeGenerationArgs): Promise<void> {
+export async function makeGeneration({ policy, instant, ...ref }: MakeGenerationArgs): Promise<void> {
   const activities = proxied(policy);
   const { maximumAttempts: maxAttempts } = policy.retry;
   let reported = false;
@@ -59,11 +76,18 @@ export async function makeGeneration({ policy, ...ref }: MakeGenerationArgs): Pr
     },
     { description: 'Ask the provider now, and not only when the time has come.' },
   );
+  // Workers of the version before this patch do not know of it.
+  let atOnce = instant === true && patched('instant');
+  const advance = async () => {
+    const made = atOnce ? await advanceAtOnce(ref, policy) : undefined;
+    atOnce = false;
+    return made ?? activities.advanceGeneration({ ...ref, maxAttempts });
+  };
   try {
     for (;;) {
       setCurrentDetails('Its provider is asked, or the file is made and stored.');
       reported = false;
-      const progress = await activities.advanceGeneration({ ...ref, maxAttempts });
+      const progress = await advance();
       if (progress.kind === 'ended') return setCurrentDetails('');
       if (progress.kind === 'failed') {
         const { code, message } = progress;

@@ -7,18 +7,15 @@ import type { Authorities } from './authorities.ts';
 import { isRefusal, type Tokens } from './authority.ts';
 import { failPoint } from './fail-points.ts';
 import { AccessTokenRefused, AuthExpired, AuthorizationFailure, ConnectionMissing } from './failures.ts';
+import type { ConnectionPolicy } from './policy.ts';
 import { openToken, sealTokens } from './sealed-tokens.ts';
-import { tokenDeadlineMs } from './token-endpoint.ts';
 
-/** Longer than a refresh takes: after this another process may begin one, with the same refresh token. */
-const leaseSeconds = 20;
-/** How long a call waits for the refresh of another process. */
-const longestWaitMs = 25_000;
-/** Between two failed refreshes of a connection. */
-const pauseSeconds = 1;
-const longestPauseSeconds = 60;
-/** A token that has no longer than this is not used where it may end on the way. */
-const usableMs = tokenDeadlineMs;
+interface Parts {
+  sealer: Sealer;
+  authorities: Authorities;
+  log: Log;
+  policy: ConnectionPolicy;
+}
 
 interface Usable {
   accessToken: string;
@@ -40,13 +37,15 @@ export class AccessTokens {
   readonly #sealer: Sealer;
   readonly #authorities: Authorities;
   readonly #log: Log;
+  readonly #policy: ConnectionPolicy;
   /** Refreshes of this process that are under way. */
   readonly #underWay = new Map<string, Promise<Refreshed>>();
 
-  constructor({ sealer, authorities, log }: { sealer: Sealer; authorities: Authorities; log: Log }) {
+  constructor({ sealer, authorities, log, policy }: Parts) {
     this.#sealer = sealer;
     this.#authorities = authorities;
     this.#log = log;
+    this.#policy = policy;
   }
 
   /**
@@ -73,7 +72,7 @@ export class AccessTokens {
 
   /** @param refused the version of the token that the provider refused */
   async #usable(scope: Scope, id: string, refused?: number): Promise<Usable> {
-    const waitsUntil = Date.now() + longestWaitMs;
+    const waitsUntil = Date.now() + this.#policy.waitMs;
     for (let pauseMs = 25; ; pauseMs = Math.min(2 * pauseMs, 400)) {
       const access = await scope.one(findAccess, id);
       if (!access) throw new ConnectionMissing();
@@ -82,8 +81,8 @@ export class AccessTokens {
       const now = Date.now();
       const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now;
       if (isFresh && !isRefused) return this.#open(scope, access);
-      // Refreshing ahead of time is no condition: the token is good for a while.
-      const mayUse = !isRefused && access.accessExpiresAt!.getTime() > now + usableMs;
+      // Refreshing ahead of time is no condition: the token is good for longer than a request takes.
+      const mayUse = !isRefused && access.accessExpiresAt!.getTime() > now + this.#policy.tokenMs;
       let became: Refreshed;
       try {
         became = await this.#refreshOnce(scope, access, isRefused);
@@ -120,7 +119,7 @@ export class AccessTokens {
       ...{ id, tenant: scope.tenant },
     });
     if (refreshToken === null) return this.#withoutRefreshToken(scope, access, isRefused);
-    if (!(await scope.one(leaseRefresh, id, version, leaseSeconds))) {
+    if (!(await scope.one(leaseRefresh, id, version, this.#policy.leaseMs / 1_000))) {
       const now = await scope.one(findAccess, id);
       return now && now.version === version ? 'busy' : 'done';
     }
@@ -140,7 +139,7 @@ export class AccessTokens {
 
   async #withoutRefreshToken(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
     const { id, version, accessExpiresAt } = access;
-    const hasTime = accessExpiresAt !== null && accessExpiresAt.getTime() > Date.now() + usableMs;
+    const hasTime = accessExpiresAt !== null && accessExpiresAt.getTime() > Date.now() + this.#policy.tokenMs;
     if (hasTime && !isRefused) return 'busy';
     await this.#end(scope, id, version);
     return 'done';
@@ -155,8 +154,9 @@ export class AccessTokens {
       await this.#end(scope, id, version);
       return 'done';
     }
-    const asked = error instanceof AuthorizationFailure ? (error.retryAfterMs ?? 0) / 1_000 : 0;
-    const seconds = Math.min(Math.max(asked, pauseSeconds), longestPauseSeconds);
+    const { pauseMs, longestPauseMs } = this.#policy;
+    const askedMs = error instanceof AuthorizationFailure ? (error.retryAfterMs ?? 0) : 0;
+    const seconds = Math.min(Math.max(askedMs, pauseMs), longestPauseMs) / 1_000;
     await scope.one(postponeRefresh, id, version, seconds);
     this.#log.warn({ err: error, connectionId: id, provider }, 'tokens of a connection could not be refreshed');
     if (error instanceof AuthorizationFailure) throw error;

@@ -3,6 +3,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { Authority } from './authority.ts';
 import { LiveAuthority } from './live-authority.ts';
+import type { ConnectionPolicy } from './policy.ts';
 import type { Purpose } from './providers.ts';
 import { SandboxAuthority } from './sandbox-authority.ts';
 
@@ -13,8 +14,10 @@ export class Authorities {
   readonly #sandbox: Authority;
   readonly #publicUrl: string;
   readonly #egress: Egress;
+  readonly #policy: ConnectionPolicy;
 
-  constructor(publicUrl: string, egress: Egress) {
+  constructor(publicUrl: string, egress: Egress, policy: ConnectionPolicy) {
+    this.#policy = policy;
     this.#publicUrl = publicUrl.replace(/\/+$/, '');
     this.#sandbox = new SandboxAuthority(this.#publicUrl);
     this.#egress = egress;
@@ -25,7 +28,7 @@ export class Authorities {
     if (this.#purposes.has(purpose.name)) throw new Error(`Two features declare the purpose ${purpose.name}.`);
     this.#purposes.set(purpose.name, purpose);
     for (const [id, provider] of Object.entries(purpose.providers)) {
-      if (provider) this.#live.set(`${purpose.name}/${id}`, new LiveAuthority(provider, this.#egress));
+      if (provider) this.#live.set(`${purpose.name}/${id}`, new LiveAuthority(provider, this.#egress, this.#policy));
     }
   }
 

@@ -42,7 +42,7 @@ export interface Authority {
   /** @throws AuthorizationFailure; `isRefusal` tells whether the grant is gone */
   refresh(refreshToken: string): Promise<Tokens>;
   /** Ends the grant at the provider, where that can be asked for. @throws AuthorizationFailure */
-  revoke(token: string, signal: AbortSignal): Promise<void>;
+  revoke(token: string): Promise<void>;
 }
 
 /** Errors of a token endpoint that say that its user has to be asked again. RFC 6749, 5.2, and OpenID Connect Core, 3.1.2.6. */

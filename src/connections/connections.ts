@@ -15,7 +15,6 @@ import { checkRedirect } from './redirects.ts';
 import { deniedHint, sandboxCode } from './sandbox-authority.ts';
 import { openToken, sealTokens } from './sealed-tokens.ts';
 import { type States, stateSeconds } from './states.ts';
-import { revokeDeadlineMs } from './token-endpoint.ts';
 
 export interface NewQuestion {
   /** One that a feature declared. */
@@ -200,7 +199,7 @@ export class Connections {
         openToken(sealer, 'sealed_access_token', access.sealedAccessToken, of);
       if (token === null) return;
       const authority = authorities.of(scope.tenant.environment, access.purpose, access.provider);
-      await authority.revoke(token, AbortSignal.timeout(revokeDeadlineMs));
+      await authority.revoke(token);
     } catch (error) {
       log.warn({ err: error, connectionId, provider: access.provider }, 'a grant could not be revoked');
     }

@@ -3,8 +3,9 @@ import type { Egress } from '../platform/egress.ts';
 import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } from './authority.ts';
 import { challengeOf } from './code-verifier.ts';
 import { AuthorizationFailure } from './failures.ts';
+import type { ConnectionPolicy } from './policy.ts';
 import type { OAuthProvider } from './providers.ts';
-import { revokeDeadlineMs, TokenRequest, tokenDeadlineMs } from './token-endpoint.ts';
+import { TokenRequest } from './token-endpoint.ts';
 
 // Loaded by the first exchange: most processes never make one.
 const load = () => import('oauth4webapi');
@@ -18,8 +19,10 @@ const longestLifeSeconds = 10 * 365 * 86_400;
 export class LiveAuthority implements Authority {
   readonly #provider: OAuthProvider;
   readonly #egress: Egress;
+  readonly #policy: ConnectionPolicy;
 
-  constructor(provider: OAuthProvider, egress: Egress) {
+  constructor(provider: OAuthProvider, egress: Egress, policy: ConnectionPolicy) {
+    this.#policy = policy;
     this.#provider = provider;
     this.#egress = egress;
   }
@@ -44,7 +47,7 @@ export class LiveAuthority implements Authority {
   async exchange({ query, state, verifier, redirectUri }: AuthorizationAnswer): Promise<Tokens> {
     const oauth = await load();
     const [server, client] = this.#parties(this.#issuer(query.get('iss')));
-    return this.#ask(oauth, tokenDeadlineMs, undefined, async (request) => {
+    return this.#ask(this.#policy.tokenMs, async (request) => {
       const checked = this.#checked(oauth, server, client, query, state);
       const answer = await oauth.authorizationCodeGrantRequest(
         ...([server, client, this.#clientAuth(oauth), checked, redirectUri] as const),
@@ -58,7 +61,7 @@ export class LiveAuthority implements Authority {
   async refresh(refreshToken: string): Promise<Tokens> {
     const oauth = await load();
     const [server, client] = this.#parties();
-    return this.#ask(oauth, tokenDeadlineMs, undefined, async (request) => {
+    return this.#ask(this.#policy.tokenMs, async (request) => {
       const answer = await oauth.refreshTokenGrantRequest(
         ...([server, client, this.#clientAuth(oauth), refreshToken, this.#options(oauth, request)] as const),
       );
@@ -66,25 +69,20 @@ export class LiveAuthority implements Authority {
     });
   }
 
-  async revoke(token: string, signal: AbortSignal): Promise<void> {
+  async revoke(token: string): Promise<void> {
     if (this.#provider.revokeUrl === undefined) return;
     const oauth = await load();
     const [server, client] = this.#parties();
     // Google wants the token and nothing else.
     const auth: ClientAuth = this.#provider.authenticatesRevocation ? this.#clientAuth(oauth) : () => {};
-    await this.#ask(oauth, revokeDeadlineMs, signal, async (request) => {
+    await this.#ask(this.#policy.revokeMs, async (request) => {
       const answer = await oauth.revocationRequest(server, client, auth, token, this.#options(oauth, request));
       await oauth.processRevocationResponse(answer);
     });
   }
 
-  async #ask<T>(
-    _: Library,
-    deadlineMs: number,
-    signal: AbortSignal | undefined,
-    work: (request: TokenRequest) => Promise<T>,
-  ): Promise<T> {
-    const request = new TokenRequest(this.#egress, deadlineMs, signal);
+  async #ask<T>(deadlineMs: number, work: (request: TokenRequest) => Promise<T>): Promise<T> {
+    const request = new TokenRequest(this.#egress, deadlineMs);
     try {
       return await work(request);
     } catch (error) {

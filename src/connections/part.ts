@@ -9,6 +9,7 @@ import { Authorities } from './authorities.ts';
 import { Connections } from './connections.ts';
 import { AllowedRedirect, Connection, OAuthState } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { connectionPolicy } from './policy.ts';
 import { removeExpiredStates, States } from './states.ts';
 
 export interface ConnectionServices {
@@ -25,13 +26,13 @@ export const connections: Part<Foundation, ConnectionServices> = {
   failPoints: failPoint.names,
   open({ env, database, sealer, log }) {
     const providerEgress = new Egress(providerRules(env));
-    const authorities = new Authorities(env.PUBLIC_URL, providerEgress);
+    const authorities = new Authorities(env.PUBLIC_URL, providerEgress, connectionPolicy);
     return {
       providerEgress,
       connections: new Connections({
         ...{ sealer, log, authorities },
         states: new States({ database, sealer }),
-        accessTokens: new AccessTokens({ sealer, authorities, log }),
+        accessTokens: new AccessTokens({ sealer, authorities, log, policy: connectionPolicy }),
         allowsLoopback: env.NODE_ENV !== 'production',
       }),
     };

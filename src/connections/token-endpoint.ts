@@ -3,10 +3,6 @@ import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { AuthorizationFailure } from './failures.ts';
 
-/** Of an exchange or a refresh, with everything. */
-export const tokenDeadlineMs = 10_000;
-/** Of revoking a grant: nobody waits longer for it. */
-export const revokeDeadlineMs = 5_000;
 /** Far above any answer with tokens. */
 const maxAnswerBytes = 64 * 1024;
 
@@ -16,14 +12,12 @@ type FetchOptions = { method?: string; headers?: Record<string, string>; body?: 
 export class TokenRequest {
   readonly #egress: Egress;
   readonly #deadlineMs: number;
-  readonly #signal: AbortSignal | undefined;
   #status: number | undefined;
   #retryAfter: string | undefined;
 
-  constructor(egress: Egress, deadlineMs: number, signal?: AbortSignal) {
+  constructor(egress: Egress, deadlineMs: number) {
     this.#egress = egress;
     this.#deadlineMs = deadlineMs;
-    this.#signal = signal;
   }
 
   readonly fetch = async (url: string, { headers, body }: FetchOptions): Promise<Response> => {
@@ -34,7 +28,6 @@ export class TokenRequest {
       body: String(body),
       deadlineMs: this.#deadlineMs,
       maxResponseBytes: maxAnswerBytes,
-      ...(this.#signal && { signal: this.#signal }),
     });
     this.#status = answer.status;
     this.#retryAfter = answer.headers['retry-after'];

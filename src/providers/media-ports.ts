@@ -53,6 +53,8 @@ export interface Expectation {
   ms: number;
   /** Whether `poll` tells fractions. Without them progress is told by the time. */
   reportsProgress: boolean;
+  /** Whether the job is made in a moment, where `submit`, `poll` and `fetchFile` are called at once. */
+  isInstant: boolean;
 }
 
 /**
@@ -89,6 +91,12 @@ export interface MediaModel {
    * @throws ProviderFailure; SubmissionLost; ImageUnusable
    */
   submit(job: MediaJob, call: Call): Promise<string>;
+
+  /**
+   * Begins an instant job that is about to be submitted in this process. What is made waits for `fetchFile`, and is thrown
+   * away when that is not called soon. Never fails.
+   */
+  begin?(job: MediaJob, call: Pick<Call, 'organizationId'>): void;
 
   /**
    * @param upstreamId what `submit` returned, or what the provider's webhook reported

@@ -12,6 +12,7 @@ import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.t
 import { imageRefused } from '../storage/fetch-image.ts';
 import type { SignedUrls } from '../storage/signed-urls.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import { queues } from '../temporal/contracts/queues.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
@@ -32,6 +33,7 @@ export interface CreateServices {
   generationPolicy: GenerationPolicy;
   egress: Pick<Egress, 'checkDestination'>;
   signedUrls: Pick<SignedUrls, 'read' | 'requireKey'>;
+  temporal: Pick<TemporalClient, 'startsEagerly'>;
 }
 
 /** The key of a generation's reservation. */
@@ -99,11 +101,13 @@ export async function createGeneration(
   const { media } = services;
   const problems = problemsOf(request, media.models);
   if (problems.length > 0) throw invalid(problems);
-  const { model } = mediaModelFor(media, scope.tenant.environment, request);
+  const { environment, organizationId } = scope.tenant;
+  const { model } = mediaModelFor(media, environment, request);
   services.signedUrls.requireKey();
-  const { ms, reportsProgress } = model.expectation(request);
+  const { ms, reportsProgress, isInstant } = model.expectation(request);
 
   const id = newId();
+  const seed = chooseSeed(scope, request);
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       const { kind } = request;
@@ -113,15 +117,21 @@ export async function createGeneration(
         expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind),
       });
       if (imageUrl !== null) checkImageUrl(services, imageUrl);
-      const values = [id, kind, JSON.stringify(request), chooseSeed(scope, request), imageUrl, scope.correlationId];
+      const values = [id, kind, JSON.stringify(request), seed, imageUrl, scope.correlationId];
       const progress = reportsProgress ? 0 : null;
       await tx.one(insertGeneration, ...values, Math.ceil(ms), progress);
-      await tx.enqueue('generation.start', id, waiter);
+      await tx.enqueue('generation.start', id, { waiter, instant: isInstant } satisfies StartHint);
       return { id };
     },
     { claim, outcome: { id } },
   );
-  if (!replayed) failPoint('generation.committed');
+  if (!replayed) {
+    failPoint('generation.committed');
+    // While Temporal takes the workflow, the file is already being made: it is waited for in this process.
+    if (isInstant && services.temporal.startsEagerly(queues.generation)) {
+      model.begin?.({ id, request, image: null, seed, ageMs: 0 }, { organizationId });
+    }
+  }
   return { generationId: outcome.id, replayed };
 }
 
@@ -132,17 +142,24 @@ const findPending = statement<{ kind: MediaKind; plan: PlanName }>(
       and g.status in (${generationStates.sql('processing')})`,
 );
 
-/** Starts the workflow of a generation, unless it has ended. @param waiter given right after the commit */
+/** What the process that created a generation knows of it. */
+export interface StartHint {
+  /** Notification channel of the process that waits for the end. */
+  waiter: string | null;
+  instant: boolean;
+}
+
+/** Starts the workflow of a generation, unless it has ended. @param hint given right after the commit */
 export async function startPendingGeneration(
   { temporal, generationPolicy: policy }: StudioWork,
   scope: Scope,
   generationId: string,
-  waiter: string | null = null,
+  { waiter, instant }: StartHint = { waiter: null, instant: false },
 ): Promise<void> {
   const pending = await scope.one(findPending, generationId);
   if (!pending) return;
   const { tenant, correlationId } = scope;
-  const args = { ...tenant, correlationId, generationId, waiter, policy };
+  const args = { ...tenant, correlationId, generationId, waiter, policy, ...(instant && { instant }) };
   await startMakeGeneration(temporal, args, pending.kind, fairnessOf(tenant, pending.plan));
   failPoint('generation.started');
 }

@@ -7,7 +7,7 @@ import type { StorageServices } from '../storage/part.ts';
 import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { videoCompleted, videoFailed } from './core/events.ts';
 import { generationIds, videoIds } from './core/ids.ts';
-import { startPendingGeneration } from './create-generation.ts';
+import { type StartHint, startPendingGeneration } from './create-generation.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { InputPlaces } from './fetch-input.ts';
@@ -41,7 +41,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
     return { generationWaiters, generationPolicy, inputPlaces: new InputPlaces(), generationWatch };
   },
   outbox: (services) => ({
-    'generation.start': (scope, id, waiter?: string | null) => startPendingGeneration(services, scope, id, waiter),
+    'generation.start': (scope, id, hint?: StartHint) => startPendingGeneration(services, scope, id, hint),
     'generation.cancel': (_, id) => cancelMakeGeneration(services.temporal, id),
   }),
   sweeps: ({ database, temporal, files, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [

@@ -8,7 +8,7 @@ import {
 import type { SearchAttributePair } from '@temporalio/common';
 import type { Tracing } from '../platform/telemetry.ts';
 import type { Priority } from './contracts/priorities.ts';
-import { type Queue, queues, taskQueueName } from './contracts/queues.ts';
+import { type Queue, taskQueueName } from './contracts/queues.ts';
 import type { Fairness, WorkContext } from './contracts/work-context.ts';
 import { missingSearchAttributes } from './namespace.ts';
 import { attributesOf } from './search-attributes.ts';
@@ -57,7 +57,7 @@ const closedStates: Partial<Record<WorkflowExecutionStatusName, WorkflowState>> 
 export class TemporalClient {
   readonly client: Client;
   readonly #settings: TemporalSettings;
-  #eagerStarts = false;
+  readonly #eagerStarts = new Set<Queue>();
 
   constructor(settings: TemporalSettings) {
     this.#settings = settings;
@@ -72,11 +72,17 @@ export class TemporalClient {
   }
 
   /**
-   * Eager starts hand the first task of a workflow on the queue `runs` straight to a worker on the same connection, whatever
-   * its version. To be allowed only while this process has such a worker and the worker's version is the current one.
+   * Eager starts hand the first task of a workflow on the queue straight to a worker on the same connection, whatever its
+   * version. To be allowed only while this process has such a worker and the worker's version is the current one.
    */
-  allowEagerStarts(allowed: boolean): void {
-    this.#eagerStarts = allowed;
+  allowEagerStarts(queue: Queue, allowed: boolean): void {
+    if (allowed) this.#eagerStarts.add(queue);
+    else this.#eagerStarts.delete(queue);
+  }
+
+  /** Whether a workflow that this process starts on the queue begins in it, as far as it has places. */
+  startsEagerly(queue: Queue): boolean {
+    return this.#eagerStarts.has(queue);
   }
 
   /** The server's version. @throws Error when none answers in time */
@@ -105,7 +111,7 @@ export class TemporalClient {
   /** The same. @returns whether it was started now */
   async startUnlessStarted<Args extends WorkContext>(start: WorkflowStart<Args>): Promise<boolean> {
     try {
-      const eager = this.#eagerStarts && start.once === true && start.queue === queues.runs;
+      const eager = start.once === true && this.startsEagerly(start.queue);
       const options = { ...this.#options(start), ...(eager && { requestEagerStart: true }) };
       await this.client.workflow.start(start.type, options as never);
       return true;

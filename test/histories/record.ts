@@ -150,7 +150,8 @@ async function record(): Promise<void> {
     const id = body.success ? body.data.id : body.error.details.generationId;
     return generationWorkflowId(generationIds.parse(id)!);
   };
-  await keep('makeGeneration/an-image', await generation('A lighthouse'));
+  // `an-image` stands for those that were started before there were instant ones.
+  await keep('makeGeneration/an-instant-image', await generation('A lighthouse'));
   await keep('makeGeneration/waits-and-retries', await generation('sandbox:slow=0.5 sandbox:overloaded'));
   await keep('makeGeneration/failed', await generation('sandbox:fail'));
 

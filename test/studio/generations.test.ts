@@ -169,6 +169,7 @@ describe('an image', () => {
       media: mediaRegistry(sandboxMediaModel(new BoundedWork({ log: openLog('error', 'test'), tasks: [] }))),
       egress: { checkDestination: () => undefined },
       signedUrls: new SignedUrls({ key: undefined, baseUrl: product.process.api, seconds: 60 }),
+      temporal: { startsEagerly: () => false },
       generationPolicy: defaultGenerationPolicy,
     };
     const request = { kind: 'music', prompt: 'A waltz', model: 'musicgen', duration: 10, bpm: null } as const;

@@ -37,7 +37,7 @@ class Provider implements MediaModel {
   submission: () => Promise<string> = async () => 'upstream-1';
   status: MediaStatus | ProviderFailure = { kind: 'working' };
 
-  expectation = () => ({ ms: 90_000, reportsProgress: true });
+  expectation = () => ({ ms: 90_000, reportsProgress: true, isInstant: false });
   submit() {
     this.calls.push('submit');
     return this.submission();

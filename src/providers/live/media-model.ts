@@ -118,6 +118,7 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
     expectation: (request) => ({
       ms: entryOf(models, request).typicalSeconds * 1_000,
       reportsProgress: host.reportsProgress,
+      isInstant: false,
     }),
 
     submit(job, { organizationId, signal }) {

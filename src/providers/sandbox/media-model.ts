@@ -10,6 +10,7 @@ import { canonicalRequest, type GenerationRequest, modelOf, pixelLimits } from '
 import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
 import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '../media-ports.ts';
 import { ProviderFailure } from '../ports.ts';
+import { BegunFiles } from './begun-files.ts';
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
 
@@ -108,18 +109,30 @@ const againMs = (overdueMs: number) => Math.min(15_000, Math.max(500, overdueMs 
 const dueMs = ({ kind }: GenerationRequest, { slowSeconds }: SandboxWords): number =>
   Math.max(slowSeconds, kind === 'video' ? leastVideoSeconds : 0) * 1_000;
 
+/** A picture takes some milliseconds. Work on images and music may take longer. */
+const isInstant = ({ kind }: GenerationRequest, { slowSeconds, overloaded, failure }: SandboxWords): boolean =>
+  kind === 'image' && slowSeconds === 0 && !overloaded && failure === undefined;
+
 /**
  * Media without a provider: files that are computed from the request, so that equal requests have equal files. Words in the
  * prompt, or in the address of the image, take effect in this order: slow, overloaded, then a failure.
  */
 export function sandboxMediaModel(work: BoundedWork): MediaModel {
   let videos = 0;
+  const begun = new BegunFiles();
   return {
     repeatable: true,
 
-    expectation: (request) => ({ ms: dueMs(request, wordsIn({ request, image: null })), reportsProgress: false }),
+    expectation(request) {
+      const words = wordsIn({ request, image: null });
+      return { ms: dueMs(request, words), reportsProgress: false, isInstant: isInstant(request, words) };
+    },
 
     submit: async ({ id }) => id,
+
+    begin(job, { organizationId }) {
+      begun.keep(job.id, () => render(work, organizationId, job));
+    },
 
     async poll(job, _, { attempt, signal }) {
       signal.throwIfAborted();
@@ -138,7 +151,7 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
 
     async fetchFile(job, _, { organizationId, signal }) {
       signal.throwIfAborted();
-      if (job.request.kind !== 'video') return render(work, organizationId, job);
+      if (job.request.kind !== 'video') return (await begun.take(job.id)) ?? render(work, organizationId, job);
       videos++;
       try {
         // In a turn of their own: an organization's pictures do not wait behind its videos.

@@ -20,6 +20,8 @@ export interface GenerationPolicy {
   /** Of one call, which may render a file. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
+  /** Of an instant generation, before it is made as any other. Shorter than the time of a workflow task. */
+  instantMs: number;
   retry: RetryProfile;
   /** How long a provider has to take a job. */
   submitTimeoutMs: number;
@@ -42,6 +44,7 @@ export interface PollProfile {
 export const defaultGenerationPolicy: GenerationPolicy = {
   timeoutMs: 200_000,
   heartbeatTimeoutMs: 10_000,
+  instantMs: 5_000,
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
   submitTimeoutMs: 60_000,
   // A video of a minute is asked about two or three times, because a thousand may be under way. Runway recommends to ask
@@ -60,6 +63,8 @@ export interface MakeGenerationArgs extends WorkContext {
   /** Notification channel of the process that waits for the end; null when none does. */
   waiter: string | null;
   policy: GenerationPolicy;
+  /** It takes a moment, and is made within the workflow's first task. Absent: it may take longer. */
+  instant?: boolean;
 }
 
 /**

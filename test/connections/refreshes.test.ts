@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { AuthExpired } from '../../src/connections/failures.ts';
+import { until } from '../until.ts';
+import { openScene, type Scene } from './scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await openScene();
+});
+beforeEach(() => scene.begin());
+afterAll(() => scene.close());
+
+describe('a refresh', () => {
+  test.each(['before the end', 'after a refusal'])(
+    'is made once for 50 calls in each of two processes at the same time, %s',
+    async (when) => {
+      const id = await scene.keep('strict');
+      if (when === 'before the end') await scene.endsIn(id, 1);
+      else scene.strict.grants.endAccessTokens();
+      scene.strict.next({ after: 150 });
+      const calls = [scene.one, scene.other].flatMap((by) =>
+        Array.from({ length: 50 }, () => scene.use(id, scene.strict, by)),
+      );
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(['ada@example.com']));
+      expect(scene.refreshes(scene.strict)).toHaveLength(1);
+    },
+  );
+
+  test('that the provider refuses ends access once, for everybody', async () => {
+    const id = await scene.keep('strict');
+    scene.strict.grants.revokeAccount('ada@example.com');
+    const calls = [scene.one, scene.other].flatMap((by) =>
+      Array.from({ length: 20 }, () => scene.use(id, scene.strict, by)),
+    );
+    for (const result of await Promise.allSettled(calls)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: expect.any(AuthExpired) });
+    }
+    expect(scene.refreshes(scene.strict)).toHaveLength(1);
+    expect(scene.expired).toEqual([id]);
+    expect(await scene.rowOf(id)).toMatchObject({
+      ...{ status: 'auth_expired', sealed_access_token: null, sealed_refresh_token: null, access_expires_at: null },
+    });
+    await expect(scene.use(id, scene.strict)).rejects.toThrow(AuthExpired);
+    expect(scene.refreshes(scene.strict)).toHaveLength(1);
+  });
+
+  test('whose answer is lost is made again with the same token: a provider that keeps tokens goes on', async () => {
+    const id = await scene.keep('plain');
+    scene.plain.grants.endAccessTokens();
+    scene.plain.next('lose the answer');
+    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ name: 'AuthorizationFailure', retryable: true });
+    expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
+    const [first, second] = scene.refreshes(scene.plain);
+    expect(second!.form.refresh_token).toBe(first!.form.refresh_token);
+    expect(scene.expired).toEqual([]);
+  });
+
+  test('whose answer is lost, and whose token was replaced for good, ends access, and nothing else was possible', async () => {
+    const id = await scene.keep('strict');
+    scene.strict.grants.endAccessTokens();
+    scene.strict.next('lose the answer');
+    await expect(scene.use(id, scene.strict)).rejects.toMatchObject({ retryable: true });
+    await expect(scene.use(id, scene.strict)).rejects.toThrow(AuthExpired);
+    expect(scene.expired).toEqual([id]);
+  });
+
+  test.each([
+    ['hangs up', 'hang up'],
+    ['does not answer', 'silence'],
+    ['answers garbage', 'garbage'],
+    ['answers without an end', 'flood'],
+    ['is down', { fail: { status: 503 } }],
+    ['does not know us any more', { fail: { status: 401, body: { error: 'invalid_client' } } }],
+  ] as const)(
+    'of a provider that %s does not end access, and a token that is still good is used',
+    async (_, behaviour) => {
+      const id = await scene.keep('plain');
+      await scene.endsIn(id, 200);
+      scene.plain.next(behaviour);
+      expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
+      expect(await scene.rowOf(id)).toMatchObject({ status: 'active', version: 1 });
+      await until('a refresh', async () => {
+        await scene.use(id, scene.plain);
+        return (await scene.rowOf(id)).version === 2;
+      });
+      expect(scene.expired).toEqual([]);
+    },
+  );
+
+  test('that fails tells the log nothing of its tokens', async () => {
+    const id = await scene.keep('plain');
+    scene.plain.grants.endAccessTokens();
+    scene.plain.next({ fail: { status: 200, body: { access_token: 'a-token', error_description: 'some words' } } });
+    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ code: 'invalid_answer', retryable: true });
+    const text = scene.log.join('\n');
+    expect(text).toMatch('could not be refreshed');
+    const { refresh_token: sent, client_secret: secret } = scene.refreshes(scene.plain)[0]!.form;
+    for (const hidden of [sent!, secret!, 'a-token', 'some words']) expect(text).not.toContain(hidden);
+  });
+
+  test('waits as long as the provider asks, in every process', async () => {
+    const id = await scene.keep('plain');
+    scene.plain.grants.endAccessTokens();
+    scene.plain.next({ fail: { status: 429, headers: { 'retry-after': '1' } } });
+    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ retryable: true, retryAfterMs: 1_000 });
+    const asked = Date.now();
+    expect(await scene.use(id, scene.plain, scene.other)).toBe('ada@example.com');
+    expect(Date.now() - asked).toBeGreaterThan(800);
+    expect(scene.refreshes(scene.plain)).toHaveLength(2);
+  });
+
+  test('of a process that died is made by another one when its lease is over', async () => {
+    const id = await scene.keep('plain');
+    await scene.endsIn(id, 0);
+    await scene.database.pool.query(
+      `update oauth_connection set lease_until = clock_timestamp() + interval '1 s' where id = $1`,
+      [id],
+    );
+    expect(await scene.use(id, scene.plain, scene.other)).toBe('ada@example.com');
+    expect(scene.refreshes(scene.plain)).toHaveLength(1);
+  });
+
+  test('writes nothing over what a new consent gave meanwhile, refused or not', async () => {
+    for (const refused of [false, true]) {
+      const id = await scene.keep('plain');
+      scene.plain.grants.endAccessTokens();
+      scene.plain.next({ after: 250 });
+      const waiting = scene.use(id, scene.plain);
+      await until('a refresh', async () => scene.refreshes(scene.plain).some(({ worked }) => !worked));
+      if (refused) scene.plain.grants.revokeAccount('ada@example.com');
+      expect(await scene.keep('plain')).toBe(id);
+      expect(await waiting).toBe('ada@example.com');
+      expect(await scene.rowOf(id)).toMatchObject({ status: 'active' });
+      scene.plain.journal.length = 0;
+    }
+    expect(scene.expired).toEqual([]);
+  });
+
+  test('without a refresh token is not possible: the token is used to its end, and then access has ended', async () => {
+    const id = await scene.keep('plain', { refreshToken: null });
+    await scene.endsIn(id, 100);
+    expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
+    await scene.endsIn(id, -1);
+    await expect(scene.use(id, scene.plain)).rejects.toThrow(AuthExpired);
+    const again = await scene.keep('plain', { refreshToken: null });
+    scene.plain.grants.endAccessTokens();
+    await expect(scene.use(again, scene.plain)).rejects.toThrow(AuthExpired);
+    expect(scene.expired).toEqual([id, id]);
+  });
+});
