@@ -2,12 +2,15 @@ import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
+/** Variables that name the models of voice. */
+type VoiceVariable = 'VOICE_TTS_MODEL' | 'VOICE_STT_MODEL';
+
 /** The context of a failed call. */
 export interface FailedCall {
   /** The provider's display name. */
   provider: string;
   /** The published name, the provider's own, and the variable that maps the one to the other. */
-  model: { name: string; upstream: string; aliases?: 'MODEL_ALIASES' | 'MEDIA_ALIASES' };
+  model: { name: string; upstream: string; aliases?: 'MODEL_ALIASES' | 'MEDIA_ALIASES' | VoiceVariable };
   timeoutMs: number;
   exchange: HttpExchange;
   /** Removed from messages. */

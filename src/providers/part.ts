@@ -1,6 +1,7 @@
 import type { Foundation } from '../foundation.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Part } from '../platform/part.ts';
+import { examineAudio } from './audio/audio-examination.ts';
 import { examineImage } from './images/examination.ts';
 import { FalReports } from './live/fal-reports.ts';
 import { finishOutput } from './live/finishing.ts';
@@ -11,18 +12,21 @@ import { type MediaRegistry, mediaRegistry } from './media-registry.ts';
 import type { ProviderRegistry } from './registry.ts';
 import { renderMedia } from './sandbox/media/rendering.ts';
 import { sandboxMediaModel } from './sandbox/media-model.ts';
+import { sayText } from './sandbox/speech/saying.ts';
 import { makeInstance } from './sandbox/text-model.ts';
 import { providerSettings } from './settings.ts';
 import { warnOfSunsets } from './sunsets.ts';
 import { tracedProviders } from './traced.ts';
+import { openVoices, type VoiceRegistry } from './voice-registry.ts';
 
 export interface ProviderServices {
   providers: ProviderRegistry;
   media: MediaRegistry;
+  voices: VoiceRegistry;
   /** Checks what fal reports. Undefined unless fal is configured. */
   falReports: FalReports | undefined;
   /**
-   * Renders the sandbox's files, and decodes images of callers and providers, apart from other bounded work, which takes
+   * Renders the sandbox's files, and decodes images and sound of callers and providers, apart from other bounded work, which takes
    * milliseconds and would wait for it.
    */
   renderings: BoundedWork;
@@ -35,13 +39,17 @@ export const providers: Part<Foundation, ProviderServices, typeof providerSettin
   boundedTasks: [makeInstance],
   open({ env, log, tracing, egress, boundedWork }) {
     const registry = openProviders(env, log, boundedWork);
-    const renderings = new BoundedWork({ log, tasks: [renderMedia, examineImage, finishOutput] });
+    const renderings = new BoundedWork({
+      log,
+      tasks: [renderMedia, examineImage, finishOutput, sayText, examineAudio],
+    });
     const models = withMediaAliases(env.MEDIA_ALIASES);
     const live = openLiveMedia(env, { models, egress, work: renderings });
     warnOfSunsets(models, live, log, 'MEDIA_ALIASES');
     return {
       providers: tracing ? tracedProviders(registry, tracing) : registry,
       media: mediaRegistry(sandboxMediaModel(renderings), live, models),
+      voices: openVoices(env, renderings),
       falReports: env.FAL_KEY === undefined ? undefined : new FalReports({ keysUrl: env.FAL_JWKS_URL }),
       renderings,
     };

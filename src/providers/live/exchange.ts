@@ -34,7 +34,8 @@ export interface MediaCall {
 const unsentCodes =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|ERR_TLS_\w+)$/;
 
-function wasSent(error: unknown): boolean {
+/** Whether anything of a failed call may have arrived. */
+export function wasSent(error: unknown): boolean {
   let at = error as { code?: unknown; cause?: unknown } | undefined;
   for (let depth = 0; at && depth < 8; depth++, at = at.cause as typeof at) {
     if (unsentCodes.test(String(at.code))) return false;

@@ -8,7 +8,7 @@ import { readVideoFile } from './video-file.ts';
 
 /** A file that a provider made, and what it should be. Paths are files of the local disk. */
 export interface Finishing {
-  kind: 'image' | 'video' | 'music';
+  kind: 'image' | 'video' | 'sound';
   path: string;
   /** Where another file is written, if this one has another format than is wanted. */
   output: string;
@@ -67,7 +67,7 @@ async function finishVideo({ path, maxPixels }: Finishing): Promise<Finished> {
   return { type: 'mp4', path, size: { width, height }, seconds, hasTransparency: null };
 }
 
-async function finishMusic({ path, output }: Finishing, head: Buffer): Promise<Finished> {
+async function finishSound({ path, output }: Finishing, head: Buffer): Promise<Finished> {
   const rest = { type: 'mp3', size: null, hasTransparency: null } as const;
   const file = await readFile(path);
   const isMp3 = head.toString('latin1', 0, 3) === 'ID3' || (head[0] === 0xff && (head[1]! & 0xe6) === 0xe2);
@@ -92,7 +92,7 @@ export async function perform(finishing: Finishing): Promise<Finished> {
       return finishImage(finishing, head);
     case 'video':
       return finishVideo(finishing);
-    case 'music':
-      return finishMusic(finishing, head);
+    case 'sound':
+      return finishSound(finishing, head);
   }
 }

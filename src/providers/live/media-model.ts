@@ -46,7 +46,7 @@ const rules: Record<MediaKind, OutputRules> = {
   upscale: { ...picture, asCutOut: true },
   background_removal: { ...picture, asCutOut: true },
   video: { kind: 'video', asCutOut: false, maxBytes: mebibytes(512), deadlineMs: 120_000 },
-  music: { kind: 'music', asCutOut: false, maxBytes: mebibytes(64), deadlineMs: 60_000 },
+  music: { kind: 'sound', asCutOut: false, maxBytes: mebibytes(64), deadlineMs: 60_000 },
 };
 
 /** After so many attempts in a row a job or a file that is not there is not expected any more. */

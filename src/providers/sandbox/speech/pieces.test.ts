@@ -1,0 +1,17 @@
+import { expect, test } from '@jest/globals';
+import { piecesOf, pronounceable } from './pieces.ts';
+
+test('a text is parted behind sentences, else behind words, else anywhere, and none of it is lost', () => {
+  const texts = ['', 'Short.', `${'x'.repeat(600)}. ${'y'.repeat(600)}`, 'word '.repeat(500), 'x'.repeat(2_500)];
+  for (const text of texts) {
+    expect(piecesOf(text).join('')).toBe(text);
+    for (const piece of piecesOf(text)) expect(piece.length).toBeLessThanOrEqual(1_000);
+  }
+  expect(piecesOf(texts[2]!)[0]).toHaveLength(602 - 1);
+  expect(piecesOf(texts[3]!)[0]).toMatch(/word $/);
+});
+
+test('characters without a sound are spaces, and those that are several are counted', () => {
+  expect(pronounceable('Zwölf “Straßen” 🥊 ’tis\0')).toBe("Zwolf  Strassen     'tis ");
+  expect(pronounceable('⑴'.repeat(4_096))).toHaveLength(4_096);
+});

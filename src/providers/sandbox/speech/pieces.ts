@@ -1,0 +1,38 @@
+import { speechLimits } from '../../core/speech/voices.ts';
+
+/** The synthesizer takes a text as a whole; of more it would need much memory. */
+const longest = 1_000;
+
+/** A place to part a text, as late as possible: behind a sentence, else behind a word, else anywhere. */
+function endOfPiece(text: string): number {
+  if (text.length <= longest) return text.length;
+  const head = text.slice(0, longest);
+  const sentence = Math.max(...['. ', '! ', '? ', '\n'].map((end) => head.lastIndexOf(end)));
+  const word = head.lastIndexOf(' ');
+  const found = sentence > longest / 2 ? sentence : word > longest / 2 ? word : longest - 1;
+  return found + 1;
+}
+
+/** A text in pieces of at most 1,000 characters. Joined they are the text. */
+export function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const end = endOfPiece(rest);
+    pieces.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  return pieces;
+}
+
+/** Some characters are short for several. */
+const longestText = speechLimits.codePoints;
+
+/** What the synthesizer can read: it knows ASCII, so accents are left out, and what it has no sound for is a space. */
+export const pronounceable = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replaceAll(/[‘’]/g, "'")
+    .replaceAll('ß', 'ss')
+    .replace(/[^\x20-\x7e\n]/g, ' ')
+    .slice(0, longestText);

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
+import { WorkTooCostly } from '../../../platform/bounded-work/task.ts';
+import { examineAudio } from '../../audio/audio-examination.ts';
+import { readSandboxWords } from '../../core/sandbox-words.ts';
+import { ProviderFailure } from '../../ports.ts';
+import type { MadeSpeech, SpeechModel, SpeechRequest, TranscriptionModel } from '../../voice-ports.ts';
+import { pause, requestedFailure } from '../requested.ts';
+import { sayText } from './saying.ts';
+
+/** The name that `sandbox:fail@<model>` has to give. */
+const modelName = 'speech';
+
+/** How long a text may wait for its turn. */
+const waitMs = 60_000;
+
+const tooCostly = (error: unknown): unknown =>
+  error instanceof WorkTooCostly
+    ? new ProviderFailure('timeout', `The sandbox gave the request up. ${error.message}`, { retryable: false })
+    : error;
+
+async function say(work: BoundedWork, organizationId: string, request: SpeechRequest): Promise<MadeSpeech> {
+  const folder = await mkdtemp(join(tmpdir(), 'atelier-speech-'));
+  const discard = () => rm(folder, { recursive: true, force: true });
+  try {
+    const path = join(folder, 'speech.mp3');
+    const { seconds } = await work.run(sayText, organizationId, { ...request, output: path }, { waitMs });
+    return { path, seconds, discard };
+  } catch (error) {
+    await discard();
+    throw tooCostly(error);
+  }
+}
+
+/** Speech without a provider. Equal requests have equal files. Words in the text count as they do in prompts. */
+export const sandboxSpeechModel = (work: BoundedWork): SpeechModel => ({
+  async speak(request, { organizationId, attempt, signal }) {
+    signal.throwIfAborted();
+    const words = readSandboxWords(request.text, modelName);
+    if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
+    const failure = requestedFailure(words, modelName, attempt);
+    if (failure) throw failure;
+    return say(work, organizationId, request);
+  },
+});
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex').slice(0, 8);
+}
+
+/** Transcriptions without a provider: what the sandbox's own speech says, which its files have in them. */
+export const sandboxTranscriptionModel = (work: BoundedWork): TranscriptionModel => ({
+  async transcribe({ path, seconds, language = 'en' }, { organizationId, signal }) {
+    signal.throwIfAborted();
+    const examined = await work.run(examineAudio, organizationId, { path }, { waitMs }).catch((error) => {
+      throw tooCostly(error);
+    });
+    const other = async () => `Sandbox transcription of ${seconds} seconds of audio (sha256 ${await digestOf(path)})`;
+    return { text: examined?.transcript ?? (await other()), language };
+  },
+});
