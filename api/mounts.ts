@@ -1,5 +1,6 @@
 import { e1, e2 } from './envelopes.ts';
 import type { ApiFeature, Mount } from './mount.ts';
+import { sandboxConsents } from './routes/connections/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
@@ -31,6 +32,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/'], envelope: e1, hasDialects: false, ...docs },
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/hooks'], envelope: e1, hasDialects: false, ...providerReports },
+  { paths: ['/sandbox'], envelope: e1, hasDialects: false, ...sandboxConsents },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },

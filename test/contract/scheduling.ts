@@ -74,6 +74,12 @@ export async function recordScheduling(caller: Caller): Promise<void> {
   await ask({ ...cancel, what: 'again' });
   await ask({ ...move, what: 'that is cancelled', body: { newStart: '2036-06-25T09:00:00Z' } });
 
+  const connect = `POST ${at}/calendars/connect`;
+  await ask({ endpoint: connect, body: { service: 'google', hostId: host.id } });
+  await ask({ endpoint: connect, what: 'of no service', body: {} });
+  const redirectUrl = 'https://evil.example/';
+  await ask({ endpoint: connect, what: 'that leads elsewhere', body: { service: 'outlook', redirectUrl } });
+
   const times = { timeStart: '12:00', timeEnd: '13:00', startDate: '2036-01-31' };
   const pattern = { name: 'Lunch', pattern: 'MONTHLY', ...times };
   const ids = idOf(await post('recurring-patterns', pattern, { ...pattern, name: 'Other' }));

@@ -6,17 +6,22 @@ import type { OutboxHandlers } from '../../platform/outbox.ts';
 import type { Sweep } from '../../platform/part.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { type CalendarPolicy, calendarPolicy } from '../../temporal/contracts/calendars.ts';
+import { type CalendarAccounts, calendarAccounts } from './accounts.ts';
 import { calendarWork } from './calendars.ts';
 import { type CalendarClients, calendarClients } from './clients.ts';
+import { calendarCallbackPath, calendarPurpose } from './connect-calendar.ts';
 import { GoogleCalendarClient } from './google-client.ts';
 import { MicrosoftCalendarClient } from './microsoft-client.ts';
 import { noticeExpiredAccess, openCalendarMail } from './notice.ts';
+import { calendarProviders } from './oauth-providers.ts';
 import { sandboxCalendars } from './sandbox-client.ts';
 import { baseUrls, type CalendarEnv } from './settings.ts';
+import { connectionExpired } from './sync-state.ts';
 import { followCalendar, restoreCalendarSchedules } from './temporal-schedule.ts';
 import { PushTokens } from './watch.ts';
 
 export interface CalendarServices {
+  calendarAccounts: CalendarAccounts;
   calendarClients: CalendarClients;
   calendarPolicy: CalendarPolicy;
   /** Milliseconds between two syncs of a calendar. */
@@ -36,7 +41,12 @@ export function openCalendars({
   const timeoutMs = env.CALENDAR_TIMEOUT_SECONDS * 1_000;
   const base = baseUrls(env);
   const scale = env.CALENDAR_TIME_SCALE ?? 1;
+  access.declare({
+    ...{ name: calendarPurpose, callbackPath: calendarCallbackPath, providers: calendarProviders(env) },
+    onExpired: connectionExpired,
+  });
   return {
+    calendarAccounts: calendarAccounts(base, { timeoutMs, egress }),
     calendarClients: calendarClients(sandboxCalendars(env.PUBLIC_URL.replace(/\/+$/, '')), {
       google: new GoogleCalendarClient({ baseUrl: base.google, timeoutMs, egress, access }),
       microsoft: new MicrosoftCalendarClient({ baseUrl: base.microsoft, timeoutMs, egress, access }),

@@ -4,6 +4,7 @@ import { bookingEventDocuments } from '../../../schemas/scheduling/events.ts';
 import { availabilityRoutes } from './availability.ts';
 import { blackoutRoutes } from './blackouts.ts';
 import { bookingRoutes } from './bookings.ts';
+import { calendarConsentRoutes } from './calendar-consents.ts';
 import { eventTypeRoutes } from './event-types.ts';
 import { hostRoutes } from './hosts.ts';
 import { hoursRoutes } from './hours.ts';
@@ -23,6 +24,7 @@ export const scheduling: ApiFeature = {
     blackoutRoutes(services),
     limitRoutes(services),
     hostRoutes(services),
+    calendarConsentRoutes(services),
     bookingWebhookRoutes(services),
   ],
   events: bookingEventDocuments,

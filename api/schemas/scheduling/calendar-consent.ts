@@ -1,0 +1,50 @@
+import { z } from '@hono/zod-openapi';
+import { lineText, text } from '../text.ts';
+import { alike } from './values.ts';
+
+const names = ['google', 'microsoft', 'office365', 'outlook'] as const;
+const service = z.enum(names).openapi({ description: '`office365` and `outlook` are other names of `microsoft`.' });
+
+const longestUrl = 2_048;
+const longestHint = 320;
+
+/** A request to connect a calendar. */
+export const newConsentSchema = z
+  .object({
+    service: service.optional(),
+    provider: service.optional().openapi({ description: 'Another name of `service`.' }),
+    hostId: z.string().optional().openapi({ description: 'Whose time it is. The default host where it is missing.' }),
+    redirectUrl: text(longestUrl).optional().openapi({
+      description:
+        "Where the owner of the account goes afterwards, with `status=connected&calendarId=` or `status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",
+    }),
+    loginHint: lineText(longestHint).optional().openapi({
+      description: 'Which account is meant, such as an address of mail. In the sandbox `sandbox:denied` is refused.',
+    }),
+  })
+  .superRefine(({ service: given, provider }, context) => {
+    if (given !== undefined || provider !== undefined) return;
+    context.addIssue({ code: 'custom', path: ['service'], message: `Expected one of ${names.join(', ')}.` });
+  })
+  .openapi('NewCalendarConsent');
+
+export const consentSchema = z
+  .object({
+    authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
+    state: z.string().openapi({ description: 'Names this request. It is good for one answer.' }),
+    expiresIn: z.int().openapi({ description: 'Seconds.' }),
+  })
+  .openapi('CalendarConsent');
+
+export const newConsentExamples = {
+  A: { service: 'google' },
+  B: { service: 'microsoft', loginHint: 'ada@example.com' },
+} as const;
+const state = 'vZ3F0a7mQy1Xo2Kq8wLr5tNc6bJd9eHg4sUiPzTxAlM';
+export const consentExamples = alike({
+  ...{ authUrl: `https://api.example.com/sandbox/oauth/authorize?state=${state}`, state, expiresIn: 600 },
+});
+
+/** The service behind its names. */
+export const serviceOf = ({ service: given, provider }: z.infer<typeof newConsentSchema>) =>
+  (given ?? provider) === 'google' ? 'google' : 'microsoft';

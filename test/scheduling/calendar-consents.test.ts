@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { addRedirect } from '../../src/connections/redirects.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+
+let product: StartedProduct;
+let google: FakeOAuth;
+let microsoft: FakeOAuth;
+/** Of a process whose calendar services are on this machine, with the tenant's live key. */
+let live: ApiClient;
+let liveUrl: string;
+
+beforeAll(async () => {
+  const api = (path: string, account: string) => {
+    if (path === '/calendar/v3/calendars/primary') return { id: account, summary: 'Ada' };
+    if (path === '/v1.0/me/calendar') return { id: 'AAMk', owner: { name: 'Ada', address: account } };
+    return undefined;
+  };
+  google = await startFakeOAuth({ like: 'google', api });
+  microsoft = await startFakeOAuth({ like: 'microsoft', api });
+  product = await sharedProduct();
+  ({ api: liveUrl } = await product.start(['api'], {
+    GOOGLE_CALENDAR_CLIENT_ID: google.clientId,
+    GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret,
+    GOOGLE_CALENDAR_BASE_URL: google.origin,
+    GOOGLE_CALENDAR_AUTH_URL: google.authorizeUrl,
+    GOOGLE_CALENDAR_TOKEN_URL: google.tokenUrl,
+    GOOGLE_CALENDAR_REVOKE_URL: google.revokeUrl,
+    MICROSOFT_CALENDAR_CLIENT_ID: microsoft.clientId,
+    MICROSOFT_CALENDAR_CLIENT_SECRET: microsoft.clientSecret,
+    MICROSOFT_CALENDAR_BASE_URL: `${microsoft.origin}/v1.0/`,
+    MICROSOFT_CALENDAR_AUTH_URL: microsoft.authorizeUrl,
+    MICROSOFT_CALENDAR_TOKEN_URL: microsoft.tokenUrl,
+  }));
+  live = apiClient(liveUrl, product.tenant.liveKey);
+  await addRedirect(product.database, product.tenant.organizationId, 'https://app.example.com/done', true);
+});
+afterAll(async () => {
+  await product.close();
+  await Promise.all([google.close(), microsoft.close()]);
+});
+
+const base = '/api/v1/scheduling';
+const connect = (client: ApiClient, body: object) => client.post(`${base}/calendars/connect`, body);
+
+/** Goes where a browser is sent, at the process that it would reach by PUBLIC_URL. */
+const visit = (address: string | URL, by: string, headers?: Record<string, string>) => {
+  const { pathname, search } = new URL(address);
+  return fetch(new URL(pathname + search, by), { redirect: 'manual', ...(headers && { headers }) });
+};
+
+const calendarsOf = async (by: ApiClient) => {
+  const { organizationId } = product.tenant;
+  const { rows } = await product.database.pool.query(
+    `select c.*, o.account_id, o.account_name from calendar c join oauth_connection o on o.id = c.connection_id
+      where c.organization_id = $1 and c.environment = $2 order by c.created_at`,
+    [
+      organizationId.replace(/^org_/, '').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+      by === live ? 'live' : 'test',
+    ],
+  );
+  return rows;
+};
+
+describe('in the sandbox', () => {
+  const begin = async (body: object = {}) => {
+    const { status, body: said } = await connect(product.api, { service: 'google', ...body });
+    expect(status).toBe(200);
+    return said.data as { authUrl: string; state: string; expiresIn: number };
+  };
+  const consent = async (authUrl: string) => {
+    const sent = await visit(authUrl, product.process.api);
+    expect(sent.status).toBe(302);
+    return sent.headers.get('location')!;
+  };
+
+  test('an account is connected without any page, and the browser is sent back', async () => {
+    const { authUrl, state, expiresIn } = await begin({ redirectUrl: 'https://app.example.com/done?tab=1' });
+    expect([expiresIn, new URL(authUrl).pathname]).toEqual([600, '/sandbox/oauth/authorize']);
+    const callback = await consent(authUrl);
+    expect(new URL(callback).pathname).toBe(`${base}/calendars/callback`);
+    const head = await fetch(new URL(new URL(callback).pathname + new URL(callback).search, product.process.api), {
+      method: 'HEAD',
+    });
+    expect(head.status).toBe(200);
+    const back = await visit(callback, product.process.api);
+    expect([back.status, back.headers.get('cache-control')]).toEqual([302, 'no-store']);
+    const location = new URL(back.headers.get('location')!);
+    expect(location.origin + location.pathname).toBe('https://app.example.com/done');
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      ...{ tab: '1', status: 'connected', calendarId: expect.stringMatching(/^cal_[0-9a-f]{32}$/) },
+    });
+    const [calendar] = await calendarsOf(product.api);
+    expect(calendar).toMatchObject({ service: 'google', name: 'Sandbox (google)' });
+    expect((await visit(callback, product.process.api)).status).toBe(400);
+    expect((await visit(authUrl, product.process.api)).status).toBe(400);
+    expect(state).toMatch(/^[\w-]{43}$/);
+  });
+
+  test('without an address to go back to a page says how it went, of each host its own calendar', async () => {
+    const { body } = await product.api.post(`${base}/hosts`, { name: 'Room' });
+    const before = (await calendarsOf(product.api)).length;
+    for (let count = 0; count < 2; count++) {
+      const back = await visit(await consent((await begin({ hostId: body.data.id })).authUrl), product.process.api);
+      expect([back.status, back.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8']);
+      expect(back.headers.get('content-security-policy')).toMatch("default-src 'none'");
+      expect(await back.text()).toMatch('Calendar connected');
+    }
+    expect((await calendarsOf(product.api)).length).toBe(before + 1);
+  });
+
+  test('a refusal is told in either way', async () => {
+    const denied = { loginHint: 'sandbox:denied' };
+    const withPage = await visit(await consent((await begin(denied)).authUrl), product.process.api);
+    expect([withPage.status, await withPage.text()]).toEqual([400, expect.stringMatching('refused')]);
+    const redirectUrl = 'https://app.example.com/done?status=x';
+    const sent = await visit(await consent((await begin({ ...denied, redirectUrl })).authUrl), product.process.api);
+    expect(sent.headers.get('location')).toBe('https://app.example.com/done?status=error&error=access_denied');
+  });
+
+  test('an answer to nothing is told as a page, or in JSON, and shows nothing of what was sent', async () => {
+    const unknown = `${base}/calendars/callback?state=<script>&code=<b>`;
+    const shown = await visit(new URL(unknown, product.process.api), product.process.api);
+    expect(shown.status).toBe(400);
+    expect(await shown.text()).not.toMatch(/<script>|<b>/);
+    const told = await visit(new URL(unknown, product.process.api), product.process.api, {
+      accept: 'application/json',
+    });
+    expect(told.status).toBe(400);
+    expect(await told.json()).toMatchObject({
+      error: { code: 'validation_error', details: { errors: [{ path: 'state', message: expect.any(String) }] } },
+    });
+    expect((await visit(`http://x/v1/scheduling/calendars/callback`, product.process.api)).status).toBe(400);
+  });
+
+  test.each([
+    [{}, 400, 'service'],
+    [{ service: 'apple' }, 400, 'service'],
+    [{ service: 'google', redirectUrl: 'https://evil.example/' }, 400, 'redirectUrl'],
+    [{ service: 'google', loginHint: 'a\nb' }, 400, 'loginHint'],
+    [{ service: 'google', loginHint: 'x'.repeat(321) }, 400, 'loginHint'],
+    [{ service: 'google', hostId: 'hst_nobody' }, 404, undefined],
+  ])('%j is refused', async (body, status, path) => {
+    const answer = await product.api.post(`${base}/calendars/connect`, body);
+    expect([answer.status, answer.body.error.details.errors?.[0].path]).toEqual([status, path]);
+  });
+
+  test('other names of the services are taken', async () => {
+    for (const body of [{ provider: 'office365' }, { service: 'outlook' }, { provider: 'google' }]) {
+      expect((await connect(product.api, body)).status).toBe(200);
+    }
+  });
+});
+
+describe('with a live key', () => {
+  test('a service without a client is not configured', async () => {
+    const { status, body } = await connect(apiClient(product.process.api, product.tenant.liveKey), {
+      service: 'google',
+    });
+    expect([status, body.error]).toMatchObject([
+      503,
+      { code: 'provider_not_configured', details: { provider: 'google' } },
+    ]);
+  });
+
+  test.each(['google', 'microsoft'] as const)(
+    '%s: the account of its owner is connected, and again',
+    async (service) => {
+      const fake = { google, microsoft }[service];
+      const ids = [];
+      for (let count = 0; count < 2; count++) {
+        const { body } = await connect(live, { service, redirectUrl: 'https://app.example.com/done' });
+        const callback = await fake.consent(body.data.authUrl, { account: 'Ada@example.com' });
+        expect(callback.pathname).toBe(`${base}/calendars/callback`);
+        const { searchParams } = new URL((await visit(callback, liveUrl)).headers.get('location')!);
+        expect(searchParams.get('status')).toBe('connected');
+        ids.push(searchParams.get('calendarId'));
+      }
+      expect(ids[1]).toBe(ids[0]);
+      const [calendar, ...others] = (await calendarsOf(live)).filter((one) => one.service === service);
+      expect([calendar.name, others]).toEqual(['Ada@example.com', []]);
+    },
+  );
+
+  test('a service that does not say whose account it is, and an exchange that fails, connect nothing', async () => {
+    const before = await calendarsOf(live);
+    const { body } = await connect(live, { service: 'google' });
+    const callback = await google.consent(body.data.authUrl, { account: 'x'.repeat(400) });
+    expect((await visit(callback, liveUrl)).status).toBe(400);
+    const other = await connect(live, { service: 'google', redirectUrl: 'https://app.example.com/done' });
+    const late = await google.consent(other.body.data.authUrl);
+    google.next('lose the answer');
+    const back = await visit(late, liveUrl);
+    expect(back.headers.get('location')).toBe('https://app.example.com/done?status=error&error=exchange_failed');
+    expect(await calendarsOf(live)).toEqual(before);
+  });
+
+  test('a host that was deleted meanwhile gets no calendar', async () => {
+    const { body: host } = await live.post(`${base}/hosts`, { name: 'Gone' });
+    const { body } = await connect(live, { service: 'google', hostId: host.data.id });
+    await live.request('DELETE', `${base}/hosts/${host.data.id}`);
+    const before = await calendarsOf(live);
+    const back = await visit(await google.consent(body.data.authUrl, { account: 'new@example.com' }), liveUrl);
+    expect([back.status, await back.text()]).toEqual([400, expect.stringMatching('host of this calendar')]);
+    expect(await calendarsOf(live)).toEqual(before);
+  });
+});
