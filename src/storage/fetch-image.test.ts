@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -130,6 +132,30 @@ describe('an image of another server', () => {
   test('costs a bounded time and a bounded number of bytes', async () => {
     answer = (_, response) => void response.writeHead(200).write('begun');
     expect(await refusal(at(), { deadlineMs: 300 })).toMatch(/in time/);
+  });
+
+  test('is refused when it drips, after its first byte and before it', async () => {
+    const closed = Promise.withResolvers<void>();
+    answer = (_, response) => {
+      const dripping = setInterval(() => response.write('x'), 10);
+      response.once('close', () => {
+        clearInterval(dripping);
+        closed.resolve();
+      });
+      response.writeHead(200, { 'content-length': 10_000_000 });
+    };
+    expect(await refusal(at(), { secondMs: 20 })).toMatch(/less than 16384 bytes a second for 5 seconds/);
+    // Not even its headers end.
+    const raw = createServer((socket) => {
+      const dripping = setInterval(() => socket.write('x'), 10);
+      socket.once('error', () => {}).once('close', () => clearInterval(dripping));
+      socket.write('HTTP/1.1 200 OK\r\nx-long: ');
+    });
+    await once(raw.listen(0, '127.0.0.1'), 'listening');
+    const { port } = raw.address() as AddressInfo;
+    expect(await refusal(`http://127.0.0.1:${port}/`, { secondMs: 20 })).toMatch(/sent nothing for 10 seconds/);
+    raw.close();
+    await closed.promise;
     const giveUp = new AbortController();
     const waiting = fetched(at(), { signal: giveUp.signal });
     giveUp.abort(new Error('nobody waits'));
