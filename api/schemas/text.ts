@@ -15,9 +15,12 @@ export const filledText = (maximum: number, problem = 'Expected at least one cha
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: such text becomes a header of mails
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-const isOneLine = (value: string) => !control.test(value);
+/** Characters that change the order in which the text after them is shown, beyond its end: other text than what was sent. */
+const reordering = /[\u202a-\u202e\u2066-\u2069]/;
+const isOneLine = (value: string) => !control.test(value) && !reordering.test(value);
 const controlProblem = 'Expected no control characters.';
-const lineRule = 'Without control characters and line separators.';
+const lineRule =
+  'Without control characters, those of writing direction (U+202A to U+202E, U+2066 to U+2069) included, and line separators.';
 
 /** Text that mails and calendar entries show on a line of their own, which no control character may end. */
 export const lineText = (maximum: number) =>

@@ -154,6 +154,8 @@ describe('a time is refused', () => {
     expect(
       await paths({ attendee: { name: 'x\r\nBcc: y', email: 'none', phone: '1\n2', timezone: '+02:00' } }),
     ).toEqual([...[400, 'attendee.name', 'attendee.email', 'attendee.phone', 'attendee.timezone']]);
+    const attendee = { name: 'Eve \u202e', email: 'eve@example.com', timezone: 'UTC' };
+    expect(await paths({ attendee })).toEqual([400, 'attendee.name']);
     expect(await paths({ metadata: { text: 'x'.repeat(17 * 1024) } })).toEqual([400, 'metadata']);
     const unknown = await scene.book('et_unknown', at('10:00'));
     expect(unknown).toMatchObject({ status: 404, body: { error: { details: { eventTypeId: 'et_unknown' } } } });

@@ -35,6 +35,9 @@ test('names that mails show on one line have no control characters', async () =>
   for (const [path, body] of [
     ['event-types', { name: 'Intro\r\nBcc: eve@example.com', duration: 30 }],
     ['hosts', { name: 'Ada\u2028' }],
+    // Shown as "Ada xe.lobby".
+    ['hosts', { name: 'Ada \u202eybbol.ex' }],
+    ['hosts', { name: 'Ada \u2066x\u2069' }],
   ] as const) {
     const { status, body: answer } = await scene.request('POST', path, body);
     expect([status, answer.error.details.errors]).toEqual([

@@ -100,7 +100,7 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const call = { caller: c.get('caller'), imageUrl, idempotency: readIdempotency(c) };
     const { replayed, video } = await startVideo(services, scope, { ...call, request: readVideoRequest(body) });
     markReplayed(c, replayed);
-    return c.json(success(startedVideo(video)), 200);
+    return c.json(success(startedVideo(video, services.generationPolicy.deadlineMs.video)), 200);
   });
   routes.openapi(get, async (c) => {
     const scope = c.get('scope');

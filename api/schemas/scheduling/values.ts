@@ -29,7 +29,10 @@ export const instant = z
     (text) => readInstant(text) !== undefined,
     'Expected a time in whole minutes with its offset, such as 2026-11-21T09:30:00Z.',
   )
-  .openapi({ pattern: instantPattern, description: 'RFC 3339 with `Z` or an offset, in whole minutes.' });
+  .openapi({
+    pattern: instantPattern,
+    description: 'RFC 3339 with `Z` or an offset, in whole minutes, from 1970 to 9999-12-30 (UTC).',
+  });
 
 /** Of a time `HH:MM`. */
 export const clockPattern = '([01]\\d|2[0-4]):[0-5]\\d';

@@ -52,9 +52,13 @@ export const videoSchema = z
   ])
   .openapi('Video', { description: 'A video: its `status` says which of these it is.' });
 
-/** A video that was started. It stays the same for a request with the same Idempotency-Key. */
-export const startedVideo = (video: GenerationDetail): z.infer<typeof startedVideoSchema> => ({
-  ...{ id: idOf(video), status: 'processing', estimatedTime: estimatedSeconds(video.expectedMs ?? 0) },
+/**
+ * A video that was started. It stays the same for a request with the same Idempotency-Key.
+ * @param deadlineMs no video takes longer: it fails then
+ */
+export const startedVideo = (video: GenerationDetail, deadlineMs: number): z.infer<typeof startedVideoSchema> => ({
+  ...{ id: idOf(video), status: 'processing' },
+  estimatedTime: estimatedSeconds(Math.min(video.expectedMs ?? 0, deadlineMs)),
 });
 
 export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof videoSchema> {

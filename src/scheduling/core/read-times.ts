@@ -56,7 +56,7 @@ export function findWeekProblems(week: WeeklyHours, path: string): Problem[] {
 }
 
 /**
- * The moment of an RFC 3339 date-time with Z or an offset, on a whole minute, in the years 1970 to 9999 (UTC); otherwise
+ * The moment of an RFC 3339 date-time with Z or an offset, on a whole minute, from 1970 until `endOfTime`; otherwise
  * undefined.
  */
 export function readInstant(text: string): number | undefined {

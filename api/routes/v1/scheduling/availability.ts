@@ -19,7 +19,7 @@ export function availabilityRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'List the times of an event type',
     description: [
       'The times at which a booking could start, one duration apart from the beginning of each open range of the host. A',
-      'time belongs to the day on which it starts in `timezone`. An inactive event type has none.',
+      'time belongs to the day on which it starts in `timezone`. An inactive event type has none. The last day is 9999-12-30 (UTC).',
     ].join(' '),
     middleware: [requireKey(services, 'scheduling')] as const,
     request: { query: availabilityQuery },
