@@ -1,10 +1,15 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import sharp from 'sharp';
+import { removeDueFiles } from '../../src/storage/sweep.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { runningServers } from '../servers.ts';
+import { openFiles } from '../storage/open-files.ts';
 import { openImageServer } from '../studio/image-server.ts';
 import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
@@ -115,4 +120,20 @@ test('killed between the commit of a cancellation and telling Temporal: the vide
   await until('Temporal has stopped it', async () => (await temporal.statusOf(id)) === 'CANCELLED');
   expect([await video(id), await state()]).toEqual([{ id, status: 'cancelled' }, before]);
   await temporal.close();
+});
+
+test('a day later the sweep has removed what the dead processes stored, and nothing else', async () => {
+  const { pool } = product.database;
+  const namesOf = async (sql: string) =>
+    (await pool.query<{ name: string }>(sql)).rows.map(({ name }) => name).toSorted();
+  const folder = join(runningServers().folder, 'files');
+  const isThere = (name: string) => existsSync(join(folder, name.slice(0, 2), name));
+  const stored = (await namesOf('select name from file')).filter(isThere);
+  const orphans = (await namesOf('select name from file where recorded_at is null')).filter(isThere);
+  expect(orphans.length).toBeGreaterThan(0);
+  const storage = openFiles(product.database, folder);
+  while ((await removeDueFiles(storage, 100, new Date(Date.now() + 25 * 3_600_000))) > 0);
+  const kept = await namesOf('select file as name from generation where file is not null');
+  expect(await namesOf('select name from file')).toEqual(kept);
+  expect(stored.filter(isThere)).toEqual(kept);
 });
