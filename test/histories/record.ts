@@ -43,8 +43,9 @@ function anonymize(value: unknown): unknown {
 const fileOf = (name: string) => fileURLToPath(new URL(`${name}.json`, import.meta.url));
 
 async function record(): Promise<void> {
-  const { api, process: product, ...rest } = await startProduct({ URL_SIGNING_KEY: secrets.URL_SIGNING_KEY });
-  await rest.start(['generation']);
+  const signing = { URL_SIGNING_KEY: secrets.URL_SIGNING_KEY };
+  const { api, process: product, ...rest } = await startProduct(signing);
+  await rest.start(['generation'], signing);
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { workflow, schedule } = new Client({ connection });
 
