@@ -1,4 +1,4 @@
-import type { AppError } from '../src/platform/errors.ts';
+import type { AppError, FieldError } from '../src/platform/errors.ts';
 import { errorStatus } from './error-status.ts';
 
 /** What the envelopes take from the failed request. */
@@ -21,8 +21,22 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
   error: { code, message: error.message, ...(facts && { details: facts }), requestId },
 });
 
+/** Of a body that does not fit its schema, a sentence tells so many errors. */
+const errorsTold = 5;
+
+/**
+ * The sentence of a failure where nothing but a sentence is told. A body that does not fit its schema is described by what
+ * is wrong with it; those of published sentences carry no list of errors.
+ */
+function sentenceOf({ code, message, facts }: AppError): string {
+  if (code === 'unauthorized') return 'Unauthorized';
+  const errors = code === 'validation_error' ? (facts?.errors as FieldError[] | undefined) : undefined;
+  const told = errors?.slice(0, errorsTold).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  return told?.length ? told.join('; ') : message;
+}
+
 /** Chat, agents and voice. */
-export const e2: Envelope = (error) => ({ success: false, error: error.message });
+export const e2: Envelope = (error) => ({ success: false, error: sentenceOf(error) });
 
 /** Authentication and rate limits in dialect B. */
 export const e3: Envelope = (error, { code }) => ({

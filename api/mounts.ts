@@ -1,6 +1,7 @@
 import { e1, e2 } from './envelopes.ts';
 import type { ApiFeature, Mount } from './mount.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
+import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
@@ -33,8 +34,8 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/hooks'], envelope: e1, hasDialects: false, ...providerReports },
   { paths: ['/sandbox'], envelope: e1, hasDialects: false, ...sandboxConsents },
-  { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...planned },
-  { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...planned },
+  { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
+  { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...planned },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },

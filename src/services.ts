@@ -1,6 +1,7 @@
 import type { ConnectionLike } from '@temporalio/client';
 import { automation } from './automation/part.ts';
 import { connections } from './connections/part.ts';
+import { conversation } from './conversation/part.ts';
 import { credits } from './credits/part.ts';
 import type { Foundation } from './foundation.ts';
 import { operations } from './operations/part.ts';
@@ -49,6 +50,7 @@ const parts = new Composition<Foundation, object>()
   .with(webhooks)
   .with(automation)
   .with(studio)
+  .with(conversation)
   .with(scheduling)
   .with(operations);
 

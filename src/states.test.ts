@@ -6,6 +6,7 @@ import { diagramOf } from '../test/architecture/state-diagram.ts';
 import { automationStateTable } from './automation/core/automation-state.ts';
 import { runStates, stepStates } from './automation/core/run-status.ts';
 import { connectionStates } from './connections/core/connection-status.ts';
+import { turnStates } from './conversation/core/status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
 import { bookingStates } from './scheduling/core/booking-status.ts';
@@ -21,6 +22,7 @@ const machines = {
   'A webhook': subscriptionStates,
   'A delivery': deliveryStates,
   'A generation': generationStates,
+  'A message': turnStates,
   'A booking': bookingStates,
   'A connection': connectionStates,
 } as Record<string, StateTable<string>>;

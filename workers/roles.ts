@@ -30,7 +30,10 @@ export const roles = {
   },
   generation: {
     queue: queues.generation,
-    activities: [async () => (await import('../activities/generations.ts')).createGenerationActivities],
+    activities: [
+      async () => (await import('../activities/generations.ts')).createGenerationActivities,
+      async () => (await import('../activities/turns.ts')).createTurnActivities,
+    ],
     load: async () => (await import('./generation.ts')).startGenerationWorker,
   },
   calendars: {

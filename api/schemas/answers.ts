@@ -4,7 +4,7 @@ import { success } from '../envelopes.ts';
 import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
 
-export { bookingFailures, generationFailure, imageFailure, runFailure } from './failures.ts';
+export { bookingFailures, generationFailure, imageFailure, replyFailure, runFailure } from './failures.ts';
 
 /** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
@@ -75,12 +75,30 @@ export const plainAnswer = <Schema extends z.ZodType>(
   examples?: Examples<z.input<Schema>>,
 ) => ({ description, headers: successHeaders(), content: json(schema, examples) });
 
+const eventStream = (examples: Examples<string>) => ({
+  'text/event-stream': { schema: z.string(), examples: described(examples) },
+});
+
 /** A successful answer to a request with a key that is a stream of Server-Sent Events. */
 export const streamAnswer = (description: string, examples: Examples<string>) => ({
   description,
   headers: { ...successHeaders(), ...headersOf(['X-Accel-Buffering']) },
-  content: { 'text/event-stream': { schema: z.string(), examples: described(examples) } },
+  content: eventStream(examples),
 });
+
+/** The answer that a model wrote: in the envelope `{success, data}` with what it cost, or as a stream, which tells it last. */
+export const replyAnswer = <Schema extends z.ZodType>(
+  description: string,
+  data: Schema,
+  { examples, events }: { examples: Examples<z.input<Schema>>; events: Examples<string> },
+) => {
+  const whole = answer(description, data, { examples, replayable: true });
+  return {
+    ...whole,
+    headers: { ...whole.headers, ...headersOf([], ['X-Credits-Used', 'X-Accel-Buffering']) },
+    content: { ...whole.content, ...eventStream(events) },
+  };
+};
 
 /**
  * An answer of a route without keys, without envelope. `fresh`: caches must not keep it. `retryAfter`: it tells when to
@@ -141,6 +159,10 @@ export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[])
 /** The same for a route that needs a scope and has no dialects. */
 export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('keyed', [...statuses, 403, ...always]);
+
+/** The same where nothing but a sentence is told. */
+export const spokenFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('spoken', [...statuses, 403, ...always]);
 
 /** The same for a route without keys. */
 export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>

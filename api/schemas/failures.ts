@@ -1,47 +1,10 @@
-import { z } from '@hono/zod-openapi';
 import { workflowNotFound } from '../../src/automation/errors.ts';
-import { AppError, errorKinds, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
-import { catalog } from '../../src/services.ts';
+import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
-import { e1 } from '../envelopes.ts';
+import { e1, e2 } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
-
-const requestIdSchema = z.uuid().openapi({ description: 'The id of this request, as in the header X-Request-ID.' });
-
-/** In dialect A. */
-const publishedCodes = [
-  ...new Set(
-    [...errorKinds.map((kind) => [kind, kind] as const), ...Object.entries(catalog.errors)].map(([code, kind]) =>
-      variants.A.errorCode(new AppError(kind, '', {}, { code })),
-    ),
-  ),
-].sort();
-
-/** The schemas of the two envelopes of failures. */
-export const failureSchemas = {
-  Error: z.object({
-    success: z.literal(false),
-    error: z.object({
-      code: z.string().openapi({
-        description: `One of ${publishedCodes.join(', ')}. Dialect B writes codes in upper case and has some of its own.`,
-      }),
-      message: z.string().openapi({ description: 'An explanation for people. The wording may change.' }),
-      details: z.record(z.string(), z.unknown()).optional().openapi({
-        description: 'Facts for programs. For an invalid request, `errors` is a list of {path, message}.',
-      }),
-      hint: z.string().optional(),
-      requestId: requestIdSchema,
-    }),
-  }),
-  AccessError: z
-    .object({ error: z.object({ code: z.string(), message: z.string(), retryAfter: z.int().optional() }) })
-    .openapi({
-      description:
-        'Used in dialect B for 401, 403 and 429, recognized by the lack of `success`. `retryAfter` is in seconds.',
-    }),
-};
 
 const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const maxBytes = 1024 * 1024;
@@ -162,6 +125,14 @@ const generationFailed: Failure = {
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
+const replyFailed: Failure = {
+  name: 'ReplyFailed',
+  description:
+    'The model or its provider failed, or something went wrong on our side. Nothing is charged, even if tools were called.',
+  example: new AppError('ai_provider_error', 'The provider refused the content.'),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+};
+
 const imageRefused: Failure = {
   name: 'ImageRefused',
   description: 'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged.',
@@ -213,11 +184,15 @@ function exampleIn(dialect: Dialect, failure: AppError) {
   return dialect.envelope(failure)(failure, { requestId, code: dialect.errorCode(failure), facts });
 }
 
-/** Where failures are answered: in the versioned API with its dialects, on other routes with a key, and without a key. */
+/**
+ * Where failures are answered: in the versioned API with its dialects, on other routes with a key, on those that tell nothing
+ * but a sentence, and without a key.
+ */
 const surfaces = {
-  versioned: { prefix: '', isKeyed: true, hasDialects: true },
-  keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false },
-  open: { prefix: 'Open', isKeyed: false, hasDialects: false },
+  versioned: { prefix: '', isKeyed: true, hasDialects: true, schema: 'Error', envelope: e1 },
+  keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false, schema: 'Error', envelope: e1 },
+  spoken: { prefix: 'Spoken', isKeyed: true, hasDialects: false, schema: 'Sentence', envelope: e2 },
+  open: { prefix: 'Open', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 },
 } as const;
 
 export type FailureSurface = keyof typeof surfaces;
@@ -225,7 +200,7 @@ export type FailureSurface = keyof typeof surfaces;
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 function component({ description, example, always = [], sometimes = [] }: Failure, surface: FailureSurface) {
-  const { isKeyed, hasDialects } = surfaces[surface];
+  const { isKeyed, hasDialects, schema, envelope } = surfaces[surface];
   const isSent = (name: HeaderName) => isKeyed || !behindKey.includes(name);
   const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
   const inA = exampleIn(variants.A, example);
@@ -237,8 +212,8 @@ function component({ description, example, always = [], sometimes = [] }: Failur
         examples: { A: { summary: 'Dialect A', value: inA }, B: { summary: 'Dialect B', value: inB } },
       }
     : {
-        schema: reference('Error'),
-        example: e1(shown, { requestId, code: shown.code, facts: shown.facts }),
+        schema: reference(schema),
+        example: envelope(shown, { requestId, code: shown.code, facts: shown.facts }),
       };
   return {
     description,
@@ -256,12 +231,15 @@ export const ownFailure = (description: string, example: AppError) =>
 
 const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
 
+const ofOperations = [runFailed, generationFailed, replyFailed, imageRefused, bookingClash, bookingRefused];
+
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
   (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
-    [...Object.values(failures), runFailed, generationFailed, imageRefused, bookingClash, bookingRefused].map(
-      (failure) => [named(failure, surface), component(failure, surface)],
-    ),
+    [...Object.values(failures), ...ofOperations].map((failure) => [
+      named(failure, surface),
+      component(failure, surface),
+    ]),
   ),
 );
 
@@ -275,6 +253,9 @@ export const runFailure = responseReference(named(runFailed, 'versioned'));
 
 /** The 500 of an operation that waits for a generation. */
 export const generationFailure = responseReference(named(generationFailed, 'keyed'));
+
+/** The 500 of an operation that a model replies to. */
+export const replyFailure = responseReference(named(replyFailed, 'spoken'));
 
 /** The 400 of an operation that works on an image. */
 export const imageFailure = responseReference(named(imageRefused, 'keyed'));

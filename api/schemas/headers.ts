@@ -38,6 +38,7 @@ const descriptions = {
     { type: 'string', enum: ['true'] },
     'true',
   ),
+  'X-Credits-Used': header('The credits that were charged.', integer, 1),
   'X-Accel-Buffering': header('Tells proxies not to buffer the stream.', { type: 'string', enum: ['no'] }, 'no'),
   'X-API-Deprecated': header(
     'Present when the operation is deprecated: the earliest day of its removal.',

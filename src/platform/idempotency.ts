@@ -143,6 +143,21 @@ export async function once<Tx extends TenantSql, Outcome extends object>(
   return { outcome, replayed: false };
 }
 
+const release = statement(
+  'idempotency.release_resource',
+  `delete from idempotency
+    where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5 and resource_id = $6`,
+);
+
+/** Gives a key free that stands for this resource: its request turned out to be refused, which does not use a key up. */
+export async function releaseClaim(
+  tx: TenantSql,
+  { method, path, key }: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>,
+  resourceId: string,
+): Promise<void> {
+  await tx.rows(release, method, path, key, resourceId);
+}
+
 const forget = statement<{ count: number }>(
   'idempotency.forget',
   `with outdated as (

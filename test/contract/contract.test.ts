@@ -8,6 +8,7 @@ import { openProduct, type Product } from '../product.ts';
 import { recordAccount, recordOperations } from './account.ts';
 import { recordAutomation } from './automation.ts';
 import { openCaller } from './caller.ts';
+import { recordConversation } from './conversation.ts';
 import { Recorder } from './recorder.ts';
 import { Refusals } from './refusals.ts';
 import { recordScheduling } from './scheduling.ts';
@@ -52,6 +53,7 @@ test('every operation succeeds as it was published', async () => {
     await recordTools(caller);
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
+  await recordConversation(recorder, apiClient(api, await newKey()));
   await recordOperations(recorder, api, await newKey());
   expect(recorder.lines().join('\n')).toMatchSnapshot();
 });

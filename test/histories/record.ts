@@ -27,6 +27,7 @@ import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { recordDeliveries } from './record-deliveries.ts';
+import { recordTurns } from './record-turns.ts';
 
 /** What tells of the machine or of a moment's source files is left out; replay does not look at it. */
 const worker = /^\d+@[\w.]+/;
@@ -156,6 +157,8 @@ async function record(): Promise<void> {
   const stopped = await waitingVideo('sandbox:slow=600 Waves');
   await api.post(`/api/studio/generate-video/${stopped.id}/cancel`);
   await keep('makeGeneration/cancelled', stopped.workflowId);
+
+  await recordTurns(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
 
   const scheduled = await create('One');
   await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });

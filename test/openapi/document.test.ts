@@ -6,6 +6,7 @@ import { catalog } from '../../src/services.ts';
 import { keyScopes } from '../../src/tenancy/core/scopes.ts';
 import {
   type DocumentedOperation,
+  isSpoken,
   type Json,
   type ReadDocument,
   readDocument,
@@ -132,7 +133,9 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       return [
         schema === 'null' && `${status}: a schema`,
         ofAccess && !/Error.*AccessError/.test(schema) && `${status}: either envelope, E1 or E3`,
-        !isSuccess(status) && !/\/(Error|Health|Readiness)"/.test(schema) && `${status}: an envelope of failures`,
+        !isSuccess(status) &&
+          !(isSpoken(of) ? /\/Sentence"/ : /\/(Error|Health|Readiness)"/).test(schema) &&
+          `${status}: an envelope of failures`,
         !/\w/.test(response.description ?? '') && `${status}: a description`,
       ];
     }),

@@ -8,6 +8,8 @@ export const failureTypes = {
   generationFailed: 'GenerationFailed',
   /** A calendar could not be read. Its workflow fails too, for the same reason. */
   calendarSyncFailed: 'CalendarSyncFailed',
+  /** A message to a model has no reply. Its workflow fails too, for the same reason. */
+  turnFailed: 'TurnFailed',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;

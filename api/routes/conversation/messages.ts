@@ -1,0 +1,70 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Services } from '../../../src/services.ts';
+import type { ApiEnv } from '../../context.ts';
+import { idempotencyHeader } from '../../idempotency.ts';
+import { requireKey } from '../../middleware/authenticate.ts';
+import { jsonBody } from '../../middleware/json-body.ts';
+import { newRoutes } from '../../new-routes.ts';
+import { jsonContent, keySecurity, replyAnswer, replyFailure, spokenFailures } from '../../schemas/answers.ts';
+import { replyEventsExamples, replyExamples, replySchema } from '../../schemas/conversation/replies.ts';
+import {
+  agentExamples,
+  agentSchema,
+  chatExamples,
+  chatSchema,
+  defaultModel,
+  readAgentMessage,
+  readChat,
+} from '../../schemas/conversation/requests.ts';
+import { requireSaid } from './require-said.ts';
+import { takeTurn } from './take-turn.ts';
+
+const description = [
+  'Costs 1 credit, and 1 more if tools were called; both are reserved when `mcpServers` names any. A failure costs nothing.',
+  'The service keeps no conversation: send what was said before.',
+  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the reply for 24 hours, and 409 until it is there.',
+  'With `stream` the answer is Server-Sent Events: `delta` {text}, `tool_call` {index, name, args},',
+  '`tool_result` {index, name, result, isError}, `thought` {text} for what the model writes beside its calls, and last either',
+  '`reply`, which is the data of the answer with `creditsUsed`, or `error`, which is a failure as it is answered otherwise.',
+  'Deltas joined are the content. With tools they come when the model has finished, since a call could follow its text.',
+].join(' ');
+
+const responses = {
+  200: replyAnswer('Returns the reply.', replySchema, { examples: replyExamples, events: replyEventsExamples }),
+  ...spokenFailures(402, 409, 413, 415, 422),
+  500: replyFailure,
+};
+
+export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const chat = createRoute({
+    ...{ method: 'post' as const, path: '/', operationId: 'chat', summary: 'Chat with a model', description },
+    ...{ tags: ['Chat'], security: keySecurity('chat') },
+    middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('messages')] as const,
+    request: { headers: idempotencyHeader, body: { content: jsonContent(chatSchema, chatExamples) } },
+    responses,
+  });
+  const routes = newRoutes();
+  routes.openapi(chat, async (c) => {
+    const body = c.req.valid('json');
+    const { model = defaultModel, stream: streams = false } = body;
+    return takeTurn(c, services, { kind: 'chat', model, streams, request: readChat(body) }) as never;
+  });
+  return routes;
+}
+
+export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const chat = createRoute({
+    ...{ method: 'post' as const, path: '/chat', operationId: 'askAgent', summary: 'Ask an agent', description },
+    ...{ tags: ['Chat'], security: keySecurity('chat') },
+    middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('message', 'systemPrompt')] as const,
+    request: { headers: idempotencyHeader, body: { content: jsonContent(agentSchema, agentExamples) } },
+    responses,
+  });
+  const routes = newRoutes();
+  routes.openapi(chat, async (c) => {
+    const body = c.req.valid('json');
+    const { model = defaultModel, stream: streams = false } = body;
+    return takeTurn(c, services, { kind: 'agent', model, streams, request: readAgentMessage(body) }) as never;
+  });
+  return routes;
+}

@@ -1,0 +1,100 @@
+import { streamSSE } from 'hono/streaming';
+import { interruptTurn } from '../../../src/conversation/end-turn.ts';
+import { turnFailed } from '../../../src/conversation/errors.ts';
+import type { TurnEvent, TurnReader } from '../../../src/conversation/follow-turn.ts';
+import { answerOf, type Turn, turnGone } from '../../../src/conversation/turns.ts';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { Scope } from '../../../src/platform/scope.ts';
+import type { Services } from '../../../src/services.ts';
+import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
+import type { ApiContext } from '../../context.ts';
+import { e2 } from '../../envelopes.ts';
+import { replyRecord } from '../../schemas/conversation/replies.ts';
+
+/** Proxies close connections that are silent for longer than this. */
+const pingEveryMs = 10_000;
+/** For readers to take the end of a reply. */
+const lingerMs = 60_000;
+
+interface Message {
+  event: string;
+  data: object;
+}
+
+const failureMessage = (failure: AppError): Message => ({
+  event: 'error',
+  data: e2(failure, { requestId: '', code: failure.code, facts: failure.facts }),
+});
+
+/** The last message of a stream. */
+function endMessage(turn: Turn | undefined): Message {
+  try {
+    if (!turn) throw turnGone();
+    const answered = answerOf(turn)!;
+    return { event: 'reply', data: { ...replyRecord(answered), creditsUsed: answered.credits } };
+  } catch (failure) {
+    if (failure instanceof AppError) return failureMessage(failure);
+    throw failure;
+  }
+}
+
+/** An event as it is written. @throws SealError; errors of the database */
+async function messageOf(services: Services, scope: Scope, turnId: string, event: TurnEvent): Promise<Message> {
+  switch (event.name) {
+    case 'delta':
+    case 'thought':
+      return { event: event.name, data: { text: event.text } };
+    case 'tool_call':
+    case 'tool_result':
+      return { event: event.name, data: { index: event.index, ...event.call } };
+    case 'contradicted':
+      return failureMessage(turnFailed(await interruptTurn(services, scope, turnId)));
+    case 'ended':
+      return endMessage(event.turn);
+  }
+}
+
+/** What a stream is made of. It closes `reader` and `open` when it ends. */
+export interface ReplyStream {
+  turnId: string;
+  reader: TurnReader;
+  open: OpenRequest;
+}
+
+/**
+ * Answers with the events of a turn. A client that hangs up ends nothing but its stream. One that takes nothing is cut off
+ * when the turn must be over.
+ */
+export function streamReply(c: ApiContext, services: Services, { turnId, reader, open }: ReplyStream): Response {
+  const scope = c.get('scope');
+  const close = () => {
+    reader.close();
+    open.close();
+  };
+  // Tells proxies not to buffer the stream.
+  c.header('X-Accel-Buffering', 'no');
+  const answer = streamSSE(c, async (stream) => {
+    stream.onAbort(close);
+    let isWriting = false;
+    const ping = setInterval(() => {
+      if (!isWriting) stream.write(': ping\n\n').catch(() => {});
+    }, pingEveryMs);
+    const cut = setTimeout(() => c.env.outgoing.destroy(), services.turnPolicy.deadlineMs + lingerMs);
+    try {
+      for await (const event of reader.events(open.signal)) {
+        if (await open.refusal()) break;
+        const { event: name, data } = await messageOf(services, scope, turnId, event);
+        isWriting = true;
+        await stream.writeSSE({ event: name, data: JSON.stringify(data) });
+        isWriting = false;
+      }
+    } finally {
+      clearInterval(ping);
+      clearTimeout(cut);
+      close();
+    }
+  });
+  // streamSSE set its own Cache-Control, which is weaker than that of every other answer behind a key.
+  answer.headers.set('Cache-Control', 'no-store');
+  return answer;
+}

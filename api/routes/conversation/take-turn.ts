@@ -1,0 +1,100 @@
+import type { TurnRequest } from '../../../src/conversation/contents.ts';
+import { createTurn } from '../../../src/conversation/create-turn.ts';
+import type { TurnKind } from '../../../src/conversation/entities.ts';
+import { TurnReader } from '../../../src/conversation/follow-turn.ts';
+import { answerOf, findTurn, type Turn, turnGone } from '../../../src/conversation/turns.ts';
+import { AppError } from '../../../src/platform/errors.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import type { Services } from '../../../src/services.ts';
+import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
+import type { ApiContext } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { markReplayed, readIdempotency } from '../../idempotency.ts';
+import { replyRecord } from '../../schemas/conversation/replies.ts';
+import { streamReply } from './reply-stream.ts';
+
+export interface AskedTurn {
+  kind: TurnKind;
+  model: string;
+  request: TurnRequest;
+  streams: boolean;
+}
+
+/** For an end that is recorded by a sweep. */
+const lingerMs = 150_000;
+
+const inProgress = () =>
+  new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
+
+const notWaitedFor = () =>
+  new AppError(
+    'service_unavailable',
+    'The reply is not there yet. Send the request again with its Idempotency-Key.',
+    undefined,
+    { retryAfter: 5 },
+  );
+
+/** Why nothing is told to a caller whose reader found nothing, or who may not have it any more. */
+async function refusalOf(open: OpenRequest): Promise<AppError | undefined> {
+  return (await open.refusal()) ?? (open.signal.aborted ? notWaitedFor() : undefined);
+}
+
+function answerWhole(c: ApiContext, turn: Turn): Response {
+  const answered = answerOf(turn);
+  if (!answered) throw inProgress();
+  c.header('X-Credits-Used', String(answered.credits));
+  return c.json(success(replyRecord(answered)), 200);
+}
+
+/** Tools that cannot be asked for are a refusal; what happens later is told by an event. */
+const isRefused = ({ status, error }: Turn) => status === 'failed' && error?.code === 'tools_unavailable';
+
+/**
+ * Asks a model, and answers with its reply or the stream of it. It goes on when its caller hangs up.
+ * @throws AppError as `createTurn`; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
+ * too many requests are open, unauthorized when the key ends meanwhile
+ */
+export async function takeTurn(c: ApiContext, services: Services, asked: AskedTurn): Promise<Response> {
+  const scope = c.get('scope');
+  const { streams } = asked;
+  const open = await services.openRequests.open(c.get('caller'), streams ? 'eventStreams' : 'waitingRequests');
+  const id = newId();
+  let reader = new TurnReader(services, scope, id);
+  let isStreaming = false;
+  try {
+    const waiter = services.turnSigns.channel;
+    const { turnId, replayed } = await createTurn(services, scope, {
+      id,
+      ...asked,
+      waiter,
+      idempotency: readIdempotency(c),
+    });
+    if (replayed) {
+      const earlier = await findTurn(services.sealer, scope, turnId);
+      if (!earlier) throw turnGone();
+      if (earlier.status === 'processing') throw inProgress();
+      markReplayed(c, true);
+      if (!streams) return answerWhole(c, earlier);
+      reader.close();
+      reader = new TurnReader(services, scope, turnId);
+    } else {
+      const limit = AbortSignal.timeout(services.turnPolicy.deadlineMs + lingerMs);
+      const isFound = ({ hasBegun }: Turn) => streams && hasBegun;
+      const hasTools = asked.request.servers.length > 0;
+      const turn = streams && !hasTools ? undefined : await reader.find(isFound, AbortSignal.any([open.signal, limit]));
+      const refusal = await refusalOf(open);
+      if (refusal) throw refusal;
+      if (!streams || (turn && isRefused(turn))) {
+        if (!turn) throw notWaitedFor();
+        return answerWhole(c, turn);
+      }
+    }
+    isStreaming = true;
+    return streamReply(c, services, { turnId, reader, open });
+  } finally {
+    if (!isStreaming) {
+      reader.close();
+      open.close();
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { z } from '@hono/zod-openapi';
+import type { TurnRequest } from '../../../src/conversation/contents.ts';
+import { mostServers } from '../../../src/conversation/core/rounds.ts';
+
+/** Also where no model is named. */
+export const defaultModel = 'gemini-2.0-flash';
+const defaultTemperature = 0.7;
+
+/** No limit but that of the body: what is too long for the model is told by its provider. */
+const said = z
+  .string()
+  .regex(/\S/, 'Expected at least one character that is not a space.')
+  .openapi({ minLength: 1, pattern: '\\S' });
+
+const messageSchema = z
+  .object({ role: z.enum(['user', 'assistant']), content: said })
+  .openapi('Message', { description: 'A part of a conversation.' });
+
+const options = {
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .openapi({ description: `${defaultModel} (the default), gemini-1.5-pro, or another listed text model.` }),
+  mcpServers: z
+    .array(z.string().min(1).max(100))
+    .max(mostServers)
+    .optional()
+    .openapi({ description: 'Ids of tool servers whose tools the model may call. Test keys have all of them.' }),
+  stream: z.boolean().optional().openapi({ description: 'Answer with Server-Sent Events.' }),
+};
+
+export const chatSchema = z
+  .object({
+    messages: z
+      .array(messageSchema)
+      .min(1)
+      .refine(
+        (messages) => messages.length === 0 || messages.at(-1)?.role === 'user',
+        'The last message must have the role user.',
+      )
+      .openapi({
+        description: 'The conversation so far. The last message is the one to reply to, with the role user.',
+      }),
+    ...options,
+  })
+  .openapi('Chat');
+
+export const agentSchema = z
+  .object({
+    message: said.openapi({ description: 'The message to reply to.' }),
+    systemPrompt: said.openapi({ description: 'Who the agent is and what it is to do.' }),
+    temperature: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .openapi({ description: `Default ${defaultTemperature}. Models that take none ignore it.` }),
+    history: z.array(messageSchema).optional().openapi({ description: 'The conversation before the message.' }),
+    ...options,
+  })
+  .openapi('AgentMessage');
+
+export const chatExamples = {
+  A: { messages: [{ role: 'user' as const, content: 'Say hello.' }] },
+  BWithTools: {
+    messages: [
+      { role: 'user' as const, content: 'My name is Ada.' },
+      { role: 'assistant' as const, content: 'Hello, Ada.' },
+      { role: 'user' as const, content: 'Remember it. sandbox:tool=memory_read_graph' },
+    ],
+    model: 'gemini-1.5-pro',
+    mcpServers: ['memory'],
+  },
+};
+
+export const agentExamples = {
+  A: { message: 'What is a good name for a bicycle?', systemPrompt: 'You are terse.', temperature: 0.2 },
+};
+
+export const readChat = ({ messages, mcpServers: servers = [] }: z.output<typeof chatSchema>): TurnRequest => ({
+  messages: messages.map(({ role, content }) => ({ role, content })),
+  servers,
+});
+
+export const readAgentMessage = ({
+  message,
+  systemPrompt: system,
+  temperature = defaultTemperature,
+  history = [],
+  mcpServers: servers = [],
+}: z.output<typeof agentSchema>): TurnRequest => ({
+  messages: [...history.map(({ role, content }) => ({ role, content })), { role: 'user', content: message }],
+  ...{ system, temperature, servers },
+});

@@ -1,0 +1,91 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
+import type { Tools } from '../tools/tools.ts';
+import { endOfTurn } from './ask-model.ts';
+import { turnContents } from './contents.ts';
+import { mayCall, type ToolResult, unknownOutcome } from './core/rounds.ts';
+import { turnStates } from './core/status.ts';
+import type { Ending, EndServices } from './end-turn.ts';
+import { failPoint } from './fail-points.ts';
+import { findOpenTurn, readAnswer } from './open-turn.ts';
+
+export interface CallServices extends EndServices {
+  tools: Tools;
+  turnPolicy: TurnPolicy;
+}
+
+/** Which call of a turn, by the round and the position in its answer, from 0. */
+export interface CallRef {
+  round: number;
+  call: number;
+}
+
+// Committed before the tool is called: whatever crashes then, the next attempt knows of this one.
+const begin = statement<{ attempts: number; notified: unknown }>(
+  'turn.begin_call',
+  `with begun as (
+     insert into conversation_entry as e (turn_id, round, position, organization_id, environment, attempts)
+     select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_turn
+      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${turnStates.sql('processing')})
+     on conflict (turn_id, round, position) do update set attempts = e.attempts + 1 where e.content is null
+     returning attempts)
+   select attempts, case when $6::text is not null then pg_notify($6, $3::text) end as notified from begun`,
+);
+
+const record = statement<{ notified: unknown }>(
+  'turn.record_result',
+  `with recorded as (
+     update conversation_entry set content = $6::text
+      where organization_id = $1 and environment = $2 and turn_id = $3::uuid and round = $4 and position = $5
+        and content is null
+     returning turn_id)
+   select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
+);
+
+const outOfTime: ToolResult = { text: 'The time of this message was over before the tool answered.', isError: true };
+
+/**
+ * Executes a call that the model asked for, and records its result. It is called once: where an earlier attempt began and
+ * nobody knows how it ended, only a tool that may be repeated is called again.
+ * @throws errors of the database; the reason of `signal`
+ */
+export async function callTool(
+  services: CallServices,
+  scope: Scope,
+  { turnId, waiter }: Ending,
+  { round, call }: CallRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sealer, turnSigns, tools, turnPolicy } = services;
+  const contents = turnContents(sealer, scope);
+  const open = await findOpenTurn(scope, contents, turnId);
+  const asked = open && (await readAnswer(scope, contents, { turnId, round }))?.calls[call];
+  const tool = asked && open.tools?.find(({ name }) => name === asked.name);
+  if (!tool) return;
+  const position = call + 1;
+  const channel = turnSigns.elsewhere(waiter);
+  const begun = await scope.one(begin, turnId, round, position, channel);
+  if (!begun) return;
+  turnSigns.tellChange(turnId);
+  failPoint('turn.tool_begun');
+
+  const limit = endOfTurn(turnPolicy, open);
+  const use = async (): Promise<ToolResult> => {
+    if (!mayCall(begun.attempts, tool.idempotent)) return unknownOutcome;
+    try {
+      const either = AbortSignal.any([signal, limit]);
+      const { args, id: callId } = asked;
+      return await tools.call(scope, { server: tool.server, tool: tool.tool, args, callId }, either);
+    } catch (error) {
+      if (limit.aborted && !signal.aborted) return outOfTime;
+      throw error;
+    }
+  };
+  const { text, isError } = await use();
+  failPoint('turn.tool_called');
+  const place = { turnId, round, position };
+  await scope.rows(record, turnId, round, position, contents.sealEntry(place, { text, isError }), channel);
+  failPoint('turn.tool_recorded');
+  turnSigns.tellChange(turnId);
+}

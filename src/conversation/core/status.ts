@@ -1,0 +1,26 @@
+import { defineStates } from '../../platform/core/states.ts';
+
+export const turnStates = defineStates(
+  { table: 'conversation_turn', column: 'status' },
+  {
+    processing: {
+      meaning: 'The credits are reserved, and the reply is being made.',
+      initial: true,
+      to: ['completed', 'failed', 'cancelled'],
+    },
+    completed: { meaning: 'The reply is there, and the credits are charged.', to: [] },
+    failed: { meaning: 'There is no reply, and the credits were returned; the error says why.', to: [] },
+    cancelled: { meaning: 'An operator cancelled it before it ended, and the credits were returned.', to: [] },
+  },
+);
+
+export type TurnStatus = (typeof turnStates.all)[number];
+
+/** `tools_unavailable`: a server could not say which tools it has, so nothing was begun. */
+export type TurnFailure = 'provider_error' | 'timeout' | 'tools_unavailable';
+
+/** Why there is no reply. The message is told to the caller. */
+export interface TurnError {
+  code: TurnFailure;
+  message: string;
+}

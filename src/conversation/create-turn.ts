@@ -1,0 +1,158 @@
+import { priceOf } from '../credits/core/pricing.ts';
+import { reserveCredits } from '../credits/reservations.ts';
+import type { Sealer } from '../platform/crypto.ts';
+import { AppError, invalid } from '../platform/errors.ts';
+import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { readSandboxWords } from '../providers/core/sandbox-words.ts';
+import type { ProviderRegistry } from '../providers/registry.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
+import type { ToolServerId } from '../tools/core/server-ids.ts';
+import type { Tools } from '../tools/tools.ts';
+import { type StoredRequest, type TurnRequest, turnContents } from './contents.ts';
+import { turnStates } from './core/status.ts';
+import { creditKey } from './end-turn.ts';
+import type { TurnKind } from './entities.ts';
+import { notConfigured } from './errors.ts';
+import { failPoint } from './fail-points.ts';
+import { startTakeTurn } from './turn-workflows.ts';
+
+export interface TurnWork {
+  temporal: TemporalClient;
+  turnPolicy: TurnPolicy;
+}
+
+export interface CreateServices {
+  providers: Pick<ProviderRegistry, 'chatModel' | 'isChatModel' | 'mayBeInstant'>;
+  tools: Pick<Tools, 'check'>;
+  sealer: Sealer;
+  turnPolicy: TurnPolicy;
+}
+
+export interface NewTurn {
+  /** Of a turn that nobody has, so that its reader can be there before it begins. */
+  id: string;
+  kind: TurnKind;
+  /** As the caller named it. */
+  model: string;
+  request: TurnRequest;
+  /** Whether the caller is told the text while it is written. */
+  streams: boolean;
+  idempotency?: IdempotencyClaim | undefined;
+  /** Notification channel of the process that waits for the reply. */
+  waiter: string;
+}
+
+/** What the start right after the commit needs to know. */
+interface StartHint {
+  waiter: string;
+  streams: boolean;
+  isInstant: boolean;
+}
+
+/** A model that no list has is asked for by the provider of the published ones. The registry refuses its name before. */
+export const chatProvider = 'GOOGLE';
+
+/** Reserved credits are kept for an hour longer, so that no work is done on credits that were given back. */
+const keptLongerMs = 3_600_000;
+
+const insertTurn = statement<{ id: string }>(
+  'turn.insert',
+  `insert into conversation_turn (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
+                                  created_at)
+   values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::text, $6::boolean, $7::text, $8::text,
+           clock_timestamp())
+   returning id`,
+);
+
+/** @throws AppError validation_error; provider_not_configured with the published sentence */
+async function check(
+  { providers, tools }: CreateServices,
+  scope: Scope,
+  { kind, model, request }: NewTurn,
+): Promise<ToolServerId[]> {
+  if (!providers.isChatModel(model)) throw invalid([{ path: 'model', message: 'There is no model of this name.' }]);
+  const servers = await tools.check(scope, request.servers);
+  try {
+    providers.chatModel(scope.tenant.environment, chatProvider, model);
+  } catch (error) {
+    const isMissing = error instanceof AppError && error.kind === 'provider_not_configured';
+    throw isMissing ? notConfigured(kind, error.facts) : error;
+  }
+  return servers;
+}
+
+/** Whether the model answers without taking time: then no activity of its own is needed. */
+function isInstant({ providers }: CreateServices, scope: Scope, model: string, { messages, servers }: TurnRequest) {
+  if (servers.length > 0 || !providers.mayBeInstant(scope.tenant.environment)) return false;
+  const { slowSeconds, overloaded, namesModel } = readSandboxWords(messages.at(-1)?.content ?? '', model);
+  return slowSeconds === 0 && !overloaded && !namesModel;
+}
+
+/**
+ * Creates a turn: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
+ * workflow commit together.
+ * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused; SealError
+ */
+export async function createTurn(
+  services: CreateServices,
+  scope: Scope,
+  turn: NewTurn,
+): Promise<{ turnId: string /** An earlier request with the same Idempotency-Key made it. */; replayed: boolean }> {
+  const { id, kind, model, idempotency: claim, waiter, streams } = turn;
+  const earlier = claim && (await findClaim(scope, claim));
+  if (earlier) return { turnId: earlier.resourceId, replayed: true };
+
+  const servers = await check(services, scope, turn);
+  const request = { ...turn.request, servers };
+  const hasTools = servers.length > 0;
+  const stored: StoredRequest = {
+    ...request,
+    ...(claim && { claim: { method: claim.method, path: claim.path, key: claim.key } }),
+  };
+  const sealed = turnContents(services.sealer, scope).seal(id, 'request', stored);
+  const { outcome, replayed } = await scope.transaction(
+    async (tx) => {
+      // The row before the credits: their account is locked until the commit.
+      await tx.one(insertTurn, id, kind, model, hasTools, sealed, scope.correlationId);
+      await reserveCredits(tx, {
+        ...{ key: creditKey(id), operation: kind },
+        amount: priceOf({ operation: kind, toolsCalled: hasTools }),
+        expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
+      });
+      const hint: StartHint = { waiter, streams, isInstant: isInstant(services, scope, model, request) };
+      await tx.enqueue('turn.start', id, hint);
+      return { id };
+    },
+    { claim, outcome: { id } },
+  );
+  if (!replayed) failPoint('turn.committed');
+  return { turnId: outcome.id, replayed };
+}
+
+const findPending = statement<{ plan: PlanName }>(
+  'turn.pending_start',
+  `select o.plan from conversation_turn t join organization o on o.id = t.organization_id
+    where t.organization_id = $1 and t.environment = $2 and t.id = $3
+      and t.status in (${turnStates.sql('processing')})`,
+);
+
+/** Starts the workflow of a turn, unless it has ended. @param hint given right after the commit */
+export async function startPendingTurn(
+  { temporal, turnPolicy: policy }: TurnWork,
+  scope: Scope,
+  turnId: string,
+  hint?: StartHint,
+): Promise<void> {
+  const pending = await scope.one(findPending, turnId);
+  if (!pending) return;
+  const { tenant, correlationId } = scope;
+  const { waiter = null, streams = false, isInstant = false } = hint ?? {};
+  const args = { ...tenant, correlationId, turnId, waiter, streams, isInstant, policy };
+  await startTakeTurn(temporal, args, fairnessOf(tenant, pending.plan));
+  failPoint('turn.started');
+}

@@ -1,0 +1,64 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+import type { TurnError, TurnStatus } from './core/status.ts';
+
+const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
+
+/** A message of a chat, or to an agent. Each has a price and a reply of its own. */
+export type TurnKind = 'chat' | 'agent';
+
+/**
+ * One message and what became of it. Everything that was said is sealed, and removed with the row when the Idempotency-Key
+ * of its request is forgotten.
+ */
+export const ConversationTurn = defineEntity({
+  name: 'ConversationTurn',
+  tableName: 'conversation_turn',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    ...tenant,
+    kind: p.string().length(5).$type<TurnKind>(),
+    status: p.string().length(10).$type<TurnStatus>(),
+    /** As the caller named it. */
+    model: p.string().length(200),
+    /** Whether the caller named tool servers. */
+    hasTools: p.boolean(),
+    /** A sealed `TurnRequest`. Forgotten when the turn ends, as everything is that only its work needs. */
+    request: p.text().nullable(),
+    /** The sealed list of the tools that are offered to the model, once the servers told them. */
+    tools: p.text().nullable(),
+    /** A sealed `TurnReply`. */
+    reply: p.text().nullable(),
+    error: p.json<TurnError>().nullable(),
+    /** What was charged. */
+    credits: p.smallint().nullable(),
+    correlationId: p.string().length(128),
+    createdAt: p.datetime(),
+    finishedAt: p.datetime().nullable(),
+  },
+  indexes: [
+    { name: 'conversation_turn_open_index', properties: ['createdAt'], where: `status = 'processing'` },
+    { name: 'conversation_turn_created_index', properties: ['createdAt'] },
+  ],
+});
+export type ConversationTurn = InferEntity<typeof ConversationTurn>;
+
+/** What a turn is made of while it is under way: answers of the model that ask for tools, and calls of tools. */
+export const ConversationEntry = defineEntity({
+  name: 'ConversationEntry',
+  tableName: 'conversation_entry',
+  filters: { tenant: tenantFilter },
+  properties: {
+    turnId: p.uuid().primary(),
+    /** From 1. */
+    round: p.smallint().primary(),
+    /** 0: the model's answer. From 1: its calls of tools. */
+    position: p.smallint().primary(),
+    ...tenant,
+    /** How often the call was begun: committed before each attempt. */
+    attempts: p.smallint(),
+    /** A sealed `RoundAnswer`, or a sealed `ToolResult` once there is one. */
+    content: p.text().nullable(),
+  },
+});

@@ -1,0 +1,154 @@
+import type { Sealer } from '../platform/crypto.ts';
+import { databaseFailure } from '../platform/database-errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { turnContents } from './contents.ts';
+import { findEntries } from './open-turn.ts';
+import { ToldText } from './told-text.ts';
+import { ToldTools, type ToolEvent } from './told-tools.ts';
+import type { TurnSigns } from './turn-signs.ts';
+import { findTurn, type Turn } from './turns.ts';
+
+export interface FollowServices {
+  sealer: Sealer;
+  turnSigns: TurnSigns;
+}
+
+/** What happens in a turn, as a reader is told it. After `contradicted` and `ended` nothing comes. */
+export type TurnEvent =
+  | ToolEvent
+  | { name: 'delta'; text: string }
+  /** The model began anew and wrote something else than was told. */
+  | { name: 'contradicted' }
+  /** Undefined: it was removed. */
+  | { name: 'ended'; turn: Turn | undefined };
+
+/** How often the row is read when nothing is heard of it: a notification can be lost. */
+const lookEveryMs = 2_000;
+
+/** Wakes one reader, whether it sleeps or is about to. */
+class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Resolves when it was rung since the last time, after `withinMs`, or when `stop` is aborted. */
+  heard(withinMs: number, stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        stop.removeEventListener('abort', wake);
+        this.#wake = undefined;
+        this.#isRung = false;
+        resolve();
+      };
+      const timer = setTimeout(wake, withinMs);
+      stop.addEventListener('abort', wake);
+      this.#wake = wake;
+      if (this.#isRung || stop.aborted) wake();
+    });
+  }
+}
+
+/** `later` while the database is unavailable. */
+async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'later'> {
+  try {
+    return await read();
+  } catch (error) {
+    if (databaseFailure(error)?.code === 'service_unavailable') return 'later';
+    throw error;
+  }
+}
+
+/** One reader of a turn. From its creation on it misses nothing, so that a turn may end before it is read. */
+export class TurnReader {
+  readonly #services: FollowServices;
+  readonly #scope: Scope;
+  readonly #turnId: string;
+  readonly #bell = new Bell();
+  readonly #text = new ToldText();
+  readonly #tools: ToldTools;
+  readonly #leave: () => void;
+  /** When the row is to be read again, on the clock of `performance`. */
+  #lookAt = 0;
+
+  constructor(services: FollowServices, scope: Scope, turnId: string) {
+    this.#services = services;
+    this.#scope = scope;
+    this.#turnId = turnId;
+    this.#tools = new ToldTools(turnContents(services.sealer, scope), turnId);
+    this.#leave = services.turnSigns.follow(turnId, {
+      tenant: scope.tenant,
+      onDelta: (delta) => {
+        this.#text.accept(delta);
+        this.#bell.ring();
+      },
+      onChange: () => {
+        this.#lookAt = 0;
+        this.#bell.ring();
+      },
+    });
+  }
+
+  close(): void {
+    this.#leave();
+  }
+
+  /** The turn once `isFound` says so, or it has ended; undefined when it was removed, or `stop` was aborted. */
+  async find(isFound: (turn: Turn) => boolean, stop: AbortSignal): Promise<Turn | undefined> {
+    while (!stop.aborted) {
+      const turn = await this.#look();
+      if (turn === undefined) return undefined;
+      if (turn !== 'later' && (turn.status !== 'processing' || isFound(turn))) {
+        this.#lookAt = 0;
+        return turn;
+      }
+      await this.#sleep(stop);
+    }
+    return undefined;
+  }
+
+  /** What happens until the turn has ended, or `stop` is aborted. */
+  async *events(stop: AbortSignal): AsyncGenerator<TurnEvent> {
+    while (!stop.aborted) {
+      if (this.#text.isContradicted) return yield { name: 'contradicted' };
+      const turn = this.#isDue() ? await this.#look() : 'later';
+      if (turn === undefined) return yield { name: 'ended', turn };
+      if (turn !== 'later' && turn.status !== 'processing') return yield* this.#rest(turn);
+      if (turn !== 'later' && turn.hasTools) yield* this.#toolsSoFar();
+      if (this.#text.hasWaiting) yield { name: 'delta', text: this.#text.take() };
+      await this.#sleep(stop);
+    }
+  }
+
+  #isDue(): boolean {
+    return performance.now() >= this.#lookAt;
+  }
+
+  async #look(): Promise<Turn | undefined | 'later'> {
+    this.#lookAt = performance.now() + lookEveryMs;
+    return patiently(() => findTurn(this.#services.sealer, this.#scope, this.#turnId));
+  }
+
+  #sleep(stop: AbortSignal): Promise<void> {
+    return this.#bell.heard(Math.max(0, this.#lookAt - performance.now()), stop);
+  }
+
+  async *#toolsSoFar(): AsyncGenerator<TurnEvent> {
+    const entries = await patiently(() => this.#scope.rows(findEntries, this.#turnId));
+    if (entries !== 'later') yield* this.#tools.read(entries);
+  }
+
+  *#rest(turn: Turn): Generator<TurnEvent> {
+    yield* this.#tools.readRest(turn);
+    if (turn.reply) {
+      const text = this.#text.takeRest(turn.reply.content);
+      if (text === undefined) return yield { name: 'contradicted' };
+      if (text !== '') yield { name: 'delta', text };
+    }
+    yield { name: 'ended', turn };
+  }
+}

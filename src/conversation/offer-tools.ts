@@ -1,0 +1,49 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type DeclaredTool, ToolServerUnavailable } from '../tools/tool.ts';
+import type { Tools } from '../tools/tools.ts';
+import { turnContents } from './contents.ts';
+import { turnStates } from './core/status.ts';
+import type { Ending, EndServices } from './end-turn.ts';
+import type { OpenTurn } from './open-turn.ts';
+
+/** A server could not say which tools it has. The message may be told to callers. */
+export class ToolsUnavailable extends Error {
+  override name = 'ToolsUnavailable';
+}
+
+const record = statement<{ notified: unknown }>(
+  'turn.record_tools',
+  `with recorded as (
+     update conversation_turn set tools = $4::text
+      where organization_id = $1 and environment = $2 and id = $3 and tools is null
+        and status in (${turnStates.sql('processing')})
+     returning id)
+   select case when $5::text is not null then pg_notify($5, $3::text) end as notified from recorded`,
+);
+
+/**
+ * The tools that the model of a turn is offered: asked for once, so that they are the same in each round.
+ * @throws ToolsUnavailable; the reason of `signal`; errors of the database
+ */
+export async function offerTools(
+  { tools, sealer, turnSigns }: EndServices & { tools: Pick<Tools, 'list'> },
+  scope: Scope,
+  { turnId, waiter }: Ending,
+  open: OpenTurn,
+  signal: AbortSignal,
+): Promise<DeclaredTool[]> {
+  if (open.tools) return open.tools;
+  let offered: DeclaredTool[];
+  try {
+    offered = await tools.list(scope, open.request.servers, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ToolServerUnavailable) throw new ToolsUnavailable(error.message);
+    throw error;
+  }
+  const sealed = turnContents(sealer, scope).seal(turnId, 'tools', offered);
+  await scope.rows(record, turnId, sealed, turnSigns.elsewhere(waiter));
+  turnSigns.tellChange(turnId);
+  return offered;
+}

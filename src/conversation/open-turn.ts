@@ -1,0 +1,112 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import type { DeclaredTool } from '../tools/tool.ts';
+import type { ExecutedCall, RoundAnswer, StoredRequest, TurnContents } from './contents.ts';
+import { executedCalls, refusalOf, type ToolResult } from './core/rounds.ts';
+import { turnStates } from './core/status.ts';
+import type { TurnKind } from './entities.ts';
+
+/** A turn that has not ended. */
+export interface OpenTurn {
+  id: string;
+  kind: TurnKind;
+  model: string;
+  hasTools: boolean;
+  request: StoredRequest;
+  /** The tools that are offered; undefined while nobody has asked the servers. */
+  tools: DeclaredTool[] | undefined;
+  ageMs: number;
+}
+
+/** A round whose answer is recorded. */
+export interface Round extends RoundAnswer {
+  round: number;
+  /** By the positions of the calls, from 0: of those that were executed. */
+  results: Map<number, ToolResult>;
+}
+
+type TurnRow = Omit<OpenTurn, 'request' | 'tools'> & { request: string; tools: string | null };
+
+const find = statement<TurnRow>(
+  'turn.open',
+  `select id, kind, model, has_tools as "hasTools", request, tools,
+          extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
+     from conversation_turn
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
+);
+
+/** @returns undefined when it has ended */
+export async function findOpenTurn(
+  scope: Scope,
+  contents: TurnContents,
+  turnId: string,
+): Promise<OpenTurn | undefined> {
+  const row = await scope.one(find, turnId);
+  if (!row) return undefined;
+  const tools = row.tools === null ? undefined : contents.open(turnId, 'tools', row.tools);
+  return { ...row, request: contents.open(turnId, 'request', row.request), tools };
+}
+
+export interface EntryRow {
+  round: number;
+  position: number;
+  content: string | null;
+}
+
+export const findEntries = statement<EntryRow>(
+  'turn.entries',
+  `select round, position, content from conversation_entry
+    where organization_id = $1 and environment = $2 and turn_id = $3 order by round, position`,
+);
+
+const findAnswer = statement<{ content: string }>(
+  'turn.answer',
+  `select content from conversation_entry
+    where organization_id = $1 and environment = $2 and turn_id = $3 and round = $4 and position = 0`,
+);
+
+/** What the model asked for in one round. */
+export async function readAnswer(
+  scope: Scope,
+  contents: TurnContents,
+  place: { turnId: string; round: number },
+): Promise<RoundAnswer | undefined> {
+  const row = await scope.one(findAnswer, place.turnId, place.round);
+  return row && contents.openAnswer(place, row.content);
+}
+
+/** The rounds of a turn so far, in order. */
+export async function readRounds(scope: Scope, contents: TurnContents, turnId: string): Promise<Round[]> {
+  const rounds: Round[] = [];
+  for (const { round, position, content } of await scope.rows(findEntries, turnId)) {
+    if (content === null) continue;
+    if (position === 0) rounds.push({ round, ...contents.openAnswer({ turnId, round }, content), results: new Map() });
+    else rounds.at(-1)!.results.set(position - 1, contents.openResult({ turnId, round, position }, content));
+  }
+  return rounds;
+}
+
+const namesOf = (tools: readonly DeclaredTool[]) => new Set(tools.map(({ name }) => name));
+
+/** The positions of the calls of an answer that are executed, from 0. */
+export const toExecute = ({ calls }: RoundAnswer, tools: readonly DeclaredTool[]): number[] =>
+  executedCalls(calls, namesOf(tools));
+
+/** The result of each call of a round, as the model is told it. */
+export function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): ToolResult[] {
+  const offered = namesOf(tools);
+  return calls.map((call, position) => {
+    const result = refusalOf(call, position, offered) ?? results.get(position);
+    if (!result) throw new Error('A call of an earlier round has no result.');
+    return result;
+  });
+}
+
+/** The calls that were executed, in order, as the caller is told them. */
+export const executedIn = (rounds: readonly Round[]): ExecutedCall[] =>
+  rounds.flatMap(({ calls, results }) =>
+    [...results].map(([position, { text, isError }]) => {
+      const { name, args } = calls[position]!;
+      return { name, args, result: text, isError };
+    }),
+  );

@@ -1,0 +1,53 @@
+import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
+import type { Part } from '../platform/part.ts';
+import type { ProviderServices } from '../providers/part.ts';
+import { defaultTurnPolicy, type TurnPolicy } from '../temporal/contracts/conversation.ts';
+import type { ToolServices } from '../tools/part.ts';
+import { startPendingTurn } from './create-turn.ts';
+import { ConversationEntry, ConversationTurn } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import { endOverdueTurns, forgetTurns, watchStoppedTurns } from './overdue.ts';
+import { TurnSigns } from './turn-signs.ts';
+
+export interface ConversationServices {
+  turnSigns: TurnSigns;
+  turnPolicy: TurnPolicy;
+}
+
+const overdueAtOnce = 50;
+const forgottenAtOnce = 1_000;
+
+/** Messages to models and agents, and their replies. */
+export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
+  name: 'conversation',
+  entities: [ConversationTurn, ConversationEntry],
+  failPoints: failPoint.names,
+  promptKinds: ['turn.start'],
+  open({ database, sealer, notifications }) {
+    const turnSigns = new TurnSigns(database, sealer);
+    notifications.on(turnSigns.channel, (payload) => turnSigns.receive(payload));
+    return { turnSigns, turnPolicy: defaultTurnPolicy };
+  },
+  outbox: (services) => ({
+    'turn.start': (scope, id, hint?: Parameters<typeof startPendingTurn>[3]) =>
+      startPendingTurn(services, scope, id, hint),
+  }),
+  sweeps: (services) => [
+    {
+      name: 'end messages that were terminated in Temporal',
+      everyMs: 5_000,
+      run: watchStoppedTurns(services),
+    },
+    {
+      name: 'end messages that nobody works on',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => endOverdueTurns(services, services.turnPolicy.deadlineMs, limit), overdueAtOnce),
+    },
+    {
+      name: 'remove messages after a day',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => forgetTurns(services.database, limit), forgottenAtOnce),
+    },
+  ],
+};

@@ -1,0 +1,71 @@
+import type { TurnContents } from './contents.ts';
+import type { AskedCall } from './core/rounds.ts';
+import type { EntryRow } from './open-turn.ts';
+import type { Turn } from './turns.ts';
+
+/** What happens beside the reply of a turn, as a reader is told it. */
+export type ToolEvent =
+  | { name: 'thought'; text: string }
+  | { name: 'tool_call'; index: number; call: Pick<AskedCall, 'name' | 'args'> }
+  | { name: 'tool_result'; index: number; call: { name: string; result: string; isError: boolean } };
+
+/** What of the tools of a turn was told. */
+export class ToldTools {
+  readonly #contents: TurnContents;
+  readonly #turnId: string;
+  /** The calls of the latest round. */
+  #calls: AskedCall[] = [];
+  #round = 0;
+  #index = -1;
+  /** Position in its round of the call at `#index`, from 1. */
+  #position = 0;
+  #hasResult = true;
+
+  constructor(contents: TurnContents, turnId: string) {
+    this.#contents = contents;
+    this.#turnId = turnId;
+  }
+
+  /** @param entries in order */
+  *read(entries: readonly EntryRow[]): Generator<ToolEvent> {
+    for (const { round, position, content } of entries) {
+      if (position === 0) yield* this.#readAnswer(round, content!);
+      else if (round === this.#round) yield* this.#readCall(position, content);
+    }
+  }
+
+  /** What is missing when the turn has ended, and its entries are gone. */
+  *readRest({ reply }: Turn): Generator<ToolEvent> {
+    for (const [index, { name, args, result, isError }] of (reply?.toolCalls ?? []).entries()) {
+      if (index > this.#index) yield { name: 'tool_call', index, call: { name, args } };
+      if (index > this.#index || (index === this.#index && !this.#hasResult)) {
+        yield { name: 'tool_result', index, call: { name, result, isError } };
+      }
+    }
+  }
+
+  *#readAnswer(round: number, content: string): Generator<ToolEvent> {
+    if (round <= this.#round) return;
+    const { calls, text } = this.#contents.openAnswer({ turnId: this.#turnId, round }, content);
+    this.#round = round;
+    this.#position = 0;
+    this.#calls = calls;
+    if (text.trim() !== '') yield { name: 'thought', text };
+  }
+
+  *#readCall(position: number, content: string | null): Generator<ToolEvent> {
+    if (position < this.#position || (position === this.#position && this.#hasResult)) return;
+    const { name, args } = this.#calls[position - 1]!;
+    if (position > this.#position) {
+      this.#position = position;
+      this.#index += 1;
+      this.#hasResult = false;
+      yield { name: 'tool_call', index: this.#index, call: { name, args } };
+    }
+    if (content === null) return;
+    this.#hasResult = true;
+    const place = { turnId: this.#turnId, round: this.#round, position };
+    const { text: result, isError } = this.#contents.openResult(place, content);
+    yield { name: 'tool_result', index: this.#index, call: { name, result, isError } };
+  }
+}
