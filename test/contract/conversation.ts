@@ -10,9 +10,10 @@ export async function recordConversation(recorder: Recorder, client: ApiClient):
   const messages = [{ role: 'user', content: 'Say hello.' }];
   const key = { 'idempotency-key': 'contract' };
   await ask('/api/chat', { messages });
-  await ask('/api/chat', { messages, model: 'gemini-1.5-pro' }, key);
-  await ask('/api/chat', { messages, model: 'gemini-1.5-pro' }, key);
-  await ask('/api/chat', { messages }, key);
+  const asked = { messages, model: 'gemini-1.5-pro' };
+  await ask('/api/chat', asked, key);
+  recorder.record('POST /api/chat replayed', await client.post('/api/chat', asked, key));
+  recorder.record('POST /api/chat with the key of another body', await client.post('/api/chat', { messages }, key));
   await ask('/api/chat', { messages: [] });
   await ask('/api/chat', { messages, mcpServers: ['nothing'] });
   const calling = [{ role: 'user', content: 'sandbox:tool=memory_read_graph' }];
