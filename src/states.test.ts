@@ -10,6 +10,7 @@ import { turnStates } from './conversation/core/status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
 import { bookingStates } from './scheduling/core/booking-status.ts';
+import { effectStates } from './scheduling/core/effect-status.ts';
 import { entities } from './services.ts';
 import { generationStates } from './studio/core/status.ts';
 import { deliveryStates } from './webhooks/core/delivery-status.ts';
@@ -24,6 +25,7 @@ const machines = {
   'A generation': generationStates,
   'A message': turnStates,
   'A booking': bookingStates,
+  'An effect of a booking': effectStates,
   'A connection': connectionStates,
 } as Record<string, StateTable<string>>;
 

@@ -38,7 +38,10 @@ export const roles = {
   },
   calendars: {
     queue: queues.calendars,
-    activities: [async () => (await import('../activities/calendars.ts')).createCalendarActivities],
+    activities: [
+      async () => (await import('../activities/bookings.ts')).createBookingActivities,
+      async () => (await import('../activities/calendars.ts')).createCalendarActivities,
+    ],
     load: async () => (await import('./calendars.ts')).startCalendarsWorker,
   },
   webhooks: {

@@ -20,6 +20,7 @@ export function bookingAnswer(pages: BookingPages, booking: BookingView): Bookin
     ...(booking.rescheduleReason !== null && { rescheduleReason: booking.rescheduleReason }),
     ...time('cancelledAt', booking.cancelledAt),
     ...(booking.cancellationReason !== null && { cancellationReason: booking.cancellationReason }),
+    effects: booking.effects.map(({ at, ...effect }) => ({ ...effect, at: at.toISOString() })),
     ...{ createdAt: booking.createdAt.toISOString(), updatedAt: booking.updatedAt.toISOString() },
   };
 }

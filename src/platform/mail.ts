@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { MailMessage } from 'nodemailer';
 import type { MailSettings } from './env.ts';
+import { Turns } from './turns.ts';
 
 export interface Mail {
   to: string;
@@ -9,15 +12,49 @@ export interface Mail {
   text: string;
   /** Identifies the mail. It determines the Message-ID, so that a mail sent again after a crash is shown once. */
   about: string;
+  /** An iCalendar object: another form of the text, and an attachment `invite.ics`. */
+  invitation?: { method: 'REQUEST' | 'CANCEL'; content: string };
 }
 
 export interface Mailer {
-  /** Resolves when the server has accepted the mail, or the file is written. */
-  send(mail: Mail): Promise<void>;
+  /**
+   * Resolves when the server has accepted the mail, or the file is written.
+   * @param beforeHandOver called when a server has agreed to take the content, and before it gets any. When it rejects,
+   *   the mail is not sent. A file is written without it: written twice, it is one file.
+   * @throws MailFailure
+   */
+  send(mail: Mail, beforeHandOver?: () => Promise<void>): Promise<void>;
   close(): void;
 }
 
+/** A mail that was not sent, or of which nobody knows. The message names no addresses and may be shown to tenants. */
+export class MailFailure extends Error {
+  override name = 'MailFailure';
+  /** The content was handed over, and the server did not say what became of it. */
+  readonly isUncertain: boolean;
+  /** The server refused it for good. */
+  readonly isPermanent: boolean;
+
+  constructor(error: unknown, handedOver: boolean) {
+    const { responseCode: code, code: name } = error as { responseCode?: number; code?: string };
+    super(code ? `The mail server answered ${code}.` : (reasons[name ?? ''] ?? reasons.ECONNECTION), { cause: error });
+    this.isUncertain = handedOver && !code;
+    this.isPermanent = code !== undefined && code >= 500;
+  }
+}
+
+const reasons: Record<string, string> = {
+  ECONNECTION: 'The mail server could not be reached.',
+  ETIMEDOUT: 'The mail server did not answer in time.',
+  EAUTH: 'The mail server refused the login.',
+  ENOSPC: 'The mail could not be written.',
+  EACCES: 'The mail could not be written.',
+  EROFS: 'The mail could not be written.',
+};
+
 const timeoutMs = 10_000;
+/** Connections of one process to the mail server. */
+const atOnce = 20;
 
 async function openTransport(smtpUrl: string | undefined) {
   const { createTransport } = await import('nodemailer');
@@ -31,25 +68,70 @@ async function openTransport(smtpUrl: string | undefined) {
     : createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 }
 
+/** A content that is made when it is first read: by then the server has agreed to take it. */
+const gated = (content: () => Readable, gate: () => Promise<void>): Readable =>
+  Readable.from(
+    (async function* () {
+      await gate();
+      yield* content();
+    })(),
+    { objectMode: false },
+  );
+
 /** Loads its library, and connects, with the first mail. */
 export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   let opened: ReturnType<typeof openTransport> | undefined;
-  return {
-    async send({ to, subject, text, about }) {
-      const name = createHash('sha256').update(`${to}\n${about}`).digest('hex').slice(0, 32);
-      const messageId = `<${name}@atelier>`;
-      // nodemailer can read message parts from files and URLs; callers' data must not make it do so.
-      opened ??= openTransport(smtpUrl);
-      const transport = await opened;
+  const turns = new Turns(atOnce, Number.POSITIVE_INFINITY);
+  /** By Message-ID, of the mails that are being sent. */
+  const gates = new Map<string, () => Promise<void>>();
+
+  async function open() {
+    const transport = await openTransport(smtpUrl);
+    transport.use('stream', (mail: MailMessage, done: () => void) => {
+      const gate = gates.get(mail.message.messageId());
+      const { message } = mail;
+      const content = message.createReadStream.bind(message);
+      if (gate && smtpUrl) message.createReadStream = () => gated(content as () => Readable, gate) as never;
+      done();
+    });
+    return transport;
+  }
+
+  async function sendNow({ to, subject, text, about, invitation }: Mail, beforeHandOver?: () => Promise<void>) {
+    const name = createHash('sha256').update(`${to}\n${about}`).digest('hex').slice(0, 32);
+    const messageId = `<${name}@atelier>`;
+    opened ??= open();
+    const transport = await opened;
+    let handedOver = false;
+    let overtaken: unknown;
+    gates.set(messageId, async () => {
+      await beforeHandOver?.().catch((error) => {
+        overtaken = error;
+        throw error;
+      });
+      handedOver = true;
+    });
+    try {
       const sent = await transport.sendMail({
         ...{ from, subject, text, messageId },
         // As an object it is one address, whatever it contains; a text can be a list.
         to: { name: '', address: to },
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        ...(invitation && { icalEvent: { ...invitation, filename: 'invite.ics' } }),
+        // nodemailer can read message parts from files and URLs; callers' data must not make it do so.
         disableFileAccess: true,
         disableUrlAccess: true,
       });
       if (!smtpUrl) await writeAtomically(folder, `${name}.eml`, sent.message as Buffer);
-    },
+    } catch (error) {
+      throw overtaken ?? new MailFailure(error, handedOver);
+    } finally {
+      gates.delete(messageId);
+    }
+  }
+
+  return {
+    send: (mail, beforeHandOver) => turns.run('', () => sendNow(mail, beforeHandOver)),
     close: () => void opened?.then((transport) => transport.close()),
   };
 }

@@ -2,6 +2,7 @@ import { AppError, unavailable } from '../platform/errors.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
 import { Turns } from '../platform/turns.ts';
+import type { EffectSettings } from './effects/enqueue-effects.ts';
 
 /** A tenant's bookings that one process makes or moves at the same time: each waits with a connection in its hands. */
 const atOnce = 4;
@@ -9,7 +10,7 @@ const mostWaiting = 2_000;
 
 export const newBookingTurns = () => new Turns(atOnce, mostWaiting);
 
-export interface BookingServices {
+export interface BookingServices extends EffectSettings {
   bookingTurns: Turns;
 }
 

@@ -5,6 +5,7 @@ import type { BookingStatus, ListedStatus } from './core/booking-status.ts';
 import { type DayNumber, dayMs, dayNumber } from './core/calendar-date.ts';
 import { bookingIds, eventTypeIds } from './core/ids.ts';
 import { ZoneClock } from './core/zone-clock.ts';
+import { type EffectView, findEffects } from './effects/enqueue-effects.ts';
 import { type BookedLocation, Booking } from './entities.ts';
 import { bookingNotFound } from './errors.ts';
 import { defaultHost } from './hosts.ts';
@@ -35,11 +36,13 @@ export interface BookingView {
   cancellationReason: string | null;
   /** Of its public page; null where it has none. */
   token: string | null;
+  /** Of the latest change. */
+  effects: EffectView[];
   createdAt: Date;
   updatedAt: Date;
 }
 
-export const viewOf = (row: Booking): BookingView => ({
+export const viewOf = (row: Booking, effects: EffectView[]): BookingView => ({
   ...{ id: row.id, eventTypeId: row.eventTypeId, status: row.status, start: row.startAt, end: row.endAt },
   attendee: {
     ...{ name: row.attendeeName, email: row.attendeeEmail },
@@ -49,15 +52,19 @@ export const viewOf = (row: Booking): BookingView => ({
   ...{ rescheduleCount: row.rescheduleCount, rescheduleReason: row.rescheduleReason ?? null },
   ...{ previousStart: row.previousStartAt ?? null, previousEnd: row.previousEndAt ?? null },
   ...{ cancelledAt: row.cancelledAt ?? null, cancellationReason: row.cancellationReason ?? null },
-  ...{ token: row.token ?? null, createdAt: row.createdAt, updatedAt: row.updatedAt },
+  ...{ token: row.token ?? null, effects, createdAt: row.createdAt, updatedAt: row.updatedAt },
 });
+
+/** As it is, with its effects, which are read. */
+export const withEffects = async (scope: Scope, row: Booking): Promise<BookingView> =>
+  viewOf(row, (await findEffects(scope, [row.id])).get(row.id)!);
 
 /** @param id in either form. @throws AppError not_found */
 export async function getBooking(scope: Scope, id: string): Promise<BookingView> {
   const uuid = bookingIds.parse(id);
   const found = uuid && (await scope.read((em) => em.findOne(Booking, { id: uuid })));
   if (!found) throw bookingNotFound(id);
-  return viewOf(found);
+  return withEffects(scope, found);
 }
 
 export interface BookingFilter {
@@ -98,5 +105,9 @@ export async function listBookings(
   }
   const orderBy = { startAt: 'asc', id: 'asc' } as const;
   const [rows, total] = await scope.read((em) => em.findAndCount(Booking, where, { orderBy, limit, offset }));
-  return { items: rows.map(viewOf), total, limit, offset };
+  const effects = await findEffects(
+    scope,
+    rows.map(({ id }) => id),
+  );
+  return { items: rows.map((row) => viewOf(row, effects.get(row.id)!)), total, limit, offset };
 }

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
 import { type CalendarRules, type EventTypeRules, noLimits } from './core/rules.ts';
 import type { OfferedLocation, Question } from './entities.ts';
@@ -14,11 +15,14 @@ export interface Bookable {
   hasCalendars: boolean;
   locations: OfferedLocation[];
   questions: Question[];
+  /** Minutes before the start. */
+  reminders: readonly number[];
   eventType: EventTypeRules;
   rules: CalendarRules;
 }
 
-interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules'> {
+interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules' | 'reminders'> {
+  reminders: number[] | null;
   isDeleted: boolean;
   timezone: string;
   weeklyHours: CalendarRules['weeklyHours'];
@@ -33,7 +37,8 @@ const ofTenant = 'organization_id = $1 and environment = $2';
 // One statement, because every slot that is shown and every booking that is made needs all of it.
 const find = statement<Row>(
   'scheduling.rules',
-  `select e.id as "eventTypeId", h.id as "hostId", e.locations, e.questions, e.duration,
+  `select e.id as "eventTypeId", h.id as "hostId", e.locations, e.questions, e.reminders,
+          e.duration,
           e.buffer_before as "bufferBefore", e.buffer_after as "bufferAfter", e.min_notice as "minNotice",
           e.max_advance as "maxAdvance", e.is_active and e.deleted_at is null as "isActive",
           e.deleted_at is not null as "isDeleted", h.timezone, h.weekly_hours as "weeklyHours",
@@ -55,10 +60,11 @@ const find = statement<Row>(
 );
 
 const bookableOf = (row: Row): Bookable => {
-  const { eventTypeId, hostId, hasCalendars, locations, questions, isDeleted: _, ...rest } = row;
+  const { eventTypeId, hostId, hasCalendars, locations, questions, reminders, isDeleted: _, ...rest } = row;
   const { timezone, weeklyHours, businessHours, blackouts, patterns, limits, ...eventType } = rest;
   const rules = { timezone, weeklyHours, businessHours, blackouts, patterns, limits: limits ?? noLimits };
-  return { eventTypeId, hostId, hasCalendars, locations, questions, eventType, rules };
+  const offered = { locations, questions, reminders: reminders ?? defaultReminders };
+  return { eventTypeId, hostId, hasCalendars, ...offered, eventType, rules };
 };
 
 /**

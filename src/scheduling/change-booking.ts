@@ -3,19 +3,23 @@ import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
 import { type BookingServices, inBookingTurn, takeHost } from './booking-turns.ts';
-import { type BookingView, viewOf } from './booking-view.ts';
+import { type BookingView, viewOf, withEffects } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';
 import { minuteMs } from './core/calendar-date.ts';
+import { versionOf, wantsLink } from './core/effects.ts';
 import { type BookingSource, bookingCancelled, bookingRescheduled } from './core/events.ts';
 import { bookingIds } from './core/ids.ts';
 import { readInstant } from './core/read-times.ts';
-import { checkTime, factsOf } from './create-booking.ts';
+import { checkTime, factsOf, isoTimes } from './create-booking.ts';
+import { type EffectSettings, enqueueEffects } from './effects/enqueue-effects.ts';
 import { Booking } from './entities.ts';
 import { bookingNotFound } from './errors.ts';
 
 interface Change {
   reason: string | null;
   source: BookingSource;
+  /** False: the attendee gets no mail of this change. */
+  notifyAttendee: boolean;
 }
 
 /** Locks the row, so that concurrent changes are applied one after the other. @throws AppError not_found */
@@ -50,7 +54,7 @@ export function rescheduleBooking(
   services: BookingServices,
   scope: Scope,
   id: string,
-  { newStart, reason, source }: Change & { newStart: string },
+  { newStart, reason, source, notifyAttendee }: Change & { newStart: string },
 ): Promise<BookingView> {
   return inBookingTurn(services, scope, { start: newStart }, () =>
     scope.transaction(async (tx) => {
@@ -59,7 +63,7 @@ export function rescheduleBooking(
       requireMovable(booking, now.getTime());
       const startsAt = readInstant(newStart)!;
       const previous = { start: booking.startAt, end: booking.endAt };
-      if (startsAt === previous.start.getTime()) return viewOf(booking);
+      if (startsAt === previous.start.getTime()) return withEffects(tx, booking);
 
       const { eventType, ...bookable } = await readBookableOf(tx, booking);
       await takeHost(tx, booking.hostId);
@@ -73,7 +77,19 @@ export function rescheduleBooking(
         ...{ previousStartAt: previous.start, previousEndAt: previous.end },
         ...{ rescheduleReason: reason, rescheduleCount: booking.rescheduleCount + 1, updatedAt: now },
       });
-      const view = viewOf(booking);
+      const effects = await enqueueEffects(
+        tx,
+        { id: booking.id, version: versionOf(booking) },
+        {
+          ...{ now, status: 'confirmed', notifyAttendee, timeScale: services.effectTimeScale },
+          ...{ reminders: bookable.reminders, wantsLink: wantsLink(booking.location ?? null, bookable.locations) },
+          facts: {
+            ...isoTimes(booking.startAt, booking.endAt),
+            ...{ previousStart: previous.start.toISOString(), reason },
+          },
+        },
+      );
+      const view = viewOf(booking, effects);
       // One of its own for each move.
       await publishEvent(tx, bookingRescheduled, null, {
         ...factsOf(view, reason, source),
@@ -86,13 +102,27 @@ export function rescheduleBooking(
 }
 
 /** Cancels a booking. A cancelled one stays as it is. @param id in either form. @throws AppError not_found */
-export function cancelBooking(scope: Scope, id: string, { reason, source }: Change): Promise<BookingView> {
+export function cancelBooking(
+  services: EffectSettings,
+  scope: Scope,
+  id: string,
+  { reason, source, notifyAttendee }: Change,
+): Promise<BookingView> {
   return scope.transaction(async (tx) => {
     const booking = await lockBooking(tx.em, id);
-    if (booking.status === 'cancelled') return viewOf(booking);
+    if (booking.status === 'cancelled') return withEffects(tx, booking);
     const now = new Date();
     Object.assign(booking, { status: 'cancelled', cancelledAt: now, cancellationReason: reason, updatedAt: now });
-    const view = viewOf(booking);
+    const effects = await enqueueEffects(
+      tx,
+      { id: booking.id, version: versionOf(booking) },
+      {
+        ...{ now, status: 'cancelled', notifyAttendee, wantsLink: false, reminders: [] },
+        timeScale: services.effectTimeScale,
+        facts: { ...isoTimes(booking.startAt, booking.endAt), previousStart: null, reason },
+      },
+    );
+    const view = viewOf(booking, effects);
     await publishEvent(tx, bookingCancelled, view.id, factsOf(view, reason, source));
     return view;
   });

@@ -9,10 +9,12 @@ import { type Attendee, type BookingView, viewOf } from './booking-view.ts';
 import { type Bookable, readBookable } from './calendar-rules.ts';
 import { minuteMs } from './core/calendar-date.ts';
 import { decideBooking } from './core/decide.ts';
+import { wantsLink } from './core/effects.ts';
 import { type BookingFacts, type BookingSource, bookingCreated } from './core/events.ts';
 import { readInstant } from './core/read-times.ts';
 import { holidayDaysForBooking, readsForBooking } from './core/reads.ts';
 import type { EventTypeRules } from './core/rules.ts';
+import { enqueueEffects } from './effects/enqueue-effects.ts';
 import { type BookedLocation, Booking } from './entities.ts';
 import { holidaysNear } from './holidays.ts';
 import { refused } from './refuse.ts';
@@ -55,6 +57,8 @@ const holdOf = ({ startsAt, endsAt }: Time, { bufferBefore, bufferAfter }: Event
   holdStartAt: new Date(startsAt - bufferBefore * minuteMs),
   holdEndAt: new Date(endsAt + bufferAfter * minuteMs),
 });
+
+export const isoTimes = (start: Date, end: Date) => ({ start: start.toISOString(), end: end.toISOString() });
 
 /** What an event tells of a booking. */
 export const factsOf = (booking: BookingView, reason: string | null, source: BookingSource): BookingFacts => ({
@@ -121,7 +125,16 @@ export async function createBooking(
       ...{ createdAt: now, updatedAt: now },
     });
     tx.em.persist(made);
-    const booking = viewOf(made);
+    const effects = await enqueueEffects(
+      tx,
+      { id, version: 0 },
+      {
+        ...{ now, status: 'confirmed', notifyAttendee: true, wantsLink: wantsLink(place, bookable.locations) },
+        ...{ reminders: bookable.reminders, timeScale: services.effectTimeScale },
+        facts: { ...isoTimes(made.startAt, made.endAt), previousStart: null, reason: null },
+      },
+    );
+    const booking = viewOf(made, effects);
     await publishEvent(tx, bookingCreated, booking.id, factsOf(booking, null, 'api'));
     return booking;
   };

@@ -89,6 +89,8 @@ export const SchedulingEventType = defineEntity({
     maxAdvance: p.integer().nullable(),
     locations: p.json<OfferedLocation[]>(),
     questions: p.json<Question[]>(),
+    /** Minutes before the start; null for the default. */
+    reminders: p.json<number[]>().nullable(),
     isActive: p.boolean(),
     ...times,
     /** The row stays for its bookings. */

@@ -5,6 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
+import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
 import { freeSlug, slugOf } from './core/slug.ts';
 import { type OfferedLocation, type Question, SchedulingEventType } from './entities.ts';
@@ -24,6 +25,8 @@ export interface EventTypeFields {
   /** Days; null for no limit. */
   maxAdvance: number | null;
   questions: Question[];
+  /** Minutes before the start. */
+  reminders: number[];
   isActive: boolean;
   /** Null: the default host. */
   hostId: string | null;
@@ -50,6 +53,7 @@ const viewOf = (row: SchedulingEventType): EventTypeView => ({
   ...{ locations: row.locations, isActive: row.isActive },
   ...{ bufferBefore: row.bufferBefore, bufferAfter: row.bufferAfter },
   ...{ minNotice: row.minNotice, maxAdvance: row.maxAdvance ?? null, questions: row.questions },
+  reminders: row.reminders ?? [...defaultReminders],
   ...{ hostId: row.hostId ?? null, createdAt: row.createdAt, updatedAt: row.updatedAt },
 });
 

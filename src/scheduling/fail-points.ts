@@ -7,4 +7,12 @@ export const failPoint = defineFailPoints(
   'calendar.synced',
   // An event was written to a calendar, and that is not recorded yet.
   'calendar.entry_written',
+  // A change of a booking is committed, and its workflow does not know of it.
+  'booking.committed',
+  // The workflow knows, and the outbox has its entry still.
+  'booking.followed',
+  // An attempt of an effect is counted; then it is made; then its end is recorded.
+  'effect.begun',
+  'effect.done',
+  'effect.recorded',
 );

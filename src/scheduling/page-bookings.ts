@@ -26,7 +26,7 @@ async function readBoth(scope: Scope, bookingId: string) {
 /** @param bookingId its UUID. @throws AppError not_found */
 export async function getPageBooking(scope: Scope, bookingId: string): Promise<PageBooking> {
   const { booking, name } = await readBoth(scope, bookingId);
-  return { ...viewOf(booking), name };
+  return { ...viewOf(booking, []), name };
 }
 
 export interface PageWeek {

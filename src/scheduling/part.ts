@@ -14,6 +14,8 @@ import {
 import { calendarSettings } from './calendars/settings.ts';
 import { bookingEvents } from './core/events.ts';
 import { blackoutIds, bookingIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
+import { BookingEffect } from './effect-entities.ts';
+import { type EffectServices, effectOutbox, effectSweeps, openEffects } from './effects/services.ts';
 import {
   BlackoutPeriod,
   Booking,
@@ -29,14 +31,14 @@ import { settingsIds } from './settings.ts';
 /** Event types, availability and bookings. */
 export const scheduling: Part<
   Foundation & ConnectionServices,
-  BookingServices & CalendarServices & { bookingPages: BookingPages },
+  BookingServices & CalendarServices & EffectServices & { bookingPages: BookingPages },
   typeof calendarSettings.shape
 > = {
   name: 'scheduling',
   settings: calendarSettings,
   entities: [
     ...[SchedulingHost, SchedulingSettings, SchedulingEventType, RecurringPattern, BlackoutPeriod, Booking],
-    ...[Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent],
+    ...[BookingEffect, Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent],
   ],
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   errors: schedulingErrors,
@@ -60,12 +62,16 @@ export const scheduling: Part<
   },
   failPoints: failPoint.names,
   promptKinds: ['calendar.sync'],
-  open: (base) => ({
-    bookingTurns: newBookingTurns(),
-    bookingPages: new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
-    ...openCalendars(base),
-  }),
-  outbox: calendarOutbox,
-  sweeps: calendarSweeps,
+  open(base) {
+    const calendars = openCalendars(base);
+    return {
+      bookingTurns: newBookingTurns(),
+      bookingPages: new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
+      ...calendars,
+      ...openEffects(base.env, calendars),
+    };
+  },
+  outbox: (services) => ({ ...calendarOutbox(services), ...effectOutbox(services) }),
+  sweeps: (services) => [...calendarSweeps(services), ...effectSweeps(services)],
   close: closeCalendars,
 };

@@ -136,7 +136,10 @@ describe('a booking', () => {
     // Turns of its own are what another process has.
     const elsewhere = (start: string) =>
       createBooking(
-        { bookingTurns: newBookingTurns(), bookingPages: new BookingPages(undefined, 'http://localhost') },
+        {
+          ...{ bookingTurns: newBookingTurns(), effectTimeScale: 1 },
+          bookingPages: new BookingPages(undefined, 'http://localhost'),
+        },
         new Scope(product.database, tenant, 'elsewhere'),
         { ...given, start },
       ).then(

@@ -135,7 +135,9 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       if (start === undefined || readInstant(start) === undefined) {
         throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
       }
-      await rescheduleBooking(services, opened.scope, opened.bookingId, { newStart: start, reason, source: 'page' });
+      await rescheduleBooking(services, opened.scope, opened.bookingId, {
+        ...{ newStart: start, reason, notifyAttendee: true, source: 'page' },
+      });
       return c.redirect(opened.page, 303);
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -157,7 +159,7 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       const time = timeOf(booking.start, booking.end, booking.attendee.timezone);
       return answer(c, 'Your booking', joined(problem(`The booking is over: ${time}.`)), 400);
     }
-    await cancelBooking(scope, bookingId, { reason, source: 'page' });
+    await cancelBooking(services, scope, bookingId, { reason, notifyAttendee: true, source: 'page' });
     return c.redirect(page, 303);
   });
   return routes;

@@ -15,13 +15,22 @@ export const newBookingExamples = {
 };
 
 const page = 'https://api.example.com/b/3vQ9mXk0T7yLr2WcNf5bJA';
+const effect = { status: 'pending' as const, attempts: 0, lastError: null, at: exampleTime };
+const planned = [
+  { ...effect, type: 'attendee_mail' as const },
+  { ...effect, type: 'contact_mail' as const },
+  { ...effect, type: 'calendar_entry' as const },
+  { ...effect, type: 'reminder' as const, at: '2030-06-11T09:00:00.000Z' },
+  { ...effect, type: 'reminder' as const, at: '2030-06-12T08:00:00.000Z' },
+];
 const shown = {
   ...{ id: bookingId, eventTypeId, status: 'confirmed' as const },
   ...{ start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
   attendee: { ...attendee, phone: null, timezone: 'UTC' },
   location: { type: 'phone', url: 'tel:+49301234567' },
   ...{ confirmationUrl: page, rescheduleUrl: `${page}/reschedule`, cancelUrl: `${page}/cancel` },
-  ...{ responses: {}, metadata: {}, rescheduleCount: 0, createdAt: exampleTime, updatedAt: exampleTime },
+  ...{ responses: {}, metadata: {}, rescheduleCount: 0, effects: planned },
+  ...{ createdAt: exampleTime, updatedAt: exampleTime },
 };
 
 const { id: _, status: __, attendee: ___, ...rest } = shown;
@@ -42,7 +51,7 @@ export const rescheduledExamples = alike({
 });
 export const cancellationExamples = { A: {}, B: { reason: 'Not needed any more.' } };
 export const cancelledExamples = alike({
-  ...{ ...shown, status: 'cancelled' as const },
+  ...{ ...shown, status: 'cancelled' as const, effects: planned.slice(0, 3) },
   ...{ cancelledAt: exampleTime, cancellationReason: 'Not needed any more.' },
 });
 export const bookingListExamples = {

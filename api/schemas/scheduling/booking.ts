@@ -1,6 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { bookingStates, bookingStatuses, listedStatuses } from '../../../src/scheduling/core/booking-status.ts';
+import { effectStates, effectStatuses } from '../../../src/scheduling/core/effect-status.ts';
+import { effectTypes } from '../../../src/scheduling/core/effects.ts';
 import { freeForm } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { inDialect, orNull } from '../in-dialect.ts';
@@ -60,6 +62,22 @@ const link = (what: string) =>
     .nullable()
     .openapi({ description: `A page for the attendee that ${what}. It needs no key. Null without URL_SIGNING_KEY.` });
 
+const effect = z
+  .object({
+    type: z.enum(effectTypes),
+    status: z.enum(effectStatuses).openapi({ description: describeStates(effectStates) }),
+    attempts: z.int().openapi({ description: 'Made so far.' }),
+    lastError: z.string().nullable(),
+    at: time.openapi({ description: 'When it is due; once it is over, when that was.' }),
+  })
+  .openapi('BookingEffect', {
+    description: [
+      'Mails to the attendee and to the contact of the organization, the entry in the calendar of the host, the link that',
+      'the calendar makes, and the reminders. One that fails is tried again after 5 seconds, doubling to an hour, until the',
+      'booking starts.',
+    ].join(' '),
+  });
+
 export const bookingSchema = z
   .object({
     id: z.string(),
@@ -85,6 +103,7 @@ export const bookingSchema = z
     rescheduleReason: z.string().optional(),
     cancelledAt: time.optional(),
     cancellationReason: z.string().optional(),
+    effects: z.array(effect).openapi({ description: 'What follows from the latest change.' }),
     createdAt: time,
     updatedAt: time,
   })
@@ -137,7 +156,7 @@ const reason = text(500).optional();
 const notifyAttendee = z
   .boolean()
   .optional()
-  .openapi({ description: 'Default true. False: the attendee is not told. Attendees are not told yet.' });
+  .openapi({ description: 'Default true. False: the attendee gets no mail of this change. Nothing else changes.' });
 
 export const rescheduleSchema = z.object({ newStart: instant, reason, notifyAttendee }).openapi('Reschedule');
 export const cancellationSchema = z.object({ reason, notifyAttendee }).openapi('Cancellation');

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { defaultReminders, mostReminders } from '../../../src/scheduling/core/effects.ts';
 import { questionTypes } from '../../../src/scheduling/entities.ts';
 import { mostEventTypes } from '../../../src/scheduling/event-types.ts';
 import { prefixedIdInPath } from '../ids.ts';
@@ -10,6 +11,8 @@ export const eventTypeInPath = prefixedIdInPath('id', eventTypeId);
 const mostLocations = 20;
 const mostQuestions = 50;
 const mostOptions = 100;
+/** Thirty days. */
+const mostMinutesBefore = 43_200;
 
 const location = z
   .object({
@@ -68,6 +71,12 @@ const fields = {
     .nullable()
     .openapi({ description: 'Days from today, of the host, that can be booked. Default null: no limit.' }),
   questions,
+  reminders: z
+    .array(minutes(mostMinutesBefore, 1))
+    .max(mostReminders, `Expected at most ${mostReminders} reminders.`)
+    .openapi({
+      description: 'Minutes before the start at which the attendee is reminded by mail. Default a day and an hour.',
+    }),
   isActive: z.boolean().openapi({ description: 'Default true. False: it has no free times.' }),
   hostId: z.string().nullable().openapi({ description: 'Whose time is booked. Default null: the default host.' }),
 };
@@ -92,6 +101,7 @@ export const eventTypeSchema = z
     minNotice: z.int(),
     maxAdvance: z.int().nullable(),
     questions: z.array(question),
+    reminders: z.array(z.int()),
     hostId: z.string().nullable(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
@@ -119,7 +129,7 @@ export const eventTypeChangeExamples = { A: { bufferBefore: 5 }, B: { name: 'Int
 
 const shown = {
   ...{ id: eventTypeId, ...given, ...more, slug: 'intro-call', isActive: true, bufferBefore: 0 },
-  ...{ hostId: null, createdAt: exampleTime, updatedAt: exampleTime },
+  ...{ reminders: [...defaultReminders], hostId: null, createdAt: exampleTime, updatedAt: exampleTime },
 };
 export const eventTypeExamples = alike(shown);
 export const eventTypeListExamples = alike({ eventTypes: [shown] });

@@ -44,16 +44,16 @@ const settled = statement(
  * @returns whether the booking follows; false when its rules do not allow that
  */
 async function follow(services: SettleServices, scope: Scope, { bookingId, change, startsAt }: Changed) {
-  const reason = null;
+  const as = { reason: null, notifyAttendee: true, source: 'calendar' } as const;
   if (change.kind === 'removed') {
-    await cancelBooking(scope, bookingId, { reason, source: 'calendar' });
+    await cancelBooking(services, scope, bookingId, as);
     return true;
   }
   // A booking keeps its length, and begins on a whole minute.
   if (change.startsAt === startsAt.getTime() || change.startsAt % minuteMs !== 0) return false;
   const newStart = new Date(change.startsAt).toISOString();
   try {
-    const moved = await rescheduleBooking(services, scope, bookingId, { newStart, reason, source: 'calendar' });
+    const moved = await rescheduleBooking(services, scope, bookingId, { newStart, ...as });
     return moved.end.getTime() === change.endsAt;
   } catch (error) {
     if (error instanceof AppError && error.kind !== 'service_unavailable') return false;

@@ -24,3 +24,25 @@ export interface FollowBookingArgs extends WorkContext {
   bookingId: string;
   policy: BookingPolicy;
 }
+
+export const bookingWorkflows = { followBooking: 'followBooking' } as const;
+
+export interface BookingWorkflows {
+  followBooking(args: FollowBookingArgs): Promise<void>;
+}
+
+/**
+ * Messages that the workflow of a booking accepts. The product sends the first two when the booking's row has changed.
+ * Operators send the last one from Temporal's web UI. Arguments are ignored.
+ */
+export const bookingMessages = {
+  rescheduled: 'rescheduled',
+  cancelled: 'cancelled',
+  retryEffects: 'retryEffects',
+} as const;
+
+/**
+ * What the workflow of a booking does next. `wait`: it looks again after so many milliseconds, or when it is told to.
+ * `over`: the booking has ended, and nothing is left to do.
+ */
+export type BookingProgress = { kind: 'wait'; ms: number; details: string } | { kind: 'over'; details: string };

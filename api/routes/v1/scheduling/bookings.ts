@@ -168,14 +168,15 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(bookingList(c, pages, page)), 200);
   });
   routes.openapi(reschedule, async (c) => {
-    const { newStart, reason = null } = c.req.valid('json');
-    const change = { newStart, reason, source: 'api' } as const;
+    const { newStart, reason = null, notifyAttendee = true } = c.req.valid('json');
+    const change = { newStart, reason, notifyAttendee, source: 'api' } as const;
     const moved = await rescheduleBooking(services, c.get('scope'), c.req.valid('param').id, change);
     return c.json(success(bookingAnswer(pages, moved)), 200);
   });
   routes.openapi(cancel, async (c) => {
-    const { reason = null } = c.req.valid('json');
-    const cancelled = await cancelBooking(c.get('scope'), c.req.valid('param').id, { reason, source: 'api' });
+    const { reason = null, notifyAttendee = true } = c.req.valid('json');
+    const change = { reason, notifyAttendee, source: 'api' } as const;
+    const cancelled = await cancelBooking(services, c.get('scope'), c.req.valid('param').id, change);
     return c.json(success(bookingAnswer(pages, cancelled)), 200);
   });
   return routes;

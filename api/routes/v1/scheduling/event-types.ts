@@ -1,4 +1,5 @@
 import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import { defaultReminders } from '../../../../src/scheduling/core/effects.ts';
 import { eventTypeIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import {
   createEventType,
@@ -67,12 +68,13 @@ const withDefaults = ({
   minNotice = 0,
   maxAdvance = null,
   questions = [],
+  reminders = [...defaultReminders],
   isActive = true,
   hostId = null,
   ...required
 }: z.output<typeof newEventTypeSchema>): NewEventType => ({
   ...{ ...required, slug, description, locations, bufferBefore, bufferAfter, minNotice, maxAdvance, questions },
-  ...{ isActive, hostId },
+  ...{ reminders, isActive, hostId },
 });
 
 export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {

@@ -1,0 +1,28 @@
+import { Context } from '@temporalio/activity';
+import type { Database } from '../src/platform/database.ts';
+import type { PerformServices } from '../src/scheduling/effects/attempt.ts';
+import { performEffects } from '../src/scheduling/effects/perform-effects.ts';
+import type { BookingProgress } from '../src/temporal/contracts/scheduling.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 2_000;
+
+export interface BookingRef extends WorkContext {
+  bookingId: string;
+}
+
+export const createBookingActivities = ({ database, ...services }: PerformServices & { database: Database }) => ({
+  /** Performs what is due of a booking. What fails is noted, and no failure of the activity. */
+  async performEffects({ bookingId, retry, ...ref }: BookingRef & { retry: boolean }): Promise<BookingProgress> {
+    const { cancellationSignal: signal, heartbeat } = Context.current();
+    const beat = setInterval(() => heartbeat(), heartbeatMs);
+    try {
+      return await performEffects(services, scopeOf(database, ref), bookingId, { retry, signal });
+    } finally {
+      clearInterval(beat);
+    }
+  },
+});
+
+export type BookingActivities = ReturnType<typeof createBookingActivities>;

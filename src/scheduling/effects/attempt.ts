@@ -1,0 +1,61 @@
+import type { Mailer } from '../../platform/mail.ts';
+import type { Scope } from '../../platform/scope.ts';
+import type { Environment } from '../../platform/tenant.ts';
+import type { BookingPages } from '../booking-pages.ts';
+import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';
+import { failPoint } from '../fail-points.ts';
+import type { CalendarEntries } from './calendar-entries.ts';
+import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
+import { beginAttempt, Overtaken, recordFailure, recordRetry, recordSkipped, recordSuccess } from './record-effects.ts';
+
+export interface PerformServices {
+  /** By the environment of the key that booked: mails of test keys never leave the machine. */
+  calendarMail: Record<Environment, Mailer>;
+  bookingPages: BookingPages;
+  calendarEntries: CalendarEntries;
+  effectRetries: EffectRetries;
+  /** What mails and calendar entries name. */
+  mailFrom: string;
+  publicUrl: string;
+}
+
+/** How an attempt ended. `retry`: it may succeed later; for good, it was refused. */
+export type Outcome =
+  | { kind: 'done' }
+  | { kind: 'nothing' }
+  | { kind: 'retry'; why: string; isPermanent: boolean; afterMs?: number | undefined }
+  | { kind: 'failed'; why: string };
+
+export interface Work {
+  services: PerformServices;
+  scope: Scope;
+  booking: FollowedBooking;
+  signal: AbortSignal;
+}
+
+/** Makes one attempt of an effect, unless another worker makes it, and records how it ended. */
+export async function attempt(
+  { services, scope, booking }: Work,
+  effect: FollowedEffect,
+  perform: (attempt: number) => Promise<Outcome>,
+): Promise<void> {
+  const ref = { bookingId: booking.id, version: effect.version, kind: effect.kind };
+  const number = await beginAttempt(scope, ref, effect.attempts);
+  if (number === undefined) return;
+  failPoint('effect.begun');
+  const outcome = await perform(number).catch((error): undefined => {
+    if (!(error instanceof Overtaken)) throw error;
+  });
+  if (!outcome) return;
+  failPoint('effect.done');
+  if (outcome.kind === 'done') await recordSuccess(scope, ref);
+  else if (outcome.kind === 'nothing') await recordSkipped(scope, ref);
+  else if (outcome.kind === 'failed') await recordFailure(scope, ref, outcome.why);
+  else {
+    const delayMs = outcome.afterMs ?? retryDelayMs(number, outcome.isPermanent, services.effectRetries);
+    const isLate = Date.now() + delayMs >= giveUpAt(effect, booking.start).getTime();
+    if (isLate) await recordFailure(scope, ref, outcome.why);
+    else await recordRetry(scope, ref, outcome.why, delayMs);
+  }
+  failPoint('effect.recorded');
+}

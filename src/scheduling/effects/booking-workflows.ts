@@ -1,0 +1,105 @@
+import type { Database } from '../../platform/database.ts';
+import { Scope } from '../../platform/scope.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import type { TemporalClient, WorkflowStart } from '../../temporal/client.ts';
+import { priorities } from '../../temporal/contracts/priorities.ts';
+import { queues } from '../../temporal/contracts/queues.ts';
+import {
+  type BookingPolicy,
+  bookingMessages,
+  bookingWorkflowId,
+  bookingWorkflows,
+  type FollowBookingArgs,
+} from '../../temporal/contracts/scheduling.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { fairnessOf } from '../../tenancy/fairness.ts';
+import type { BookingStatus } from '../core/booking-status.ts';
+import { openEffect } from '../core/effect-status.ts';
+import { bookingIds } from '../core/ids.ts';
+import { failPoint } from '../fail-points.ts';
+
+export interface FollowServices {
+  temporal: TemporalClient;
+  bookingPolicy: BookingPolicy;
+}
+
+const find = statement<{ status: BookingStatus; rescheduleCount: number; plan: PlanName }>(
+  'booking.to_follow',
+  `select b.status, b.reschedule_count as "rescheduleCount", o.plan
+     from booking b join organization o on o.id = b.organization_id
+    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
+);
+
+const startOf = (
+  { bookingPolicy: policy }: FollowServices,
+  { tenant, correlationId }: Scope,
+  bookingId: string,
+  plan: PlanName,
+): WorkflowStart<FollowBookingArgs> => ({
+  type: bookingWorkflows.followBooking,
+  workflowId: bookingWorkflowId(bookingId),
+  queue: queues.calendars,
+  priority: priorities.operator,
+  args: { ...tenant, correlationId, bookingId, policy },
+  resourceId: bookingId,
+  summary: bookingIds.format(bookingId),
+  fairness: fairnessOf(tenant, plan),
+});
+
+/** Starts the workflow of a booking, or lets it know of a change. Harmless when that was done before. */
+export async function followBooking(services: FollowServices, scope: Scope, bookingId: string): Promise<void> {
+  failPoint('booking.committed');
+  const found = await scope.one(find, bookingId);
+  if (!found) return;
+  const start = startOf(services, scope, bookingId, found.plan);
+  const { rescheduled, cancelled } = bookingMessages;
+  if (found.status === 'cancelled') await services.temporal.signalWithStart(cancelled, start);
+  else if (found.rescheduleCount > 0) await services.temporal.signalWithStart(rescheduled, start);
+  else await services.temporal.start(start);
+  failPoint('booking.followed');
+}
+
+interface Forgotten extends Tenant {
+  bookingId: string;
+  correlationId: string;
+  plan: PlanName;
+  dueAt: Date;
+}
+
+const lateMinutes = 5;
+
+// Effects that are tried again are due later, so that these are what no workflow looks at.
+const findLate = statement<Forgotten>(
+  'booking_effect.late',
+  `select distinct on (l.due_at, l.booking_id) l.booking_id as "bookingId", l.due_at as "dueAt",
+          l.organization_id as "organizationId", l.environment, b.correlation_id as "correlationId", o.plan
+     from (select * from booking_effect where status in (${openEffect})
+              and due_at < clock_timestamp() - make_interval(mins => ${lateMinutes})
+              and (due_at, booking_id) > ($1::timestamptz, $2::uuid)
+            order by due_at, booking_id limit $3) l
+     join booking b on b.id = l.booking_id join organization o on o.id = l.organization_id
+    order by l.due_at, l.booking_id`,
+);
+
+const batch = 100;
+const beginning = { dueAt: new Date(0), bookingId: '00000000-0000-0000-0000-000000000000' };
+
+/**
+ * Returns a function that starts the workflows of bookings whose effects are long due: those that an operator terminated,
+ * or that were lost with Temporal's database. Harmless for those that are open. Across all tenants, a part with each call.
+ */
+export function restoreBookingWorkflows(services: FollowServices & { database: Database }): () => Promise<number> {
+  const { database, temporal } = services;
+  let after = beginning;
+  return async () => {
+    const late = await sqlOn(database.pool).rows(findLate, [after.dueAt, after.bookingId, batch]);
+    let restored = 0;
+    for (const { bookingId, plan, correlationId, organizationId, environment } of late) {
+      const scope = new Scope(database, { organizationId, environment }, correlationId);
+      if (await temporal.startUnlessStarted(startOf(services, scope, bookingId, plan))) restored++;
+    }
+    after = late.at(-1) ?? beginning;
+    return restored;
+  };
+}

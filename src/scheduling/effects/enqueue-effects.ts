@@ -1,0 +1,88 @@
+import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { type EffectStatus, openEffect } from '../core/effect-status.ts';
+import { type Change, type EffectKind, type EffectType, effectTypes, planEffects, typeOf } from '../core/effects.ts';
+
+/** An effect of the latest change of a booking. */
+export interface EffectView {
+  type: EffectType;
+  status: EffectStatus;
+  /** Made so far. */
+  attempts: number;
+  lastError: string | null;
+  /** When it is due, or was done. */
+  at: Date;
+}
+
+/** What the effects of a change depend on, beside the change itself. */
+export interface EffectSettings {
+  /** 1; less in tests. */
+  effectTimeScale: number;
+}
+
+// Effects of earlier changes that are over are forgotten: a booking that is moved a thousand times keeps those of one move.
+const enqueueStatement = statement<{ subjectId: string; entryId: string }>(
+  'booking.enqueue_effects',
+  `with forgotten as (
+     delete from booking_effect where organization_id = $1 and environment = $2 and booking_id = $3::uuid
+        and version < $4::int and status not in (${openEffect})),
+   planned as (
+     insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
+                                 created_at, updated_at)
+     select $3::uuid, $4::int, e.kind, $1::uuid, $2::text, 'pending', 0, e.facts, e."dueAt", $6::timestamptz,
+            $6::timestamptz
+       from jsonb_to_recordset($5::jsonb) as e(kind text, "dueAt" timestamptz, facts jsonb)),
+   changed as (select $3::uuid as id)
+   ${enqueueSql('booking.follow', { subject: 'id', correlation: '$7', from: 'changed' })}
+   ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
+  { enqueues: { 'booking.follow': (row) => row } },
+);
+
+/**
+ * Writes the effects of a change of a booking, in the transaction of the change. The workflow of the booking performs them
+ * after the commit, and nobody waits for that.
+ * @param booking its UUID, and how often it was changed
+ */
+export async function enqueueEffects(
+  tx: Transaction,
+  booking: { id: string; version: number },
+  change: Change,
+): Promise<EffectView[]> {
+  const planned = planEffects(change);
+  const rows = JSON.stringify(planned);
+  await tx.rows(enqueueStatement, booking.id, booking.version, rows, change.now, tx.correlationId);
+  return planned.map(({ kind, dueAt }) => {
+    return { type: typeOf(kind), status: 'pending', attempts: 0, lastError: null, at: dueAt };
+  });
+}
+
+interface EffectRow extends Omit<EffectView, 'type' | 'at'> {
+  bookingId: string;
+  kind: EffectKind;
+  dueAt: Date;
+  updatedAt: Date;
+}
+
+const findStatement = statement<EffectRow>(
+  'booking.effects',
+  `select e.booking_id as "bookingId", e.kind, e.status, e.attempts, e.last_error as "lastError", e.due_at as "dueAt",
+          e.updated_at as "updatedAt"
+     from booking_effect e join booking b on b.id = e.booking_id
+      and e.version = b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end
+    where e.organization_id = $1 and e.environment = $2 and e.booking_id = any($3::uuid[])`,
+);
+
+const order = (row: EffectRow) => effectTypes.indexOf(typeOf(row.kind));
+
+/** The effects of the latest change of each of these bookings, by the booking's UUID. */
+export async function findEffects(scope: Scope, bookingIds: readonly string[]): Promise<Map<string, EffectView[]>> {
+  const rows = bookingIds.length === 0 ? [] : await scope.rows(findStatement, bookingIds);
+  const sorted = rows.toSorted((a, b) => order(a) - order(b) || a.dueAt.getTime() - b.dueAt.getTime());
+  const found = new Map<string, EffectView[]>(bookingIds.map((id) => [id, []]));
+  for (const { bookingId, kind, status, attempts, lastError, dueAt, updatedAt } of sorted) {
+    const at = status === 'pending' || status === 'retrying' ? dueAt : updatedAt;
+    found.get(bookingId)!.push({ type: typeOf(kind), status, attempts, lastError, at });
+  }
+  return found;
+}

@@ -1,0 +1,65 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { BookingStatus } from '../core/booking-status.ts';
+import { openEffect } from '../core/effect-status.ts';
+import type { ChangeFacts, OpenEffect } from '../core/effects.ts';
+import type { BookedLocation, OfferedLocation } from '../entities.ts';
+
+/** A booking as its workflow sees it. */
+export interface FollowedBooking {
+  id: string;
+  /** Of the database, by whose clock everything here is due. */
+  now: Date;
+  status: BookingStatus;
+  rescheduleCount: number;
+  start: Date;
+  end: Date;
+  attendee: { name: string; email: string; timezone: string };
+  location: BookedLocation | null;
+  token: string | null;
+  eventType: string;
+  offered: OfferedLocation[];
+  hostTimezone: string;
+  /** Of the organization; null where it named none. */
+  contact: string | null;
+  /** Whether an operator could try something again. */
+  hasFailed: boolean;
+}
+
+export interface FollowedEffect extends OpenEffect {
+  facts: ChangeFacts | null;
+  lastError: string | null;
+}
+
+const findBooking = statement<FollowedBooking>(
+  'booking.followed',
+  `select b.id, clock_timestamp() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
+          b.end_at as "end", b.location, b.token, t.name as "eventType", t.locations as offered,
+          jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'timezone', b.attendee_timezone) as attendee,
+          h.timezone as "hostTimezone", o.email as contact,
+          exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed'
+                     and f.version = b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end) as "hasFailed"
+     from booking b
+     join scheduling_event_type t on t.id = b.event_type_id
+     join scheduling_host h on h.id = b.host_id
+     join organization o on o.id = b.organization_id
+    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
+);
+
+const findOpen = statement<FollowedEffect>(
+  'booking_effect.open',
+  `select kind, version, status, attempts, facts, last_error as "lastError", due_at as "dueAt", created_at as "createdAt",
+          handed_over_at as "handedOverAt"
+     from booking_effect
+    where organization_id = $1 and environment = $2 and booking_id = $3 and status in (${openEffect})
+    order by version, due_at, kind`,
+);
+
+/** The booking and what is open of its effects; undefined when it is unknown. */
+export async function findFollowed(
+  scope: Scope,
+  bookingId: string,
+): Promise<{ booking: FollowedBooking; effects: FollowedEffect[] } | undefined> {
+  const booking = await scope.one(findBooking, bookingId);
+  return booking && { booking, effects: await scope.rows(findOpen, bookingId) };
+}

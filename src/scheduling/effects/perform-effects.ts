@@ -1,0 +1,59 @@
+import type { Scope } from '../../platform/scope.ts';
+import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
+import { judge, typeOf, versionOf } from '../core/effects.ts';
+import { attempt, type PerformServices, type Work } from './attempt.ts';
+import { performCalendarWork } from './calendar-work.ts';
+import { type FollowedEffect, findFollowed } from './followed-booking.ts';
+import { sendEffectMail } from './mails.ts';
+import { progressOf } from './progress.ts';
+import { recordFailure, recordSkipped, retryAllNow } from './record-effects.ts';
+
+const unconfirmed = 'The mail server did not confirm the mail. It may have arrived, and is not sent again by itself.';
+const tooLate = 'The booking has started.';
+
+const inOrder = async (effects: readonly FollowedEffect[], perform: (effect: FollowedEffect) => Promise<void>) => {
+  for (const effect of effects) await perform(effect);
+};
+
+/**
+ * Performs what is due of a booking's effects, once each. Mails of one kind are sent in the order of the changes. What
+ * fails is noted and due again later; only what is unexpected rejects.
+ * @param order `retry`: an operator asks for what failed
+ */
+export async function performEffects(
+  services: PerformServices,
+  scope: Scope,
+  bookingId: string,
+  { retry, signal }: { retry: boolean; signal: AbortSignal },
+): Promise<BookingProgress> {
+  if (retry) await retryAllNow(scope, bookingId);
+  const found = await findFollowed(scope, bookingId);
+  if (!found) return { kind: 'over', details: '' };
+  const { booking, effects } = found;
+  const now = { version: versionOf(booking), start: booking.start };
+  const due: FollowedEffect[] = [];
+  for (const effect of effects) {
+    const ref = { bookingId, version: effect.version, kind: effect.kind };
+    const verdict = judge(effect, now, booking.now);
+    if (verdict === 'perform') due.push(effect);
+    else if (verdict === 'skip') await recordSkipped(scope, ref);
+    else if (verdict === 'unconfirmed') await recordFailure(scope, ref, unconfirmed);
+    else if (verdict === 'give_up') await recordFailure(scope, ref, effect.lastError ?? tooLate);
+  }
+
+  const work: Work = { services, scope, booking, signal };
+  const ofCalendar = due.filter(({ kind }) => kind === 'calendar_entry' || kind === 'meeting_link');
+  const calendar = performCalendarWork(work, ofCalendar);
+  // The mail shows the link that the calendar makes, if it makes it at once.
+  const awaitsLink = ofCalendar.some(({ kind, attempts }) => kind === 'meeting_link' && attempts === 0);
+  if (awaitsLink) await calendar;
+  const seen = awaitsLink ? ((await findFollowed(scope, bookingId))?.booking ?? booking) : booking;
+  const mails = due.filter((effect) => !ofCalendar.includes(effect));
+  const lines = Map.groupBy(mails, ({ kind }) => typeOf(kind));
+  const send = (effect: FollowedEffect) =>
+    attempt(work, effect, (number) => sendEffectMail({ ...work, booking: seen }, effect, number));
+  const ended = await Promise.allSettled([calendar, ...[...lines.values()].map((line) => inOrder(line, send))]);
+  for (const result of ended) if (result.status === 'rejected') throw result.reason;
+  const after = await findFollowed(scope, bookingId);
+  return after ? progressOf(after.booking, after.effects) : { kind: 'over', details: '' };
+}

@@ -1,0 +1,35 @@
+import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
+import { typeOf } from '../core/effects.ts';
+import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
+
+/** Between two looks at least: the clocks of PostgreSQL and Temporal differ a little. */
+const leastMs = 100;
+/** A timer of Temporal's may be as long, but nothing is lost by a look. */
+const mostMs = 30 * 86_400_000;
+
+const second = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+
+/** In one line how a booking and its effects stand, for operators. */
+function describe({ status, start, hasFailed }: FollowedBooking, open: readonly FollowedEffect[]): string {
+  const parts = [status === 'cancelled' ? '**Cancelled**' : `**Confirmed** for ${second(start)}`];
+  const failing = open.filter((effect) => effect.status === 'retrying');
+  for (const { kind, attempts, lastError, dueAt } of failing.slice(0, 4)) {
+    parts.push(`${typeOf(kind)} failed ${attempts} times (${lastError}) and is tried again at ${second(dueAt)}`);
+  }
+  if (hasFailed) parts.push('some effects failed for good');
+  if (failing.length > 0 || hasFailed) parts.push('the signal `retryEffects` tries them now');
+  const waiting = open.filter((effect) => effect.status === 'pending').map(({ dueAt }) => dueAt.getTime());
+  if (waiting.length > 0) parts.push(`next effect at ${second(new Date(Math.min(...waiting)))}`);
+  return `${parts.join('; ')}.`;
+}
+
+/** What the workflow of a booking does after an attempt at its effects. @param open what is not over of them */
+export function progressOf(booking: FollowedBooking, open: readonly FollowedEffect[]): BookingProgress {
+  const { now, start, end, status, hasFailed } = booking;
+  const details = describe(booking, open);
+  // Until then an operator may try again what failed.
+  const until = status === 'confirmed' ? end : hasFailed ? start : now;
+  if (open.length === 0 && now >= until) return { kind: 'over', details };
+  const next = Math.min(...open.map(({ dueAt }) => dueAt.getTime()), ...(open.length === 0 ? [until.getTime()] : []));
+  return { kind: 'wait', ms: Math.min(mostMs, Math.max(leastMs, next - now.getTime())), details };
+}

@@ -1,0 +1,111 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { openEffect } from '../core/effect-status.ts';
+import type { EffectKind } from '../core/effects.ts';
+
+/** An effect of a booking. */
+export interface EffectRef {
+  bookingId: string;
+  version: number;
+  kind: EffectKind;
+}
+
+const one = `organization_id = $1 and environment = $2 and booking_id = $3 and version = $4 and kind = $5`;
+const valuesOf = ({ bookingId, version, kind }: EffectRef) => [bookingId, version, kind];
+
+const begin = statement<{ attempts: number }>(
+  'booking_effect.begin',
+  `update booking_effect set attempts = attempts + 1, updated_at = clock_timestamp()
+    where ${one} and attempts = $6 and status in (${openEffect}) and handed_over_at is null
+   returning attempts`,
+);
+
+/**
+ * Begins an attempt. Of several workers that would make it one does.
+ * @param attempts made so far
+ * @returns the number of the attempt; undefined when it is another worker's
+ */
+export const beginAttempt = async (scope: Scope, effect: EffectRef, attempts: number): Promise<number | undefined> =>
+  (await scope.one(begin, ...valuesOf(effect), attempts))?.attempts;
+
+const handOver = statement<{ found: boolean }>(
+  'booking_effect.hand_over',
+  `update booking_effect set handed_over_at = clock_timestamp()
+    where ${one} and attempts = $6 and status in (${openEffect})
+   returning true as found`,
+);
+
+/** Thrown by an attempt in whose place another one was begun. */
+export class Overtaken extends Error {
+  override name = 'Overtaken';
+}
+
+/**
+ * Notes that a mail is being handed over from now on: after a crash it is not sent again.
+ * @throws Overtaken
+ */
+export async function noteHandOver(scope: Scope, effect: EffectRef, attempt: number): Promise<void> {
+  if (!(await scope.one(handOver, ...valuesOf(effect), attempt))) throw new Overtaken();
+}
+
+const succeed = statement(
+  'booking_effect.succeed',
+  `update booking_effect set status = 'succeeded', last_error = null, updated_at = clock_timestamp()
+    where ${one} and status in (${openEffect}, 'failed')`,
+);
+const skip = statement(
+  'booking_effect.skip',
+  `update booking_effect set status = 'skipped', updated_at = clock_timestamp()
+    where ${one} and status in (${openEffect})`,
+);
+const fail = statement(
+  'booking_effect.fail',
+  `update booking_effect set status = 'failed', last_error = $6::text, updated_at = clock_timestamp()
+    where ${one} and status in (${openEffect})`,
+);
+const postpone = statement(
+  'booking_effect.postpone',
+  `update booking_effect
+      set status = 'retrying', last_error = $6::text, handed_over_at = null, updated_at = clock_timestamp(),
+          due_at = clock_timestamp() + make_interval(secs => $7::float8 / 1000)
+    where ${one} and status in (${openEffect})`,
+);
+
+/** It is done, whatever was thought of it before. */
+export const recordSuccess = (scope: Scope, effect: EffectRef): Promise<unknown> =>
+  scope.rows(succeed, ...valuesOf(effect));
+
+export const recordSkipped = (scope: Scope, effect: EffectRef): Promise<unknown> =>
+  scope.rows(skip, ...valuesOf(effect));
+
+/** It is tried again only when an operator asks for it. @param why is shown to the tenant */
+export const recordFailure = (scope: Scope, effect: EffectRef, why: string): Promise<unknown> =>
+  scope.rows(fail, ...valuesOf(effect), shorten(why));
+
+/** It is tried again after so many milliseconds. @param why is shown to the tenant */
+export const recordRetry = (scope: Scope, effect: EffectRef, why: string, delayMs: number): Promise<unknown> =>
+  scope.rows(postpone, ...valuesOf(effect), shorten(why), delayMs);
+
+const mostCharacters = 300;
+const shorten = (text: string) => [...text].slice(0, mostCharacters).join('');
+
+const retryFailed = statement(
+  'booking_effect.retry',
+  `update booking_effect
+      set status = 'retrying', due_at = clock_timestamp(), created_at = clock_timestamp(), handed_over_at = null,
+          updated_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and booking_id = $3 and status in ('failed', 'retrying')`,
+);
+
+/** Makes due at once what failed, as if its change had been made now. */
+export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> => scope.rows(retryFailed, bookingId);
+
+const link = statement(
+  'booking.set_link',
+  `update booking set location = jsonb_set(location, '{url}', to_jsonb($4::text)), updated_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and location->>'url' is null`,
+);
+
+/** Keeps the address that a calendar made for a booking which has none. */
+export const keepLink = (scope: Scope, bookingId: string, url: string): Promise<unknown> =>
+  scope.rows(link, bookingId, url);

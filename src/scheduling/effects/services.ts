@@ -1,0 +1,46 @@
+import type { Foundation } from '../../foundation.ts';
+import type { PlatformEnv } from '../../platform/env.ts';
+import type { OutboxHandlers } from '../../platform/outbox.ts';
+import type { Sweep } from '../../platform/part.ts';
+import { type BookingPolicy, defaultBookingPolicy } from '../../temporal/contracts/scheduling.ts';
+import { putBookingEntry, removeBookingEntry } from '../calendars/entries.ts';
+import type { CalendarServices } from '../calendars/services.ts';
+import { effectRetries } from '../core/effects.ts';
+import type { PerformServices } from './attempt.ts';
+import { followBooking, restoreBookingWorkflows } from './booking-workflows.ts';
+import type { EffectSettings } from './enqueue-effects.ts';
+
+export interface EffectServices
+  extends EffectSettings,
+    Pick<PerformServices, 'calendarEntries' | 'effectRetries' | 'mailFrom' | 'publicUrl'> {
+  bookingPolicy: BookingPolicy;
+}
+
+/** What the effects of bookings need. */
+export function openEffects(env: PlatformEnv, calendars: CalendarServices): EffectServices {
+  const { calendarTimeScale: scale } = calendars;
+  const { firstMs, mostMs } = effectRetries;
+  return {
+    bookingPolicy: defaultBookingPolicy,
+    effectTimeScale: scale,
+    effectRetries: { firstMs: firstMs * scale, mostMs: mostMs * scale },
+    calendarEntries: {
+      put: (scope, booking, signal) => putBookingEntry(calendars, scope, booking, signal),
+      remove: (scope, booking, signal) => removeBookingEntry(calendars, scope, booking, signal),
+    },
+    mailFrom: env.MAIL_FROM,
+    publicUrl: env.PUBLIC_URL,
+  };
+}
+
+export const effectOutbox = (services: EffectServices & Foundation): OutboxHandlers => ({
+  'booking.follow': (scope, id) => followBooking(services, scope, id),
+});
+
+export const effectSweeps = (services: EffectServices & Foundation): Sweep[] => [
+  {
+    name: 'restore workflows of bookings that were terminated in Temporal',
+    everyMs: 60_000,
+    run: restoreBookingWorkflows(services),
+  },
+];
