@@ -26,6 +26,7 @@ import { secrets } from '../operator.ts';
 import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
+import { recordBookings } from './record-bookings.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordTurns } from './record-turns.ts';
 
@@ -180,6 +181,7 @@ async function record(): Promise<void> {
   await keep('housekeeping/tick', tick.action.workflow.workflowId);
   await rest.close();
 
+  await recordBookings(workflow, keep);
   await recordDeliveries(workflow, keep);
   await connection.close();
 }

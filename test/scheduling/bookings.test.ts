@@ -8,7 +8,7 @@ import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, told } from './scene.ts';
+import { sceneOf, stillAs, told } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -59,7 +59,7 @@ describe('a booking', () => {
       attendee: { ...mine.attendee, phone: null, timezone: 'UTC' },
       ...{ location: { type: 'phone', url: 'tel:+4930123' }, rescheduleCount: 0 },
     });
-    expect(await mine.get(`bookings/${booking.id}`)).toEqual(booking);
+    expect(await mine.get(`bookings/${booking.id}`)).toMatchObject(stillAs(booking));
 
     const path = `bookings/${booking.id}`;
     const move = (newStart: string) => mine.request('PATCH', `${path}/reschedule`, { newStart, reason: 'A clash.' });
@@ -70,14 +70,14 @@ describe('a booking', () => {
       ...{ id: booking.id, start: `${day}T10:30:00.000Z`, end: `${day}T11:30:00.000Z`, rescheduleCount: 1 },
       ...{ previousStart: booking.start, previousEnd: booking.end, rescheduleReason: 'A clash.' },
     });
-    expect((await move(at('10:30'))).body.data).toEqual(moved);
+    expect((await move(at('10:30'))).body.data).toMatchObject(stillAs(moved));
     expect((await move(at('14:00'))).body.data.rescheduleCount).toBe(2);
     expect(told(await mine.book(eventType.id, at('15:00')))).toMatchObject({ code: 'buffer_conflict' });
 
     const cancel = (body?: object) => mine.request('DELETE', path, body);
     const cancelled = (await cancel({ reason: 'Ill.' })).body.data;
     expect(cancelled).toMatchObject({ status: 'cancelled', cancellationReason: 'Ill.' });
-    expect((await cancel({ reason: 'Again.' })).body.data).toEqual(cancelled);
+    expect((await cancel({ reason: 'Again.' })).body.data).toMatchObject(stillAs(cancelled));
     expect(told(await move(at('16:00')))).toEqual({ status: 400, code: 'validation_error', reason: 'cancelled' });
     expect((await mine.book(eventType.id, at('14:00'))).status).toBe(201);
 
@@ -86,7 +86,7 @@ describe('a booking', () => {
       'cancelled',
       'confirmed',
     ]);
-    expect((await list('&status=Cancelled')).bookings).toEqual([cancelled]);
+    expect((await list('&status=Cancelled')).bookings).toMatchObject([stillAs(cancelled)]);
     expect((await list(`&start=${day}&end=${day}&limit=1`)).pagination).toMatchObject({ total: 2, hasMore: true });
     expect((await list('&start=2040-06-13')).pagination.total).toBe(0);
     expect((await mine.get('bookings?eventTypeId=nonsense')).pagination.total).toBe(0);
@@ -180,7 +180,7 @@ describe('a booking', () => {
     expect(new Set(answers.map((one) => told(one).code))).toEqual(new Set([undefined, 'slot_unavailable']));
     const isMoved = answers.at(-1)!.status === 200;
     const now = await scene.get(`bookings/${first.id}`);
-    if (!isMoved) expect(now).toEqual(first);
+    if (!isMoved) expect(now).toMatchObject(stillAs(first));
     expect((await scene.get(`bookings?eventTypeId=${eventType.id}`)).pagination.total).toBe(isMoved ? 1 : 2);
   });
 

@@ -1,104 +1,27 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
-import ICAL from 'ical.js';
-import { type ParsedMail, simpleParser } from 'mailparser';
-import { bookingIds } from '../../src/scheduling/core/ids.ts';
-import { bookingMessages, bookingWorkflowId } from '../../src/temporal/contracts/scheduling.ts';
-import { updateOrganization } from '../../src/tenancy/organizations.ts';
-import { apiClient } from '../api-client.ts';
-import { type MailServer, startMailServer } from '../fakes/mail-server.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product } from '../product.ts';
-import { runningServers } from '../servers.ts';
+import { bookingMessages } from '../../src/temporal/contracts/scheduling.ts';
 import { until } from '../until.ts';
-import { sceneOf } from './scene.ts';
+import {
+  contact,
+  type Effect,
+  effectOf,
+  hasStatus,
+  invitationOf,
+  type MailScene,
+  openMailScene,
+} from './mail-scene.ts';
 
-/** What waits 5 seconds waits a tenth of one. */
-const timeScale = '0.02';
-const contact = 'office@example.com';
-
-let product: Product;
-let smtp: MailServer;
-let folder: string;
-let live: ReturnType<typeof sceneOf>;
-let sandboxed: ReturnType<typeof sceneOf>;
-let workflows: Client['workflow'];
-let connection: Connection;
+let scene: MailScene;
+let live: MailScene['live'];
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
-  [smtp, product] = await Promise.all([startMailServer(), openProduct()]);
-  const env = {
-    ...{
-      SMTP_URL: smtp.url,
-      MAIL_FOLDER: folder,
-      CALENDAR_TIME_SCALE: timeScale,
-      PUBLIC_URL: 'https://book.example.com',
-    },
-    ...{ MAIL_FROM: '"Büro; Atelier" <noreply@example.com>', URL_SIGNING_KEY: secrets.URL_SIGNING_KEY },
-  };
-  const { api } = await product.start(['api', 'calendars', 'housekeeping'], env);
-  const tenant = await product.createTenant({ plan: 'enterprise' });
-  await updateOrganization(product.database, tenant.organizationId, { email: contact });
-  live = sceneOf(apiClient(api, tenant.liveKey));
-  sandboxed = sceneOf(apiClient(api, tenant.testKey));
-  connection = await Connection.connect({ address: runningServers().temporalAddress });
-  workflows = new Client({ connection }).workflow;
+  scene = await openMailScene();
+  live = scene.live;
 });
-afterAll(async () => {
-  await connection.close();
-  await Promise.all([product.close(), smtp.close()]);
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => scene.close());
 
+const mailsTo = (address: string) => scene.mailsTo(address);
 const day = '2040-06-13';
 const at = (time: string, on = day) => `${on}T${time}:00Z`;
-
-interface Effect {
-  type: string;
-  status: string;
-  attempts: number;
-  lastError: string | null;
-  at: string;
-}
-const effectsOf = async (scene: typeof live, id: string): Promise<Effect[]> =>
-  (await scene.get(`bookings/${id}`)).effects;
-const effectOf = async (scene: typeof live, id: string, type: string) =>
-  (await effectsOf(scene, id)).find((one) => one.type === type)!;
-const hasStatus = (scene: typeof live, id: string, type: string, status: string) =>
-  until(`${type} is ${status}`, async () => {
-    const found = await effectOf(scene, id, type);
-    return found.status === status ? found : undefined;
-  });
-
-const mailsTo = (address: string) => smtp.mails.filter(({ to }) => to === address);
-const files = (): Promise<ParsedMail[]> =>
-  Promise.all(
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.eml'))
-      .map((name) => simpleParser(readFileSync(join(folder, name)))),
-  );
-
-/** The invitation of a mail, read by another library than the one that wrote it. */
-function invitationOf({ attachments }: ParsedMail) {
-  const file = attachments.find(({ filename }) => filename === 'invite.ics')!;
-  const text = file.content.toString('utf8');
-  for (const line of text.split('\r\n')) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
-  const calendar = new ICAL.Component(ICAL.parse(text));
-  const event = calendar.getFirstSubcomponent('vevent')!;
-  const value = (name: string) => String(event.getFirstPropertyValue(name));
-  const attendee = event.getFirstProperty('attendee')!;
-  return {
-    method: calendar.getFirstPropertyValue('method'),
-    ...{ uid: value('uid'), sequence: value('sequence'), status: value('status'), summary: value('summary') },
-    ...{ start: value('dtstart'), end: value('dtend'), location: value('location'), organizer: value('organizer') },
-    organizerName: event.getFirstProperty('organizer')!.getFirstParameter('cn'),
-    attendee: [attendee.getFirstValue(), attendee.getFirstParameter('partstat'), attendee.getFirstParameter('rsvp')],
-    hasStamp: event.hasProperty('dtstamp'),
-  };
-}
 
 describe('the mails of a live booking', () => {
   const name = 'Gräce "Hopper"; <b>, 😀';
@@ -156,7 +79,9 @@ describe('the mails of a live booking', () => {
       ...{ uid: `${made.id}@book.example.com`, summary: 'Intro; "call", ünï', location: 'office: Here 1, 2nd; floor' },
       ...{ organizer: 'mailto:noreply@example.com', organizerName: 'Büro; Atelier', hasStamp: true },
       attendee: [`MAILTO:${address}`, 'ACCEPTED', 'FALSE'],
+      longestLine: expect.any(Number),
     };
+    expect(invitationOf(confirmed!).longestLine).toBeLessThanOrEqual(75);
     const first = { ...same, start: '2040-06-13T10:00:00Z', end: '2040-06-13T11:00:00Z' };
     const last = { ...same, start: '2040-06-13T14:30:00Z', end: '2040-06-13T15:30:00Z' };
     expect(invitationOf(confirmed!)).toEqual({ ...first, method: 'REQUEST', sequence: '0', status: 'CONFIRMED' });
@@ -170,7 +95,7 @@ describe('the mails of a live booking', () => {
     const toContact = mailsTo(contact).filter(({ parsed }) => parsed.subject?.includes('Intro; '));
     expect(toContact.map(({ parsed }) => parsed.subject)).toEqual(subjects);
     expect(toContact[0]!.parsed.text).toContain(`Who:     ${name} <${address}>`);
-    expect(readdirSync(folder)).toEqual([]);
+    expect(scene.files()).toEqual([]);
   });
 
   test('leave the attendee out where a change says so, and nobody else', async () => {
@@ -203,7 +128,7 @@ describe('a mail server in trouble', () => {
 
   test('that refuses for now is tried again until it takes the mail, and the others are not kept waiting', async () => {
     const email = 'later@example.com';
-    smtp.fault(email, 'later');
+    scene.smtp.fault(email, 'later');
     const id = await book(email);
     await hasStatus(live, id, 'contact_mail', 'succeeded');
     const failing = await until('it is tried again', async () => {
@@ -211,20 +136,20 @@ describe('a mail server in trouble', () => {
       return found.attempts >= 3 ? found : undefined;
     });
     expect(failing).toMatchObject({ status: 'retrying', lastError: 'The mail server answered 451.' });
-    smtp.fault(email, 'take');
+    scene.smtp.fault(email, 'take');
     expect((await hasStatus(live, id, 'attendee_mail', 'succeeded')).lastError).toBeNull();
     expect(mailsTo(email)).toHaveLength(1);
   });
 
   test('that refuses for good is asked again much later, or when an operator wants it', async () => {
     const email = 'never@example.com';
-    smtp.fault(email, 'never');
+    scene.smtp.fault(email, 'never');
     const id = await book(email);
     const refused = await hasStatus(live, id, 'attendee_mail', 'retrying');
     expect(refused).toMatchObject({ attempts: 1, lastError: 'The mail server answered 550.' });
     expect(Date.parse(refused.at) - Date.now()).toBeGreaterThan(60_000);
-    smtp.fault(email, 'take');
-    const handle = workflows.getHandle(bookingWorkflowId(bookingIds.parse(id)!));
+    scene.smtp.fault(email, 'take');
+    const handle = scene.workflowOf(id);
     // Whatever the web UI sends along is ignored.
     await handle.signal(bookingMessages.retryEffects, { anything: true });
     await hasStatus(live, id, 'attendee_mail', 'succeeded');
@@ -233,12 +158,12 @@ describe('a mail server in trouble', () => {
 
   test('that does not confirm a mail does not get it again by itself, and with the same Message-ID when told to', async () => {
     const email = 'unfinished@example.com';
-    smtp.fault(email, 'unfinished');
+    scene.smtp.fault(email, 'unfinished');
     const id = await book(email);
     const failed = await hasStatus(live, id, 'attendee_mail', 'failed');
     expect(failed).toMatchObject({ attempts: 1, lastError: expect.stringContaining('It may have arrived') });
-    const handle = workflows.getHandle(bookingWorkflowId(bookingIds.parse(id)!));
-    smtp.fault(email, 'take');
+    const handle = scene.workflowOf(id);
+    scene.smtp.fault(email, 'take');
     await handle.signal(bookingMessages.retryEffects);
     await hasStatus(live, id, 'attendee_mail', 'succeeded');
     const ids = mailsTo(email).map(({ parsed }) => parsed.messageId);
@@ -248,10 +173,10 @@ describe('a mail server in trouble', () => {
 
   test('is told of a move by the mail of the move alone, where the mail before it failed', async () => {
     const email = 'overtaken@example.com';
-    smtp.fault(email, 'never');
+    scene.smtp.fault(email, 'never');
     const id = await book(email);
     await hasStatus(live, id, 'attendee_mail', 'retrying');
-    smtp.fault(email, 'take');
+    scene.smtp.fault(email, 'take');
     await live.request('PATCH', `bookings/${id}/reschedule`, { newStart: at('21:00') });
     await hasStatus(live, id, 'attendee_mail', 'succeeded');
     expect(mailsTo(email).map(({ parsed }) => parsed.subject!.split(':')[0])).toEqual(['Moved']);
@@ -291,21 +216,22 @@ describe('a booking of a test key', () => {
       { type: 'google_meet', autoCreate: true },
       { type: 'web', url: 'javascript:alert(1)' },
     ];
-    const eventType = await sandboxed.offer({ name: 'Sandboxed', locations });
+    const eventType = await scene.sandboxed.offer({ name: 'Sandboxed', locations });
     const attendee = { name: 'Grace', email: 'grace.test@example.com' };
-    const { id, location } = (await sandboxed.book(eventType.id, at('09:00'), { attendee })).body.data;
+    const { id, location } = (await scene.sandboxed.book(eventType.id, at('09:00'), { attendee })).body.data;
     expect(location).toEqual({ type: 'google_meet', url: null });
-    await hasStatus(sandboxed, id, 'attendee_mail', 'succeeded');
-    expect(await hasStatus(sandboxed, id, 'meeting_link', 'failed')).toMatchObject({
+    await hasStatus(scene.sandboxed, id, 'attendee_mail', 'succeeded');
+    expect(await hasStatus(scene.sandboxed, id, 'meeting_link', 'failed')).toMatchObject({
       lastError: 'No calendar of the host is connected, so that nothing could make the meeting link.',
     });
-    await hasStatus(sandboxed, id, 'calendar_entry', 'skipped');
-    await hasStatus(sandboxed, id, 'contact_mail', 'succeeded');
+    await hasStatus(scene.sandboxed, id, 'calendar_entry', 'skipped');
+    await hasStatus(scene.sandboxed, id, 'contact_mail', 'succeeded');
     const other = { attendee, location: { type: 'web' } };
-    const linked = (await sandboxed.book(eventType.id, at('11:00'), other)).body.data;
-    await hasStatus(sandboxed, linked.id, 'attendee_mail', 'succeeded');
+    const linked = (await scene.sandboxed.book(eventType.id, at('11:00'), other)).body.data;
+    await hasStatus(scene.sandboxed, linked.id, 'attendee_mail', 'succeeded');
 
-    const found = (await files()).filter(({ to }) => [to].flat()[0]?.text === 'grace.test@example.com');
+    const all = await Promise.all(scene.files().map(scene.read));
+    const found = all.filter(({ to }) => [to].flat()[0]?.text === 'grace.test@example.com');
     expect(found).toHaveLength(2);
     for (const mail of found) expect(JSON.stringify([mail.text, mail.html])).not.toContain('javascript:');
     const places = found.map((mail) => invitationOf(mail).location).toSorted();
@@ -313,7 +239,7 @@ describe('a booking of a test key', () => {
     expect(mailsTo('grace.test@example.com')).toEqual([]);
 
     // An operator sees how it stands, in one line.
-    const handle = workflows.getHandle(bookingWorkflowId(bookingIds.parse(id)!));
+    const handle = scene.workflowOf(id);
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toMatch(
       /^\*\*Confirmed\*\* for 2040-06-13T09:00:00Z; some effects failed for good; .*\.$/,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sharedProduct } from '../product.ts';
-import { sceneOf } from './scene.ts';
+import { sceneOf, stillAs } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -57,7 +57,7 @@ test('an attendee sees, moves and cancels a booking without a key', async () => 
   expect(values[0]).toBe(`${day}T10:00:00.000Z`);
   expect(choose.text).toContain(`href="${page}/reschedule?date=2040-06-19"`);
   // Looking changes nothing.
-  expect(await scene.get(`bookings/${booking.id}`)).toEqual(booking);
+  expect(await scene.get(`bookings/${booking.id}`)).toMatchObject(stillAs(booking));
 
   const moved = await visit(`${page}/reschedule`, { start: values[1]!, reason: 'Traffic.' });
   expect([moved.status, moved.headers.get('location')]).toEqual([303, page]);
@@ -103,7 +103,7 @@ test('whatever else is sent to a page changes nothing', async () => {
   ];
   expect(statuses).toEqual([403, 400, 413, 200, 200, 200, 404, 404, 404]);
   expect((await visit(other)).headers.get('content-type')).toMatch(/^text\/html/);
-  expect(await scene.get(`bookings/${booking.id}`)).toEqual(booking);
+  expect(await scene.get(`bookings/${booking.id}`)).toMatchObject(stillAs(booking));
   const answers = [];
   for (let n = 0; n < 31; n++) answers.push((await visit(page)).status);
   expect([answers[0], answers.at(-1)]).toEqual([200, 429]);

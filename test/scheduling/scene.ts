@@ -41,6 +41,9 @@ export const sceneOf = (api: ApiClient) => {
   };
 };
 
+/** What a booking still is later, when its effects have gone on. */
+export const stillAs = ({ effects: _, ...booking }: { effects: unknown }) => booking;
+
 /** What a refusal says, in short. */
 export const told = ({ status, body }: Answer) => ({
   status,

@@ -37,8 +37,7 @@ const findBooking = statement<FollowedBooking>(
           b.end_at as "end", b.location, b.token, t.name as "eventType", t.locations as offered,
           jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'timezone', b.attendee_timezone) as attendee,
           h.timezone as "hostTimezone", o.email as contact,
-          exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed'
-                     and f.version = b.reschedule_count + case when b.status = 'cancelled' then 1 else 0 end) as "hasFailed"
+          exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed') as "hasFailed"
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id
