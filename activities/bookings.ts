@@ -1,5 +1,4 @@
 import { Context } from '@temporalio/activity';
-import type { Database } from '../src/platform/database.ts';
 import type { PerformServices } from '../src/scheduling/effects/attempt.ts';
 import { performEffects } from '../src/scheduling/effects/perform-effects.ts';
 import type { BookingProgress } from '../src/temporal/contracts/scheduling.ts';
@@ -12,13 +11,13 @@ export interface BookingRef extends WorkContext {
   bookingId: string;
 }
 
-export const createBookingActivities = ({ database, ...services }: PerformServices & { database: Database }) => ({
+export const createBookingActivities = (services: PerformServices) => ({
   /** Performs what is due of a booking. What fails is noted, and no failure of the activity. */
   async performEffects({ bookingId, retry, ...ref }: BookingRef & { retry: boolean }): Promise<BookingProgress> {
     const { cancellationSignal: signal, heartbeat } = Context.current();
     const beat = setInterval(() => heartbeat(), heartbeatMs);
     try {
-      return await performEffects(services, scopeOf(database, ref), bookingId, { retry, signal });
+      return await performEffects(services, scopeOf(services.database, ref), bookingId, { retry, signal });
     } finally {
       clearInterval(beat);
     }

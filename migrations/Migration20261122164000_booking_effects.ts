@@ -25,8 +25,6 @@ export class Migration20261122164000_booking_effects extends Migration {
     );`);
     this.addSql(`create index booking_effect_due_index on booking_effect (due_at)
       where status in ('pending', 'retrying');`);
-    // Of its own organization: mails of its bookings go there.
-    this.addSql('grant select (email) on organization to atelier_tenant;');
     for (const sql of secureTenantTable('booking_effect')) this.addSql(sql);
   }
 }

@@ -85,7 +85,7 @@ export function rescheduleBooking(
           ...{ reminders: bookable.reminders, wantsLink: wantsLink(booking.location ?? null, bookable.locations) },
           facts: {
             ...isoTimes(booking.startAt, booking.endAt),
-            ...{ previousStart: previous.start.toISOString(), reason },
+            ...{ occasion: 'moved', previousStart: previous.start.toISOString(), reason },
           },
         },
       );
@@ -119,7 +119,7 @@ export function cancelBooking(
       {
         ...{ now, status: 'cancelled', notifyAttendee, wantsLink: false, reminders: [] },
         timeScale: services.effectTimeScale,
-        facts: { ...isoTimes(booking.startAt, booking.endAt), previousStart: null, reason },
+        facts: { ...isoTimes(booking.startAt, booking.endAt), occasion: 'cancelled', previousStart: null, reason },
       },
     );
     const view = viewOf(booking, effects);

@@ -131,7 +131,10 @@ export async function createBooking(
       {
         ...{ now, status: 'confirmed', notifyAttendee: true, wantsLink: wantsLink(place, bookable.locations) },
         ...{ reminders: bookable.reminders, timeScale: services.effectTimeScale },
-        facts: { ...isoTimes(made.startAt, made.endAt), previousStart: null, reason: null },
+        facts: {
+          ...isoTimes(made.startAt, made.endAt),
+          ...{ occasion: 'confirmed', previousStart: null, reason: null },
+        },
       },
     );
     const booking = viewOf(made, effects);

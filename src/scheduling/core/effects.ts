@@ -34,6 +34,7 @@ export const versionOf = ({ rescheduleCount, status }: { rescheduleCount: number
 
 /** What a mail tells of the change that it follows from. Times are ISO 8601 in UTC. */
 export interface ChangeFacts {
+  occasion: 'confirmed' | 'moved' | 'cancelled';
   start: string;
   end: string;
   previousStart: string | null;

@@ -1,8 +1,8 @@
 import type { ChangeFacts } from './effects.ts';
 
-export type MailOccasion = 'confirmed' | 'moved' | 'cancelled' | 'reminder';
+export type MailOccasion = ChangeFacts['occasion'] | 'reminder';
 
-export interface MailFacts extends ChangeFacts {
+export interface MailFacts extends Omit<ChangeFacts, 'occasion'> {
   occasion: MailOccasion;
   eventType: string;
   attendee: { name: string; email: string; timezone: string };

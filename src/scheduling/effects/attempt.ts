@@ -1,3 +1,4 @@
+import type { Database } from '../../platform/database.ts';
 import type { Mailer } from '../../platform/mail.ts';
 import type { Scope } from '../../platform/scope.ts';
 import type { Environment } from '../../platform/tenant.ts';
@@ -9,6 +10,7 @@ import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 import { beginAttempt, Overtaken, recordFailure, recordRetry, recordSkipped, recordSuccess } from './record-effects.ts';
 
 export interface PerformServices {
+  database: Database;
   /** By the environment of the key that booked: mails of test keys never leave the machine. */
   calendarMail: Record<Environment, Mailer>;
   bookingPages: BookingPages;

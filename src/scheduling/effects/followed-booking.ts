@@ -1,8 +1,10 @@
+import type { Database } from '../../platform/database.ts';
 import type { Scope } from '../../platform/scope.ts';
-import { statement } from '../../platform/sql.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import type { Tenant } from '../../platform/tenant.ts';
 import type { BookingStatus } from '../core/booking-status.ts';
 import { openEffect } from '../core/effect-status.ts';
-import type { ChangeFacts, OpenEffect } from '../core/effects.ts';
+import { type ChangeFacts, type OpenEffect, versionOf } from '../core/effects.ts';
 import type { BookedLocation, OfferedLocation } from '../entities.ts';
 
 /** A booking as its workflow sees it. */
@@ -20,8 +22,6 @@ export interface FollowedBooking {
   eventType: string;
   offered: OfferedLocation[];
   hostTimezone: string;
-  /** Of the organization; null where it named none. */
-  contact: string | null;
   /** Whether an operator could try something again. */
   hasFailed: boolean;
 }
@@ -36,12 +36,11 @@ const findBooking = statement<FollowedBooking>(
   `select b.id, clock_timestamp() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
           b.end_at as "end", b.location, b.token, t.name as "eventType", t.locations as offered,
           jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'timezone', b.attendee_timezone) as attendee,
-          h.timezone as "hostTimezone", o.email as contact,
+          h.timezone as "hostTimezone",
           exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed') as "hasFailed"
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id
-     join organization o on o.id = b.organization_id
     where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
 );
 
@@ -60,5 +59,19 @@ export async function findFollowed(
   bookingId: string,
 ): Promise<{ booking: FollowedBooking; effects: FollowedEffect[] } | undefined> {
   const booking = await scope.one(findBooking, bookingId);
-  return booking && { booking, effects: await scope.rows(findOpen, bookingId) };
+  if (!booking) return undefined;
+  const effects = await scope.rows(findOpen, bookingId);
+  // One that was written after the booking was read belongs to a booking that is another one by now.
+  const version = versionOf(booking);
+  return { booking, effects: effects.filter((effect) => effect.version <= version) };
 }
+
+// Connections of tenants cannot read it.
+const findContactStatement = statement<{ email: string | null }>(
+  'organization.contact',
+  'select email from organization where id = $1',
+);
+
+/** The address of an organization for mails about its bookings; null where it named none. */
+export const findContact = async (database: Database, { organizationId }: Tenant): Promise<string | null> =>
+  (await sqlOn(database.pool).one(findContactStatement, [organizationId]))?.email ?? null;

@@ -2,18 +2,11 @@ import addressparser from 'nodemailer/lib/addressparser';
 import { MailFailure } from '../../platform/mail.ts';
 import { typeOf } from '../core/effects.ts';
 import { bookingIds } from '../core/ids.ts';
-import { type MailFacts, type MailOccasion, subjectOf, textOf } from '../core/mail-text.ts';
+import { type MailFacts, subjectOf, textOf } from '../core/mail-text.ts';
 import type { Outcome, Work } from './attempt.ts';
-import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
+import { type FollowedBooking, type FollowedEffect, findContact } from './followed-booking.ts';
 import { invitationOf } from './invitation.ts';
 import { noteHandOver } from './record-effects.ts';
-
-/** Of the change that the effect follows from, whatever the booking is by now. */
-function occasionOf({ kind, version }: FollowedEffect, { status, rescheduleCount }: FollowedBooking): MailOccasion {
-  if (typeOf(kind) === 'reminder') return 'reminder';
-  if (status === 'cancelled' && version > rescheduleCount) return 'cancelled';
-  return version === 0 ? 'confirmed' : 'moved';
-}
 
 /** What the event type says of a location that has no address of its own. */
 function placeOf({ location, offered }: FollowedBooking): string | null {
@@ -34,12 +27,12 @@ export async function sendEffectMail(
 ): Promise<Outcome> {
   const { kind, version, facts: change } = effect;
   const forContact = kind === 'contact_mail';
-  const to = forContact ? booking.contact : booking.attendee.email;
+  const to = forContact ? await findContact(services.database, scope.tenant) : booking.attendee.email;
   if (to === null || change === null) return { kind: 'nothing' };
   const links = services.bookingPages.linksOf(booking.token);
   const facts: MailFacts = {
     ...change,
-    occasion: occasionOf(effect, booking),
+    occasion: typeOf(kind) === 'reminder' ? 'reminder' : change.occasion,
     ...{ eventType: booking.eventType, attendee: booking.attendee, hostTimezone: booking.hostTimezone },
     ...{ location: booking.location, place: placeOf(booking) },
     links: links.confirmationUrl === null ? null : links,
