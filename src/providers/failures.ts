@@ -118,6 +118,21 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
   return sentences[kind];
 }
 
+/** What HTTP would have said of an error that came within a stream, by its identifier. Others are of the provider. */
+const statuses: [number, RegExp][] = [
+  [529, /^overloaded_error$/],
+  [503, /^UNAVAILABLE$/],
+  [429, /^(rate_limit_error|rate_limit_exceeded|RESOURCE_EXHAUSTED)$/],
+  [504, /^(timeout_error|DEADLINE_EXCEEDED)$/],
+  [400, /^(invalid_request_error|INVALID_ARGUMENT)$/],
+];
+
+function refusalIn(streamedError: unknown): Refusal {
+  const body = read(streamedError);
+  const [status] = statuses.find(([, pattern]) => body.codes.some((code) => pattern.test(code))) ?? [500];
+  return { status, ...body };
+}
+
 /** An error and its causes, outermost first. */
 function* chain(error: unknown): Generator<{ name?: unknown; code?: unknown }> {
   for (let at = error, depth = 0; isRecord(at) && depth < 8; at = at.cause, depth++) yield at;
@@ -155,6 +170,13 @@ export function toProviderFailure(error: unknown, call: FailedCall): ProviderFai
       ...(requestId && { requestId }),
     };
     return new ProviderFailure(kind, message(kind, call, refusal), facts);
+  }
+  const { streamedError } = call.exchange;
+  if (streamedError !== undefined) {
+    const refusal = refusalIn(streamedError);
+    const [kind] = rules.find(([, fits]) => fits(refusal))!;
+    const wait = retryAfter(undefined, refusal);
+    return new ProviderFailure(kind, message(kind, call, refusal), wait === undefined ? {} : { retryAfterMs: wait });
   }
   // A complete response that the SDK could not parse.
   if (status !== undefined && broken === undefined) {

@@ -78,7 +78,7 @@ export class HttpExchange {
     return [...events, bare ? Buffer.from(bare).toString('utf8') : ''].map(parseJson).findLast(isError);
   }
 
-  async *#passOn(response: Response): AsyncGenerator<Chunk> {
+  async *#passOn(response: Response, reader: AbortSignal | null | undefined): AsyncGenerator<Chunk> {
     try {
       for await (const chunk of limited(response)) {
         this.#tail.push(chunk);
@@ -86,14 +86,15 @@ export class HttpExchange {
         yield chunk;
       }
     } catch (error) {
-      this.broken = error;
+      // A reader that has had enough, for example because of a part that is no JSON, ends the stream itself.
+      if (!reader?.aborted || this.#ended.signal.aborted) this.broken = error;
       throw error;
     }
   }
 
-  async #bodyOf(response: Response): Promise<ReadableStream<Chunk> | Chunk | null> {
+  async #bodyOf(response: Response, reader?: AbortSignal | null): Promise<ReadableStream<Chunk> | Chunk | null> {
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
-    if (response.ok && isStream) return ReadableStream.from(this.#passOn(response));
+    if (response.ok && isStream) return ReadableStream.from(this.#passOn(response, reader));
     const chunks: Chunk[] = [];
     for await (const chunk of limited(response)) chunks.push(chunk);
     const body = Buffer.concat(chunks);
@@ -108,7 +109,7 @@ export class HttpExchange {
       const response = await fetch(input, { ...init, signal, redirect: 'manual', ...(dispatcher && { dispatcher }) });
       this.status = response.status;
       this.headers = response.headers;
-      const body = await this.#bodyOf(response);
+      const body = await this.#bodyOf(response, init?.signal);
       const headers = new Headers(response.headers);
       // The body is already decoded, so these headers no longer apply.
       for (const name of ['content-encoding', 'content-length']) headers.delete(name);

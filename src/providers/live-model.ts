@@ -90,7 +90,7 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
         temperature: ignored ? undefined : asked.temperature,
         ...{ model, apiKey, baseUrl, timeoutMs, signal, fetch: exchange.fetch },
       });
-      checkContent(reply.content);
+      checkContent([reply.content, reply.calls]);
     } catch (error) {
       signal.throwIfAborted();
       const names = { name: asked.model, upstream: model.upstream };

@@ -39,6 +39,18 @@ test('a listed name is served by the provider that the list names', () => {
   expect(() => providers.textModel('live', 'ANTHROPIC', 'claude-of-tomorrow')).toThrow(notConfigured('ANTHROPIC'));
 });
 
+test('conversations have the models of single prompts, if a list names them', async () => {
+  const providers = open({ GOOGLE_API_KEY: 'g-1', MODEL_ALIASES: '{"house-model": "gpt-6-luna"}' });
+  expect(providers.chatModel('live', 'GOOGLE', 'gemini-1.5-pro')).toBe(providers.textModel('live', 'GOOGLE'));
+  expect(() => providers.chatModel('live', 'GOOGLE', 'house-model')).toThrow(notConfigured('OPENAI'));
+  const names = ['gemini-2.0-flash', 'gemini-1.5-pro', 'claude-sonnet-4-20250514', 'house-model', 'gemini-of-tomorrow'];
+  expect(names.filter(providers.isChatModel)).toEqual(names.slice(0, 4));
+  const turns = [{ role: 'user' as const, text: 'Hello' }];
+  const call = { organizationId: 'org', attempt: 1, signal: new AbortController().signal };
+  const asked = { provider: 'GOOGLE', model: 'gemini-2.0-flash', turns };
+  expect((await providers.chatModel('test', 'NOBODY').reply(asked, call)).text).toContain('[sandbox gemini-2.0-flash');
+});
+
 test('key, base URL, aliases and time limit come from the environment', async () => {
   const fake = await startFakeOpenai('sk-env-0123456789');
   const providers = open({

@@ -20,7 +20,7 @@ const chunk = z.object({
       }),
     )
     .nullish(),
-  usage: z.unknown(),
+  usage: z.unknown().optional(),
 });
 
 interface Call {

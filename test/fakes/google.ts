@@ -1,9 +1,13 @@
 import { instanceOf } from '../../src/providers/sandbox/instance.ts';
+import { Signatures } from './signatures.ts';
 import {
   bearer,
   countTokens,
   type Dialect,
+  dataFrame,
   type FakeProvider,
+  type Json,
+  piecesOf,
   type Received,
   type Said,
   startWireServer,
@@ -33,9 +37,12 @@ export const quotaFailure = (quotaId: string) => ({
   violations: [{ quotaMetric: 'generativelanguage.googleapis.com/generate_content_requests', quotaId }],
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: whatever a request holds
+type Any = any;
+
 const invalid = (message: string) => googleError(400, 'INVALID_ARGUMENT', message);
 
-const route = /^\/v1(?:beta)?\/models\/([^/:]+):generateContent$/;
+const route = /^\/v1(?:beta)?\/models\/([^/:]+):(?:generateContent|streamGenerateContent)$/;
 const fields = ['contents', 'systemInstruction', 'generationConfig', 'safetySettings', 'tools', 'toolConfig'];
 const configFields = [
   ...['temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'seed', 'thinkingConfig'],
@@ -53,6 +60,10 @@ function refuse({ path, body }: Received): WireAnswer | undefined {
   if (retired.test(model)) {
     return googleError(404, 'NOT_FOUND', `models/${model} is not found for API version v1.`);
   }
+  const declared: Any[] = (body.tools ?? []).flatMap((tool: Any) => tool.functionDeclarations);
+  if (declared.some(({ name }) => !/^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/.test(name))) {
+    return invalid('GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name.');
+  }
   if (body.generationConfig?.responseJsonSchema && body.generationConfig.responseMimeType !== 'application/json') {
     return invalid('response_json_schema is only supported with response_mime_type application/json.');
   }
@@ -61,19 +72,61 @@ function refuse({ path, body }: Received): WireAnswer | undefined {
 
 const reasons = { finished: 'STOP', limit: 'MAX_TOKENS', refused: 'SAFETY' };
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever a request holds
-const textOf = (content: any): string => (content?.parts ?? []).map(({ text = '' }) => text).join('');
+const partsOf = (content: Any): Any[] => content?.parts ?? [];
+const textOf = (content: Any): string =>
+  partsOf(content)
+    .map(
+      ({ text = '', functionResponse }) => text + (functionResponse ? JSON.stringify(functionResponse.response) : ''),
+    )
+    .join('');
+const callsOf = (content: Any): Any[] => partsOf(content).flatMap(({ functionCall }) => functionCall ?? []);
 
-function say({ path, body }: Received, said: Said): WireAnswer {
+/** Whether the results of a turn fit the calls of the one before it. */
+function refuseResults(contents: Any[]): WireAnswer | undefined {
+  for (const [index, content] of contents.entries()) {
+    const calls = callsOf(content);
+    if (calls.length === 0) continue;
+    const results = partsOf(contents[index + 1]).flatMap(({ functionResponse }) => functionResponse ?? []);
+    if (results.length !== calls.length) {
+      const equal = 'the number of function response parts is equal to the number of function call parts';
+      return invalid(`Please ensure that ${equal} of the function call turn.`);
+    }
+    if (results.some(({ id, name }, n) => id !== calls[n].id || name !== calls[n].name)) {
+      return invalid('Function response does not match its function call.');
+    }
+  }
+  return undefined;
+}
+
+/** Only the first of several calls is signed. */
+function refuseHistory(signatures: Signatures, contents: Any[]): WireAnswer | undefined {
+  const history: { signature: string; said: unknown }[] = [];
+  for (const content of contents) {
+    const calls = callsOf(content);
+    if (calls.length === 0) continue;
+    const signature = partsOf(content).find(({ functionCall }) => functionCall)?.thoughtSignature;
+    if (!signature) return invalid('Function call is missing a thought_signature in functionCall parts.');
+    history.push({ signature, said: calls });
+  }
+  return signatures.accept(history) ? refuseResults(contents) : invalid('Thought signature is not valid.');
+}
+
+function say(signatures: Signatures, { path, body }: Received, said: Said): WireAnswer {
   const prompt = body.contents.map(textOf).join('\n');
   const schema = body.generationConfig?.responseJsonSchema;
   const echo = `Gemini read: ${prompt}`;
-  const text = said.text ?? (schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
-  const { cachedTokens = 0, thinkingTokens = 0, end = 'finished' } = said;
+  const { cachedTokens = 0, thinkingTokens = 0, end = 'finished', calls = [] } = said;
+  const text = said.text ?? (calls.length > 0 ? '' : schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
   const promptTokenCount = said.inputTokens ?? countTokens(textOf(body.systemInstruction) + prompt);
   const written = said.outputTokens ?? countTokens(text) + thinkingTokens;
   const thought = { text: 'Let me think.', thought: true };
-  const parts = [...(thinkingTokens > 0 ? [thought] : []), ...(text === '' ? [] : [{ text }])];
+  const called = calls.map(({ id, name, args }) => ({ ...(id !== undefined && { id }), name, args }));
+  const thoughtSignature = called.length > 0 ? signatures.sign(called) : '';
+  const parts = [
+    ...(thinkingTokens > 0 ? [thought] : []),
+    ...(text === '' ? [] : [{ text }]),
+    ...called.map((functionCall, n) => ({ functionCall, ...(n === 0 && { thoughtSignature }) })),
+  ];
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=UTF-8' },
@@ -99,7 +152,23 @@ function say({ path, body }: Received, said: Said): WireAnswer {
   };
 }
 
-const dialect: Dialect = {
+const eventOf = (parts: Any[]) => ({ candidates: [{ content: { parts, role: 'model' }, index: 0 }] });
+
+/** A text in several events, every other part in one, and in the end a signature of what was said, as Gemini has it. */
+function stream({ path, query }: Received, { body }: WireAnswer): Json[] | undefined {
+  if (!path.endsWith(':streamGenerateContent')) return undefined;
+  if (query !== '?alt=sse') return [{ error: { code: 400, message: 'alt', status: 'INVALID_ARGUMENT' } }];
+  const { candidates, usageMetadata, modelVersion } = body as Any;
+  const { content, finishReason } = candidates[0];
+  const events = partsOf(content).flatMap((part) =>
+    part.text === undefined ? [[part]] : piecesOf(part.text).map((text) => [{ ...part, text }]),
+  );
+  const last = { content: { parts: [{ text: '', thoughtSignature: 'ZW5k' }], role: 'model' }, finishReason, index: 0 };
+  const ending = finishReason === 'SAFETY' ? { finishReason, index: 0 } : last;
+  return [...events.map(eventOf), { candidates: [ending], usageMetadata, modelVersion }];
+}
+
+const dialectOf = (signatures: Signatures): Dialect => ({
   isRoute: (method, { pathname }) => method === 'POST' && route.test(pathname),
   keyOf: (headers, url) =>
     (headers['x-goog-api-key'] as string | undefined) ?? url.searchParams.get('key') ?? bearer(headers),
@@ -114,10 +183,13 @@ const dialect: Dialect = {
       },
     ],
   }),
-  refuse,
-  say,
-};
+  refuse: (received) => refuse(received) ?? refuseHistory(signatures, received.body.contents),
+  say: (received, said) => say(signatures, received, said),
+  stream,
+  delta: (text) => eventOf([{ text }]),
+  frame: dataFrame,
+});
 
-/** Google's generateContent. */
+/** Google's generateContent and streamGenerateContent. */
 export const startFakeGoogle = (apiKey = 'AIzaFake0123456789'): Promise<FakeProvider> =>
-  startWireServer(dialect, apiKey);
+  startWireServer(dialectOf(new Signatures()), apiKey);

@@ -3,7 +3,10 @@ import {
   bearer,
   countTokens,
   type Dialect,
+  dataFrame,
   type FakeProvider,
+  type Json,
+  piecesOf,
   type Received,
   type Said,
   startWireServer,
@@ -30,7 +33,17 @@ const invalid = (message: string, param: string, code: string | null = null) =>
 
 const fields = [
   ...['model', 'messages', 'temperature', 'top_p', 'n', 'stop', 'stream', 'max_tokens', 'max_completion_tokens'],
-  ...['response_format', 'reasoning_effort', 'tools', 'tool_choice', 'store', 'metadata', 'seed', 'service_tier'],
+  ...[
+    'response_format',
+    'reasoning_effort',
+    'tools',
+    'stream_options',
+    'tool_choice',
+    'store',
+    'metadata',
+    'seed',
+    'service_tier',
+  ],
 ];
 const retired = /^(gpt-3\.5|gpt-4$|gpt-4-|o1|o3-mini|o4-mini)/;
 const reasoning = /^(o\d|gpt-[5-9])/;
@@ -46,6 +59,38 @@ function refuseStrict(schema: unknown): string | undefined {
       return `'required' is required to include every key in properties. Missing '${missing[0]}'.`;
   }
   return Object.values(schema).map(refuseStrict).find(Boolean);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever a request holds
+type Any = any;
+
+function refuseTools({ tools = [], tool_choice }: Any): WireAnswer | undefined {
+  if (tools.length === 0) {
+    return tool_choice && invalid("'tool_choice' is only allowed when 'tools' are specified.", 'tool_choice');
+  }
+  for (const { function: declared } of tools) {
+    const { name, parameters } = declared;
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) return invalid(`Invalid 'tools[0].function.name'.`, 'tools');
+    if (parameters.type !== 'object' || !parameters.properties) {
+      const why = 'object schema missing properties';
+      return invalid(`Invalid schema for function '${name}': In context=(), ${why}.`, 'tools');
+    }
+  }
+  return undefined;
+}
+
+/** Every call needs its result right after it. */
+function refuseHistory(messages: Any[]): WireAnswer | undefined {
+  for (const [index, { role, tool_calls, content }] of messages.entries()) {
+    if (role === 'assistant' && !tool_calls && !content) return invalid('Invalid content: null.', 'messages');
+    if (role !== 'assistant' || !tool_calls) continue;
+    const after = messages.slice(index + 1, index + 1 + tool_calls.length);
+    const missing = tool_calls.filter(({ id }: Any, n: number) => after[n]?.tool_call_id !== id);
+    if (missing.length === 0) continue;
+    const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each call";
+    return invalid(`${rule}. These have none: ${missing.map(({ id }: Any) => id).join(', ')}`, 'messages');
+  }
+  return undefined;
 }
 
 function refuse({ body }: Received): WireAnswer | undefined {
@@ -66,6 +111,8 @@ function refuse({ body }: Received): WireAnswer | undefined {
   if (thinks && body.max_tokens !== undefined) {
     return invalid("Unsupported parameter: 'max_tokens'.", 'max_tokens', 'unsupported_parameter');
   }
+  const problemOfTools = refuseTools(body) ?? refuseHistory(body.messages);
+  if (problemOfTools) return problemOfTools;
   if (body.response_format?.type !== 'json_schema') return undefined;
   const { name, schema, strict } = body.response_format.json_schema;
   const problem =
@@ -84,8 +131,13 @@ function say({ body }: Received, said: Said): WireAnswer {
   const read = body.messages.map(({ content }: { content: unknown }) => content).join('\n');
   const schema = body.response_format?.json_schema?.schema;
   const echo = `GPT read: ${body.messages.at(-1).content}`;
-  const text = said.text ?? (schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
-  const { cachedTokens = 0, thinkingTokens = 0, end = 'finished' } = said;
+  const { cachedTokens = 0, thinkingTokens = 0, end = 'finished', calls = [] } = said;
+  const text = said.text ?? (calls.length > 0 ? '' : schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
+  const tool_calls = calls.map(({ id, name, args }) => ({
+    id: id ?? `call_${requestId().slice(-6)}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
+  }));
   const prompt_tokens = said.inputTokens ?? countTokens(read);
   const completion_tokens = said.outputTokens ?? countTokens(text);
   const refusal = end === 'refused' ? 'I cannot help with that.' : null;
@@ -100,9 +152,14 @@ function say({ body }: Received, said: Said): WireAnswer {
       choices: [
         {
           index: 0,
-          message: { role: 'assistant', content: refusal ? null : text, refusal, annotations: [] },
+          message: {
+            role: 'assistant',
+            content: refusal || (text === '' && calls.length > 0) ? null : text,
+            ...{ refusal, annotations: [] },
+            ...(calls.length > 0 && { tool_calls }),
+          },
           logprobs: null,
-          finish_reason: reasons[end],
+          finish_reason: calls.length > 0 && end === 'finished' ? 'tool_calls' : reasons[end],
         },
       ],
       usage: {
@@ -118,6 +175,34 @@ function say({ body }: Received, said: Said): WireAnswer {
   };
 }
 
+const deltaOf = (delta: Json, finish_reason: string | null = null) => ({
+  ...{ id: 'chatcmpl-fake', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'fake' },
+  choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+});
+
+/** The arguments of each call come in pieces, after its id and name. */
+function callDeltas({ id, type, function: { name, arguments: args } }: Any, index: number): Json[] {
+  const begin = { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] };
+  const pieces = piecesOf(args).map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] }));
+  return [begin, ...pieces].map((delta) => deltaOf(delta));
+}
+
+function stream({ body }: Received, answer: WireAnswer): (Json | string)[] | undefined {
+  if (!body.stream) return undefined;
+  const { choices, usage } = answer.body as Any;
+  const { message, finish_reason } = choices[0];
+  const text = message.refusal ?? message.content ?? '';
+  const field = message.refusal ? 'refusal' : 'content';
+  return [
+    deltaOf({ role: 'assistant', content: '', refusal: null }),
+    ...piecesOf(text).map((piece) => deltaOf({ [field]: piece })),
+    ...(message.tool_calls ?? []).flatMap(callDeltas),
+    deltaOf({}, finish_reason),
+    ...(body.stream_options?.include_usage ? [{ ...deltaOf({}), choices: [], usage }] : []),
+    'data: [DONE]\n\n',
+  ];
+}
+
 const dialect: Dialect = {
   isRoute: (method, { pathname }) => method === 'POST' && pathname === '/v1/chat/completions',
   keyOf: bearer,
@@ -129,6 +214,9 @@ const dialect: Dialect = {
   }),
   refuse,
   say,
+  stream,
+  delta: (content) => deltaOf({ content }),
+  frame: dataFrame,
 };
 
 /** OpenAI's Chat Completions API. */

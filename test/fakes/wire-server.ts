@@ -10,6 +10,7 @@ export interface Received {
   at: number;
   method: string;
   path: string;
+  query?: string;
   headers: IncomingHttpHeaders;
   /** The credential that it showed, in whichever header. */
   key: string | undefined;
@@ -31,6 +32,15 @@ export interface Said {
   /** Of the output, spent on thinking. */
   thinkingTokens?: number;
   end?: 'finished' | 'limit' | 'refused';
+  /** Calls of tools; `text` is then written beside them. */
+  calls?: SaidCall[];
+}
+
+export interface SaidCall {
+  /** Undefined: the provider's own, if it gives any. */
+  id?: string;
+  name: string;
+  args: Json;
 }
 
 export interface WireAnswer {
@@ -54,8 +64,14 @@ export type Behaviour =
   | 'lose the answer'
   /** Half of the answer, then the end of the connection. */
   | 'cut the answer'
-  /** A complete HTTP answer whose JSON ends in the middle. */
+  /** A complete HTTP answer whose JSON ends in the middle, or a stream that ends before the answer does. */
   | 'truncate'
+  /** An answer with a part that is not JSON. */
+  | 'garbage'
+  /** Text without an end. */
+  | 'endless'
+  /** A stream that ends with this error. */
+  | { interrupt: WireAnswer }
   /** The page of some gateway, with status 200. */
   | 'page';
 
@@ -68,7 +84,20 @@ export interface Dialect {
   /** What the provider would refuse. */
   refuse(received: Received): WireAnswer | undefined;
   say(received: Received, said: Said): WireAnswer;
+  /** The answer as a stream: bodies of its events, or their text. Undefined unless one was asked for. */
+  stream(received: Received, answer: WireAnswer): (Json | string)[] | undefined;
+  /** A part of a text that is streamed. */
+  delta(text: string): Json;
+  /** An event as it goes over the wire. */
+  frame(event: Json): string;
 }
+
+/** An event with its body alone. */
+export const dataFrame = (event: Json) => `data: ${JSON.stringify(event)}\n\n`;
+
+/** A text in parts, as it might be streamed. */
+export const piecesOf = (text: string, size = Math.max(1, Math.ceil(text.length / 3))): string[] =>
+  Array.from({ length: Math.ceil(text.length / size) }, (_, n) => text.slice(n * size, (n + 1) * size));
 
 export interface FakeProvider {
   /** `http://127.0.0.1:<port>` */
@@ -110,46 +139,93 @@ export function write(response: ServerResponse, { status, headers, body }: WireA
   response.end(JSON.stringify(body));
 }
 
-async function act(behaviour: Behaviour, answer: WireAnswer, received: Received, response: ServerResponse) {
+/** What is written of an answer: a stream in its events, or a body in two halves. */
+interface Writing {
+  headers: Record<string, string | number>;
+  parts: string[];
+  garbage: string;
+  more: string;
+}
+
+function writingOf(dialect: Dialect, answer: WireAnswer, received: Received): Writing {
+  const events = dialect.stream(received, answer);
+  if (events) {
+    return {
+      headers: { ...answer.headers, 'content-type': 'text/event-stream' },
+      parts: events.map((event) => (typeof event === 'string' ? event : dialect.frame(event))),
+      garbage: dialect.frame({ type: 'content_block_delta' }).replace(/[}\]]/g, ''),
+      more: dialect.frame(dialect.delta('and so on '.repeat(1_000))),
+    };
+  }
   const json = JSON.stringify(answer.body);
-  const half = json.slice(0, Math.floor(json.length / 2));
-  const begin = () => {
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      ...answer.headers,
-      'content-length': Buffer.byteLength(json),
-    });
-    response.write(half);
+  const half = Math.floor(json.length / 2);
+  return {
+    headers: { 'content-type': 'application/json', ...answer.headers },
+    parts: [json.slice(0, half), json.slice(half)],
+    garbage: '}',
+    more: ' '.repeat(64 * 1024),
   };
+}
+
+/** In several packets, as a stream arrives. */
+async function writeParts(response: ServerResponse, parts: string[]): Promise<void> {
+  for (const part of parts) {
+    response.write(part);
+    await sleep(1);
+  }
+}
+
+async function writeEndless(response: ServerResponse, { parts, more }: Writing): Promise<void> {
+  await writeParts(response, parts.slice(0, Math.ceil(parts.length / 2)));
+  while (!response.destroyed) {
+    if (response.write(more)) await sleep(0);
+    else await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+}
+
+const unworked: Behaviour[] = ['silence', 'hang up', 'page'];
+
+async function act(
+  behaviour: Behaviour,
+  answer: WireAnswer,
+  received: Received,
+  response: ServerResponse,
+  dialect: Dialect,
+) {
+  if (typeof behaviour === 'object' && 'after' in behaviour) {
+    await sleep(behaviour.after);
+    return act(behaviour.then ?? { say: {} }, answer, received, response, dialect);
+  }
+  if (typeof behaviour === 'object' && 'fail' in behaviour) return write(response, behaviour.fail);
+  received.worked = !unworked.includes(behaviour);
+  if (behaviour === 'silence') return;
+  if (behaviour === 'page') {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Please wait</body></html>');
+    return;
+  }
   const hangUp = () => {
     received.end = { at: Date.now(), by: 'server' };
     response.destroy();
   };
-  if (typeof behaviour === 'object') {
-    if ('after' in behaviour) {
-      await sleep(behaviour.after);
-      await act(behaviour.then ?? { say: {} }, answer, received, response);
-    } else if ('fail' in behaviour) write(response, behaviour.fail);
-    else {
-      received.worked = true;
-      write(response, answer);
-    }
-    return;
-  }
-  received.worked = !['silence', 'hang up', 'page'].includes(behaviour);
-  if (behaviour === 'hang up' || behaviour === 'lose the answer') hangUp();
-  if (behaviour === 'stall') begin();
+  if (behaviour === 'hang up' || behaviour === 'lose the answer') return hangUp();
+
+  const writing = writingOf(dialect, answer, received);
+  const { headers, parts, garbage } = writing;
+  const half = parts.slice(0, Math.ceil(parts.length / 2));
+  response.writeHead(200, headers);
+  if (behaviour === 'endless') return writeEndless(response, writing);
+  if (behaviour === 'garbage') return void response.end([...half, garbage, ...parts.slice(half.length)].join(''));
+  const isWhole = typeof behaviour === 'object' && 'say' in behaviour;
+  await writeParts(response, isWhole ? parts : half);
+  if (behaviour === 'stall') return;
   if (behaviour === 'cut the answer') {
-    begin();
     await sleep(20);
-    hangUp();
+    return hangUp();
   }
-  if (behaviour === 'truncate') {
-    response.writeHead(200, { 'content-type': 'application/json', ...answer.headers }).end(half);
+  if (typeof behaviour === 'object' && 'interrupt' in behaviour) {
+    response.write(dialect.frame(behaviour.interrupt.body as Json));
   }
-  if (behaviour === 'page') {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Please wait</body></html>');
-  }
+  response.end();
 }
 
 const saidOf = (behaviour: Behaviour): Said => {
@@ -169,7 +245,8 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     const { method = '', headers } = request;
     const key = dialect.keyOf(headers, url);
     const body = await readBody(request);
-    const received: Received = { at: Date.now(), method, path: url.pathname, headers, key, body, worked: false };
+    const { pathname: path, search: query } = url;
+    const received: Received = { at: Date.now(), ...{ method, path, query, headers, key, body }, worked: false };
     journal.push(received);
     response.on('close', () => {
       received.end ??= { at: Date.now(), by: response.writableFinished ? 'answer' : 'client' };
@@ -179,7 +256,7 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     const behaviour = script.shift() ?? otherwise;
     const refusal = dialect.refuse(received);
     if (refusal) return write(response, refusal);
-    await act(behaviour, dialect.say(received, saidOf(behaviour)), received, response);
+    await act(behaviour, dialect.say(received, saidOf(behaviour)), received, response, dialect);
   }
 
   // A fake that is at a loss says so, for nobody would hear what it throws.
