@@ -5,7 +5,7 @@ import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
 import { files } from './routes/files/feature.ts';
 import { operations } from './routes/operations/feature.ts';
-import { bookingPages } from './routes/scheduling/feature.ts';
+import { bookingPages, calendarPush } from './routes/scheduling/feature.ts';
 import { providerReports, studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
@@ -34,6 +34,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/studio'], envelope: e1, hasDialects: false, ...studio },
   { paths: ['/hooks'], envelope: e1, hasDialects: false, ...providerReports },
   { paths: ['/sandbox'], envelope: e1, hasDialects: false, ...sandboxConsents },
+  { paths: ['/api/calendar-push'], envelope: e1, hasDialects: false, ...calendarPush },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
   { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },

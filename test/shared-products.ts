@@ -9,7 +9,11 @@ import { createTestDatabase } from './test-database.ts';
 
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
-  plain: { roles: ['api', 'runs', 'generation', 'calendars', 'housekeeping'], env: secrets },
+  plain: {
+    roles: ['api', 'runs', 'generation', 'calendars', 'housekeeping'],
+    // Waits between the attempts of a sync take milliseconds.
+    env: { ...secrets, CALENDAR_TIME_SCALE: '0.001' },
+  },
   /** Sends webhooks to this machine and fetches images from it too, and tries deliveries again twenty times as fast. */
   webhooks: {
     roles: ['api', 'runs', 'generation', 'calendars', 'housekeeping', 'webhooks'],

@@ -12,3 +12,13 @@ export async function deleteHousekeeping(taskQueuePrefix: string): Promise<void>
     await connection.close();
   }
 }
+
+/** A Schedule as Temporal describes it. */
+export async function temporalSchedule(id: string) {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  try {
+    return await new Client({ connection }).schedule.getHandle(id).describe();
+  } finally {
+    await connection.close();
+  }
+}

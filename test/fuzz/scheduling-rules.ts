@@ -18,6 +18,17 @@ const hooks = fc.uuid().map((uuid) => `https://${uuid}.example.com/x`);
 const ownLabels: Rule = (lists) =>
   lists.map((list) => [...new Map((list as { label: string }[]).map((one) => [one.label, one])).values()]);
 
+const ownIds: Rule = (lists) =>
+  lists.map((list) => [...new Map((list as { id: string }[]).map((one) => [one.id, one])).values()]);
+const withTimes: Rule = (events) =>
+  events.map((event) => {
+    const one = event as { allDay?: boolean };
+    const [start, end] = one.allDay
+      ? ['2040-06-12', '2040-06-14']
+      : ['2040-06-12T09:00:00Z', '2040-06-12T15:00:30.5+05:30'];
+    return { ...one, start, end };
+  });
+
 /** The rules of scheduling that no schema can say, as in `documented-requests.test.ts`. */
 export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = [
   {
@@ -49,6 +60,8 @@ export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = 
     words: /Each has a label of its own/,
     follow: ownLabels,
   },
+  { at: ['SandboxEvent'], words: /RFC 3339 with `Z` or an offset; dates when `allDay` is true/, follow: withTimes },
+  { at: ['SandboxCalendarInput.events'], words: /Each has an id of its own/, follow: ownIds },
   { at: ['PatternGeneration.fromDate'], words: /A date that exists/, follow: () => oneOf('2040-02-29', '1970-01-01') },
   {
     at: ['NewRecurringPattern'],

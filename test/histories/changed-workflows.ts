@@ -20,6 +20,7 @@ export {
   changed as redriveDeadLetters,
   changed as retryWebhook,
   changed as startScheduledRun,
+  changed as syncCalendar,
   changedDelivery as deliverWebhook,
   changedDelivery as parkDeadLetter,
 };

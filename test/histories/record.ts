@@ -27,6 +27,7 @@ import { startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { recordBookings } from './record-bookings.ts';
+import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordTurns } from './record-turns.ts';
 
@@ -183,6 +184,7 @@ async function record(): Promise<void> {
 
   await recordBookings(workflow, keep);
   await recordDeliveries(workflow, keep);
+  await recordCalendars({ schedule }, keep);
   await connection.close();
 }
 

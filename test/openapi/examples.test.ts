@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { asOperator } from '../operator.ts';
 import { type Product, sharedProduct } from '../product.ts';
+import { addCalendar } from '../scheduling/calendar-rows.ts';
 import { until } from '../until.ts';
 import { atV1, type DocumentedOperation, type Json, type ReadDocument, readDocument } from './document.ts';
 
@@ -135,6 +136,9 @@ test.each(['A', 'B'] as const)(
   'every example request of dialect %s is answered as documented, and every operation is one or has a link to it',
   async (dialect) => {
     const { testKey } = await product.createTenant({ plan: 'enterprise' });
+    // Only a consent at a provider makes a calendar.
+    const { hosts } = (await apiClient(base, testKey).get('/api/v1/scheduling/hosts')).body.data;
+    await addCalendar(product.database, hosts[0].id);
     const reader = new Reader(apiClient(base, testKey), dialect);
     for (const of of read.operations.filter(standsAlone)) await reader.call(of);
     // The address of a file stands whole in an answer, with its signature: no link could make it.

@@ -83,4 +83,5 @@ export const bookingId = 'bkg_0199aaaabbbb7ccc8ddd444455556666';
 export const hostId = 'hst_0199aaaabbbb7ccc8ddd777788889999';
 export const patternId = 'rpt_0199aaaabbbb7ccc8dddaaaabbbbcccc';
 export const blackoutId = 'blk_0199aaaabbbb7ccc8dddddddeeeeffff';
+export const calendarId = 'cal_0199aaaabbbb7ccc8ddd555566667777';
 export const exampleTime = '2026-11-21T09:30:00.000Z';

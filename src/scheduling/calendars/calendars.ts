@@ -1,4 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
+import type { ConnectionServices } from '../../connections/part.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
@@ -135,16 +136,24 @@ export function updateCalendar(
 }
 
 /**
- * Forgets a calendar with its busy times. Events that were written into it stay there.
- * @param id in either form. @returns its connection, to be revoked. @throws AppError not_found
+ * Forgets a calendar with its busy times, and ends the access to its account. Events that were written into it stay there.
+ * @param id in either form. @throws AppError not_found
  */
-export function deleteCalendar(scope: Scope, id: string): Promise<{ connectionId: string }> {
-  return scope.transaction(async (tx) => {
+export async function deleteCalendar(
+  { connections }: Pick<ConnectionServices, 'connections'>,
+  scope: Scope,
+  id: string,
+): Promise<void> {
+  const uuid = calendarIds.parse(id);
+  const found = uuid && (await scope.read((em) => em.findOne(Calendar, { id: uuid })));
+  if (!found) throw calendarNotFound(id);
+  // The provider is asked before the tokens are gone, and outside of the transaction.
+  await connections.revokeAtProvider(scope, found.connectionId);
+  await scope.transaction(async (tx) => {
     const calendar = await lockCalendar(tx.em, id);
-    const { connectionId } = calendar;
     tx.em.remove(calendar);
+    await connections.erase(tx, calendar.connectionId);
     await tx.enqueue(calendarWork.schedule, calendar.id);
     await tx.audit({ action: 'calendar.delete', subjectId: calendar.id });
-    return { connectionId };
   });
 }

@@ -1,20 +1,29 @@
-import { blackoutIds, bookingIds, eventTypeIds, hostIds, patternIds } from '../../../../src/scheduling/core/ids.ts';
+import {
+  blackoutIds,
+  bookingIds,
+  calendarIds,
+  eventTypeIds,
+  hostIds,
+  patternIds,
+} from '../../../../src/scheduling/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { bookingEventDocuments } from '../../../schemas/scheduling/events.ts';
 import { availabilityRoutes } from './availability.ts';
 import { blackoutRoutes } from './blackouts.ts';
 import { bookingRoutes } from './bookings.ts';
 import { calendarConsentRoutes } from './calendar-consents.ts';
+import { calendarRoutes } from './calendars.ts';
 import { eventTypeRoutes } from './event-types.ts';
 import { hostRoutes } from './hosts.ts';
 import { hoursRoutes } from './hours.ts';
 import { limitRoutes } from './limits.ts';
 import { patternRoutes } from './patterns.ts';
+import { sandboxCalendarRoutes } from './sandbox-calendars.ts';
 import { bookingWebhookRoutes } from './webhooks.ts';
 
 export const scheduling: ApiFeature = {
   tags: [{ name: 'Scheduling', description: 'Offer times of hosts, and book, move and cancel them.' }],
-  ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds],
+  ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   routes: (services) => [
     eventTypeRoutes(services),
     availabilityRoutes(services),
@@ -25,6 +34,8 @@ export const scheduling: ApiFeature = {
     limitRoutes(services),
     hostRoutes(services),
     calendarConsentRoutes(services),
+    calendarRoutes(services),
+    sandboxCalendarRoutes(services),
     bookingWebhookRoutes(services),
   ],
   events: bookingEventDocuments,

@@ -1,0 +1,73 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { AppError } from '../../../src/platform/errors.ts';
+import { calendarPushed } from '../../../src/scheduling/calendars/push.ts';
+import type { Services } from '../../../src/services.ts';
+import { limitedRange } from '../../client-address.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { readBytes } from '../../middleware/json-body.ts';
+import { newRoutes } from '../../new-routes.ts';
+
+const maxBytes = 256 * 1024;
+/** Of one request; a notification is a few hundred bytes. */
+const mostNotifications = 100;
+const longestValidation = 1_024;
+
+const bodySchema = z.object({
+  value: z
+    .array(z.object({ clientState: z.string().max(200), lifecycleEvent: z.string().optional() }))
+    .min(1)
+    .max(mostNotifications),
+});
+
+/**
+ * Where calendar services say that a calendar changed. They have no key: what they send carries a token that we made for the
+ * calendar. It is only a reason to read the calendar now, so one that was deleted is answered like any other.
+ */
+export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { failedAuthentications, pushTokens } = services;
+
+  /** @throws AppError unauthorized, rate_limit_exceeded */
+  function calendarOf(c: ApiContext, token: string | undefined): string {
+    const calendarId = token === undefined ? undefined : pushTokens.calendarOf(token);
+    if (calendarId !== undefined) return calendarId;
+    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    throw new AppError('unauthorized', 'The notification has no token of a calendar.');
+  }
+
+  const routes = newRoutes();
+  routes.post('/google', async (c) => {
+    const calendarId = calendarOf(c, c.req.header('x-goog-channel-token'));
+    // The first one only says that the channel is there.
+    if (c.req.header('x-goog-resource-state') !== 'sync') await calendarPushed(services, calendarId);
+    return c.json(success({ received: true }), 200);
+  });
+  routes.post('/microsoft', async (c) => {
+    const validation = c.req.query('validationToken');
+    if (validation !== undefined) {
+      // Microsoft asks so whether a new address is ours.
+      if (validation.length > longestValidation) throw new AppError('validation_error', 'The token is too long.');
+      return c.text(validation, 200);
+    }
+    const body = bodySchema.safeParse(parse(await readBytes(c, maxBytes)));
+    if (!body.success) throw new AppError('validation_error', 'Expected notifications of Microsoft Graph.');
+    const told = body.data.value.map(({ clientState, lifecycleEvent }) => ({
+      ...{ calendarId: calendarOf(c, clientState), isLost: lifecycleEvent !== undefined },
+    }));
+    const lost = new Set(told.filter(({ isLost }) => isLost).map(({ calendarId }) => calendarId));
+    for (const calendarId of new Set(told.map((one) => one.calendarId))) {
+      await calendarPushed(services, calendarId, { isLost: lost.has(calendarId) });
+    }
+    return c.json(success({ received: true }), 202);
+  });
+  return routes;
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

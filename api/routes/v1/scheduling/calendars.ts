@@ -1,0 +1,138 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import {
+  type CalendarView,
+  deleteCalendar,
+  listCalendars,
+  requestSync,
+  updateCalendar,
+} from '../../../../src/scheduling/calendars/calendars.ts';
+import { calendarIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  calendarChangeExamples,
+  calendarChangeSchema,
+  calendarExamples,
+  calendarInPath,
+  calendarListExamples,
+  calendarListSchema,
+  calendarSchema,
+  syncExamples,
+  syncSchema,
+} from '../../../schemas/scheduling/calendar.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const linksOf = (id: string) => ({
+  Sync: { operationId: 'syncCalendar', parameters: { id } },
+  Update: { operationId: 'updateCalendar', parameters: { id } },
+  Delete: { operationId: 'deleteCalendar', parameters: { id } },
+});
+const { Sync } = linksOf('$response.body#/data/id');
+const first = '$response.body#/data/calendars/0/id';
+const firstLinks = {
+  ...linksOf(first),
+  Sandbox: { operationId: 'getSandboxCalendar', parameters: { id: first } },
+  ChangeSandbox: { operationId: 'putSandboxCalendar', parameters: { id: first } },
+};
+
+const toAnswer = ({ id, hostId, lastSyncedAt, lastError, createdAt, ...calendar }: CalendarView) => ({
+  ...{ id: calendarIds.format(id), ...calendar, hostId: hostIds.format(hostId) },
+  lastSyncedAt: lastSyncedAt?.toISOString() ?? null,
+  lastError: lastError && { ...lastError, at: lastError.at.toISOString() },
+  createdAt: createdAt.toISOString(),
+});
+
+export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/calendars',
+    tags,
+    security,
+    operationId: 'listCalendars',
+    summary: 'List calendars',
+    description:
+      'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are written into the oldest of a host.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the calendars.', calendarListSchema, {
+        examples: calendarListExamples,
+        links: firstLinks,
+      }),
+      ...failures(),
+    },
+  });
+  const sync = createRoute({
+    method: 'post',
+    path: '/calendars/{id}/sync',
+    tags,
+    security,
+    operationId: 'syncCalendar',
+    summary: 'Sync a calendar',
+    description:
+      'Reads the calendar now, and not only when its time has come. While a sync runs, one more follows it. A calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.',
+    middleware: [key] as const,
+    request: { params: calendarInPath },
+    responses: {
+      202: answer('The sync begins.', syncSchema, { examples: syncExamples }),
+      ...failures(404, 409),
+    },
+  });
+  const patch = createRoute({
+    method: 'patch',
+    path: '/calendars/{id}',
+    tags,
+    security,
+    operationId: 'updateCalendar',
+    summary: 'Update a calendar',
+    description: 'Only the given fields change.',
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: calendarInPath,
+      body: { required: true, content: jsonContent(calendarChangeSchema, calendarChangeExamples) },
+    },
+    responses: {
+      200: answer('Returns the updated calendar.', calendarSchema, { examples: calendarExamples, links: { Sync } }),
+      ...failures(404, 413, 415),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/calendars/{id}',
+    tags,
+    security,
+    operationId: 'deleteCalendar',
+    summary: 'Disconnect a calendar',
+    description:
+      'Its events take no time any more, and our access to the account ends. Events of bookings that were written into it stay there.',
+    middleware: [key] as const,
+    request: { params: calendarInPath },
+    responses: { 200: deletedAnswer('The calendar was disconnected.'), ...failures(404) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    return c.json(success({ calendars: (await listCalendars(c.get('scope'))).map(toAnswer) }), 200);
+  });
+  routes.openapi(sync, async (c) => {
+    const { id } = await requestSync(c.get('scope'), c.req.valid('param').id);
+    return c.json(success({ id: calendarIds.format(id), status: 'syncing' as const }), 202);
+  });
+  routes.openapi(patch, async (c) => {
+    const changed = await updateCalendar(c.get('scope'), c.req.valid('param').id, c.req.valid('json'));
+    return c.json(success(toAnswer(changed)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deleteCalendar(services, c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

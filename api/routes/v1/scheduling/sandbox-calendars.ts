@@ -1,0 +1,78 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { getSandbox, putSandbox, type SandboxView } from '../../../../src/scheduling/calendars/sandbox-events.ts';
+import { bookingIds } from '../../../../src/scheduling/core/ids.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  calendarInPath,
+  putSandboxExamples,
+  putSandboxSchema,
+  sandboxExamples,
+  sandboxSchema,
+} from '../../../schemas/scheduling/calendar.ts';
+
+const tags = ['Scheduling'];
+const security = keySecurity('scheduling');
+
+const toAnswer = ({ written, ...sandbox }: SandboxView) => ({
+  ...sandbox,
+  written: written.map(({ bookingId, ...event }) => ({ ...event, bookingId: bookingIds.format(bookingId) })),
+});
+
+/** What is in the calendars of test keys. */
+export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'scheduling');
+  const get = createRoute({
+    method: 'get',
+    path: '/calendars/{id}/sandbox',
+    tags,
+    security,
+    operationId: 'getSandboxCalendar',
+    summary: 'Read a sandbox calendar',
+    description: 'What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.',
+    middleware: [key] as const,
+    request: { params: calendarInPath },
+    responses: {
+      200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }),
+      ...failures(404),
+    },
+  });
+  const put = createRoute({
+    method: 'put',
+    path: '/calendars/{id}/sandbox',
+    tags,
+    security,
+    operationId: 'putSandboxCalendar',
+    summary: 'Replace what is in a sandbox calendar',
+    description: [
+      'Replaces the events of others, and what goes wrong; the next sync finds it. An event with the `id` of one of `written`',
+      'stands for a change that somebody made to the event of a booking: another time moves it, the status `cancelled`',
+      'removes it.',
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: calendarInPath,
+      body: { required: true, content: jsonContent(putSandboxSchema, putSandboxExamples) },
+    },
+    responses: {
+      200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }),
+      ...failures(404, 413, 415),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(get, async (c) => {
+    return c.json(success(toAnswer(await getSandbox(c.get('scope'), c.req.valid('param').id))), 200);
+  });
+  routes.openapi(put, async (c) => {
+    const { events, fault = null } = c.req.valid('json');
+    const shown = await putSandbox(c.get('scope'), c.req.valid('param').id, { events, fault });
+    return c.json(success(toAnswer(shown)), 200);
+  });
+  return routes;
+}

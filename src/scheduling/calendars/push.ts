@@ -1,0 +1,35 @@
+import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import type { TemporalClient } from '../../temporal/client.ts';
+import { triggerByPush } from './temporal-schedule.ts';
+
+export interface PushServices {
+  database: Database;
+  temporal: TemporalClient;
+  log: Log;
+}
+
+// The token of the push says which calendar it is, so no tenant is known before.
+const find = statement<{ id: string }>(
+  'calendar.pushed',
+  "select id from calendar where id = $1 and status not in ('auth_expired', 'disconnected')",
+);
+const forgetChannel = statement('calendar.channel_lost', 'update calendar set channel_ends_at = null where id = $1');
+
+/**
+ * A provider says that a calendar changed: it is read now. One that fails to start is left to the Schedule.
+ * @param isLost whether the provider will push no more, so that the next sync asks it to
+ */
+export async function calendarPushed(
+  { database, temporal, log }: PushServices,
+  calendarId: string,
+  { isLost = false } = {},
+): Promise<void> {
+  const sql = sqlOn(database.pool);
+  if (!(await sql.one(find, [calendarId]))) return;
+  if (isLost) await sql.rows(forgetChannel, [calendarId]);
+  await triggerByPush(temporal, calendarId).catch((error) => {
+    log.warn({ err: error, calendarId }, 'a push could not start a sync');
+  });
+}

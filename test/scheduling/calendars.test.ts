@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { calendarIds } from '../../src/scheduling/core/ids.ts';
+import { sharedProduct } from '../product.ts';
+import { temporalSchedule } from '../temporal-schedules.ts';
+import { until } from '../until.ts';
+import { addCalendar } from './calendar-rows.ts';
+import { sceneOf, told } from './scene.ts';
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let scene: ReturnType<typeof sceneOf>;
+beforeAll(async () => {
+  product = await sharedProduct();
+  scene = sceneOf(product.api);
+});
+afterAll(() => product.close());
+
+/** A Wednesday within 400 days, whenever this runs. */
+const day = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+const at = (time: string) => `${day}T${time}:00Z`;
+const utc = (time: string) => `${day}T${time}:00.000Z`;
+
+const find = async (id: string) =>
+  (await scene.get('calendars')).calendars.find((calendar: { id: string }) => calendar.id === id);
+
+/** Asks for a sync, and waits until it has ended as it should. */
+async function sync(id: string, status = 'active') {
+  const before = await find(id);
+  expect((await scene.request('POST', `calendars/${id}/sync`)).status).toBe(202);
+  return until(`the calendar is ${status}`, async () => {
+    const calendar = await find(id);
+    const isOver = calendar.status !== 'syncing';
+    const isNew = status !== 'active' || calendar.lastSyncedAt !== before.lastSyncedAt;
+    return isOver && isNew && calendar;
+  });
+}
+
+const put = (id: string, events: object[], fault: string | null = null) =>
+  scene.put(`calendars/${id}/sandbox`, { events, fault });
+
+async function connected(hours?: string[], timezone = 'UTC') {
+  const eventType = await scene.offer({}, { ...(hours && { hours }), timezone });
+  const calendar = await addCalendar(product.database, eventType.host);
+  return { eventType, calendar };
+}
+
+describe('busy times', () => {
+  test('of events close slots and bookings, as their kind says', async () => {
+    const { eventType, calendar } = await connected(['08:00-18:00']);
+    const all = await scene.open(eventType.id, day);
+    expect(all).toHaveLength(10);
+    const events = [
+      { id: 'meeting', start: at('09:30'), end: at('10:30'), title: 'Secret' },
+      { id: 'maybe', start: `${day}T14:00:00+02:00`, end: `${day}T15:00:00+02:00`, status: 'tentative' },
+      { id: 'free', start: at('14:00'), end: at('15:00'), transparency: 'transparent' },
+      { id: 'off', start: at('15:00'), end: at('16:00'), status: 'cancelled' },
+    ];
+    await put(calendar, events);
+    expect(await scene.open(eventType.id, day)).toEqual(all);
+    const synced = await sync(calendar);
+    expect(synced).toMatchObject({ status: 'active', lastError: null, followChanges: false, hostId: eventType.host });
+    const taken = ['09:00', '10:00', '12:00'].map(utc);
+    expect(await scene.open(eventType.id, day)).toEqual(all.filter((start) => !taken.includes(start)));
+    const refused = await scene.book(eventType.id, at('10:00'));
+    expect(told(refused)).toEqual({ status: 409, code: 'slot_unavailable', reason: 'calendar' });
+    expect(refused.body.error.details).toMatchObject({ conflictsUntil: utc('10:30') });
+    expect(JSON.stringify(refused.body)).not.toContain('Secret');
+    expect((await scene.book(eventType.id, at('10:30'))).status).toBe(201);
+
+    // An incremental sync: one moved, one gone, one more.
+    const later = [
+      { id: 'meeting', start: at('08:00'), end: at('09:00') },
+      { id: 'new', start: at('16:30'), end: at('16:45') },
+    ];
+    await put(calendar, later);
+    await sync(calendar);
+    const closed = ['08:00', '16:00', '10:00', '11:00'].map(utc);
+    expect(await scene.open(eventType.id, day)).toEqual(all.filter((start) => !closed.includes(start)));
+    // A second put before a sync, with what was removed forgotten: everything is read again.
+    await put(calendar, []);
+    await put(calendar, [{ id: 'last', start: at('17:00'), end: at('18:00') }]);
+    await put(calendar, [{ id: 'last', start: at('17:00'), end: at('18:00') }]);
+    await sync(calendar);
+    const left = ['17:00', '10:00', '11:00'].map(utc);
+    expect(await scene.open(eventType.id, day)).toEqual(all.filter((start) => !left.includes(start)));
+    expect((await scene.request('DELETE', `calendars/${calendar}`)).status).toBe(200);
+    expect(await scene.open(eventType.id, day)).toContain(utc('17:00'));
+    expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(404);
+  });
+
+  test('of whole days are those of the host, and long ones close every day within', async () => {
+    const { eventType, calendar } = await connected(['00:00-24:00'], 'Asia/Tokyo');
+    const on = (days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+    await put(calendar, [
+      { id: 'day', start: on(0), end: on(1), allDay: true },
+      { id: 'weeks', start: `${on(10)}T00:00:00Z`, end: `${on(40)}T00:00:00Z` },
+    ]);
+    await sync(calendar);
+    const open = (from: number, to = from) => scene.open(eventType.id, on(from), on(to), 'Asia/Tokyo');
+    expect(await open(0)).toEqual([]);
+    expect(await open(1)).toHaveLength(24);
+    expect(await open(12, 39)).toEqual([]);
+    expect(await open(41)).toHaveLength(24);
+  });
+});
+
+describe('a service that fails', () => {
+  test('leaves what was read in force, and says what is wrong', async () => {
+    const { eventType, calendar } = await connected(['08:00-18:00']);
+    const meeting = { id: 'meeting', start: at('09:00'), end: at('10:00') };
+    await put(calendar, [meeting]);
+    await sync(calendar);
+    const isBusy = async () => !(await scene.open(eventType.id, day)).includes(utc('09:00'));
+
+    await put(calendar, [meeting, { id: 'more', start: at('11:00'), end: at('12:00') }], 'partial_pages');
+    await sync(calendar);
+    expect(await scene.open(eventType.id, day)).toHaveLength(8);
+    await put(calendar, [meeting], 'sync_token_expired');
+    await sync(calendar);
+    expect(await scene.open(eventType.id, day)).toHaveLength(9);
+    await put(calendar, [meeting], 'rate_limited');
+    await sync(calendar);
+
+    await put(calendar, [], 'unavailable');
+    expect(await sync(calendar, 'error')).toMatchObject({ status: 'error', lastError: { code: 'unavailable' } });
+    expect(await isBusy()).toBe(true);
+    await put(calendar, [meeting]);
+    expect(await sync(calendar)).toMatchObject({ status: 'active', lastError: null });
+
+    await put(calendar, [], 'gone');
+    expect(await sync(calendar, 'disconnected')).toMatchObject({ lastError: { code: 'disconnected' } });
+    expect(await isBusy()).toBe(true);
+    const refused = await scene.request('POST', `calendars/${calendar}/sync`);
+    expect(refused).toMatchObject({ status: 409, body: { error: { details: { status: 'disconnected' } } } });
+
+    const other = await addCalendar(product.database, eventType.host, { service: 'microsoft' });
+    await put(other, [], 'revoked');
+    expect(await sync(other, 'auth_expired')).toMatchObject({ lastError: { code: 'auth_expired' } });
+    const schedule = await until('its Schedule is paused', async () => {
+      const found = await temporalSchedule(`calsync-${calendarIds.parse(other)}`);
+      return found.state.paused && found;
+    });
+    expect(schedule.state.note).toContain('no access');
+  });
+
+  test('is asked only for what a sandbox calendar can hold', async () => {
+    const { calendar } = await connected();
+    const paths = async (body: object) => {
+      const { status, body: told } = await scene.request('PUT', `calendars/${calendar}/sandbox`, body);
+      return [status, ...(told.error?.details?.errors ?? []).map(({ path }: { path: string }) => path)];
+    };
+    const event = { id: 'x', start: at('09:00'), end: at('10:00') };
+    expect(await paths({ events: [event, event] })).toEqual([400, 'events.1.id']);
+    expect(await paths({ events: [{ ...event, end: at('09:00') }] })).toEqual([400, 'events.0.start']);
+    expect(await paths({ events: [{ ...event, allDay: true, start: 'x' }] })).toEqual([400, 'events.0.start']);
+    expect(await paths({ events: [], fault: 'moon' })).toEqual([400, 'fault']);
+    const many = Array.from({ length: 501 }, (_, index) => ({ ...event, id: `e${index}` }));
+    expect(await paths({ events: many })).toEqual([400, 'events']);
+    expect(await paths({ events: many.slice(1) })).toEqual([200]);
+  });
+});
