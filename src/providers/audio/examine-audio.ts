@@ -1,7 +1,11 @@
 // Runs in a process of the pool.
-import { open } from 'node:fs/promises';
-import { parseFile } from 'music-metadata';
+import { readFile } from 'node:fs/promises';
+import { parseBuffer } from 'music-metadata';
 import { type AudioFormat, audioFormatOf, formatBytes } from '../core/speech/audio-format.ts';
+import { mp4Seconds } from '../core/speech/lengths/mp4.ts';
+import { mpegSeconds } from '../core/speech/lengths/mpeg.ts';
+import { wavSeconds } from '../core/speech/lengths/wav.ts';
+import { webmSeconds } from '../core/speech/lengths/webm.ts';
 
 /** A recording, or `null` for a file that is none: another format, no sound, or no length. */
 export type ExaminedAudio = {
@@ -15,27 +19,26 @@ export type ExaminedAudio = {
 /** The name under which the sandbox's speech has its text. */
 export const transcriptName = 'SANDBOX_TRANSCRIPT';
 
-async function formatOf(path: string): Promise<AudioFormat | undefined> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(formatBytes), 0, formatBytes, 0);
-    return audioFormatOf(buffer.subarray(0, bytesRead));
-  } finally {
-    await file.close();
-  }
+const lengths: Record<AudioFormat, (file: Buffer) => number> = {
+  mp3: mpegSeconds,
+  mp4: mp4Seconds,
+  wav: wavSeconds,
+  webm: webmSeconds,
+};
+
+async function readTranscript(file: Buffer): Promise<string | null> {
+  const metadata = await parseBuffer(file, { mimeType: 'audio/mpeg' }, { skipCovers: true }).catch(() => undefined);
+  const tags = Object.values(metadata?.native ?? {}).flat();
+  const own = tags.find(({ id }) => id === `TXXX:${transcriptName}`)?.value;
+  return typeof own === 'string' ? own : null;
 }
 
-/** Measures a file, to its last frame where its header does not tell its length. */
+/** Measures what is in a file. Its headers are not believed: they decide what a transcription costs. */
 export async function perform({ path }: { path: string }): Promise<ExaminedAudio> {
-  const format = await formatOf(path);
+  const file = await readFile(path);
+  const format = audioFormatOf(file.subarray(0, formatBytes));
   if (format === undefined) return null;
-  const metadata = await parseFile(path, { duration: true, skipCovers: true }).catch(() => undefined);
-  if (!metadata) return null;
-  const { hasAudio, duration = 0, sampleRate } = metadata.format;
-  const hasSound = hasAudio !== false && sampleRate !== undefined;
-  const seconds = Math.round(duration * 1_000) / 1_000;
-  if (!hasSound || !Number.isFinite(seconds) || seconds <= 0) return null;
-  const tags = Object.values(metadata.native).flat();
-  const own = tags.find(({ id }) => id === `TXXX:${transcriptName}`)?.value;
-  return { format, seconds, transcript: typeof own === 'string' ? own : null };
+  const seconds = Math.round(lengths[format](file) * 1_000) / 1_000;
+  if (!Number.isFinite(seconds) || seconds <= 0) return null;
+  return { format, seconds, transcript: format === 'mp3' ? await readTranscript(file) : null };
 }
