@@ -41,6 +41,8 @@ export interface ProductOptions {
   taskQueuePrefix?: string;
   /** Of every process, beneath what `start` is given. */
   env?: Record<string, string>;
+  /** Of every process for which `start` is given none. */
+  entryPoint?: string;
 }
 
 /** Runs need a drained outbox and sweeps: a process with the role `runs` has the role `housekeeping` too. */
@@ -48,7 +50,12 @@ const withHousekeeping = (roles: RoleName[]): RoleName[] =>
   roles.includes('runs') && !roles.includes('housekeeping') ? [...roles, 'housekeeping'] : roles;
 
 export async function openProduct(options: ProductOptions = {}): Promise<Product> {
-  const { testDatabase, env: ofAll, taskQueuePrefix = `t${randomBytes(4).toString('hex')}-` } = options;
+  const {
+    testDatabase,
+    env: ofAll,
+    entryPoint: usual,
+    taskQueuePrefix = `t${randomBytes(4).toString('hex')}-`,
+  } = options;
   const { url, ownerUrl, drop } = testDatabase ?? (await createTestDatabase());
   const database = await openTestDatabase(url);
   const processes: ProductProcess[] = [];
@@ -60,7 +67,7 @@ export async function openProduct(options: ProductOptions = {}): Promise<Product
     ownerUrl,
     taskQueuePrefix,
     processes,
-    async start(roles, env, entryPoint) {
+    async start(roles, env, entryPoint = usual) {
       const started = await startProcess(withHousekeeping(roles), {
         databaseUrl: url,
         taskQueuePrefix,

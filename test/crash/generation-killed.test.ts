@@ -13,6 +13,7 @@ import { openFiles } from '../storage/open-files.ts';
 import { openImageServer } from '../studio/image-server.ts';
 import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
+import { soonNoticed } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -24,7 +25,10 @@ let process: ProductProcess;
 const start = () => product.start(['api', 'runs', 'generation']);
 const client = () => apiClient(process.api, tenant.testKey);
 beforeAll(async () => {
-  product = await openProduct({ env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' } });
+  product = await openProduct({
+    entryPoint: soonNoticed,
+    env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' },
+  });
   [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(() => product.close());

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { isTerminal, type RunStatus } from '../../src/automation/core/run-status.ts';
@@ -14,8 +15,11 @@ export interface Scene {
   caller: Caller;
 }
 
+/** Its processes are missed soon when they die. */
+export const soonNoticed = fileURLToPath(new URL('./soon-noticed.ts', import.meta.url));
+
 export async function openScene(options?: ProductOptions): Promise<Scene> {
-  const product = await openProduct(options);
+  const product = await openProduct({ entryPoint: soonNoticed, ...options });
   await watchRuns(product);
   // A plan whose limits no crash test comes near.
   const tenant = await product.createTenant({ plan: 'enterprise' });

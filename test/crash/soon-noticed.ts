@@ -1,0 +1,29 @@
+/**
+ * Entry point of a product process whose death Temporal notices within five seconds instead of ten: what is under way is
+ * handed out again sooner, and nothing else is different.
+ */
+import { WorkflowClient } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
+import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
+import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
+
+const heartbeatTimeoutMs = 5_000;
+Object.assign(defaultRunPolicy.modelCall, { heartbeatTimeoutMs });
+Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs, instantMs: 3_000 });
+
+const { start } = WorkflowClient.prototype;
+WorkflowClient.prototype.start = function startSoonNoticed(this: WorkflowClient, type, options) {
+  return start.call(this, type, { ...options, workflowTaskTimeout: heartbeatTimeoutMs } as never);
+} as typeof start;
+
+const create = Worker.create.bind(Worker);
+Worker.create = (options) =>
+  create({
+    ...options,
+    // Several in the time within which one is missed.
+    maxHeartbeatThrottleInterval: '1 second',
+    // Of a task for a worker that has the workflow in memory, and is dead.
+    stickyQueueScheduleToStartTimeout: '2 seconds',
+  });
+
+await import('../../workers/main.ts');
