@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkDestination, checkHeader, egressRules } from './egress-destination.ts';
+import { checkDestination, checkHeader, egressRules, providerRules } from './egress-destination.ts';
 
 const rules = egressRules({ NODE_ENV: 'test' });
 const production = egressRules({ NODE_ENV: 'production' });
@@ -103,4 +103,25 @@ describe('a header', () => {
     ['Connection', 'close'],
     ['Expect', '100-continue'],
   ])('may not be %j: %j', (name, value) => expect(checkHeader(name, value)).toBeDefined());
+});
+
+describe('addresses of providers that the environment names', () => {
+  const problemOf = (url: string, NODE_ENV: 'production' | 'development') =>
+    checkDestination(url, providerRules({ NODE_ENV }));
+
+  test('are public and have TLS in production, on any port', () => {
+    expect(problemOf('https://oauth2.googleapis.com:8080/token', 'production')).toBeUndefined();
+    for (const url of ['http://oauth2.googleapis.com/token', 'http://127.0.0.1/token', 'https://127.0.0.1/token']) {
+      expect(problemOf(url, 'production')).toEqual(expect.any(String));
+    }
+  });
+
+  test('may be on this machine otherwise, and nowhere else that is not public', () => {
+    for (const url of ['http://127.0.0.1:4000/token', 'http://localhost:4000/token', 'https://[::1]:4000/token']) {
+      expect(problemOf(url, 'development')).toBeUndefined();
+    }
+    for (const url of ['http://10.0.0.1/token', 'http://169.254.169.254/token']) {
+      expect(problemOf(url, 'development')).toEqual(expect.any(String));
+    }
+  });
 });

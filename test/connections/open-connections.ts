@@ -38,11 +38,7 @@ export function openConnections(
   const policy = { ...connectionPolicy, ...change };
   const sealer = new Sealer(sealingKeys);
   const log = pino({}, { write: (line: string) => void lines.push(line) });
-  const egress = new Egress(
-    providerRules({
-      ...{ NODE_ENV: 'test', EGRESS_PORTS: undefined, EGRESS_ALLOW_CIDRS: undefined, EGRESS_DENY_CIDRS: undefined },
-    }),
-  );
+  const egress = new Egress(providerRules({ NODE_ENV: 'test' }));
   const authorities = new Authorities(publicUrl, egress, policy);
   const connections = new Connections({
     ...{ sealer, log, authorities, allowsLoopback: true },

@@ -44,6 +44,8 @@ export async function openScene() {
 
   return {
     ...{ database, ...fakes, log, expired, one, other },
+    /** For a process of its own, with the same providers. */
+    forProcesses: { databaseUrl: files.url, providers, policy },
     /** A tenant of its own for each test. */
     get scope() {
       return scope;
