@@ -2,13 +2,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { storeOutput } from '../../src/automation/large-outputs.ts';
+import { recordSteps } from '../../src/automation/record-run.ts';
+import { storable } from '../../src/automation/storable.ts';
+import { Scope } from '../../src/platform/scope.ts';
 import { removeDueFiles } from '../../src/storage/sweep.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { openFiles } from '../storage/open-files.ts';
 import { until } from '../until.ts';
-import { makeWorkflow } from './make-workflow.ts';
+import { inB, makeWorkflow } from './make-workflow.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let api: ApiClient;
@@ -117,4 +122,37 @@ test('outputs of 16 MiB in all are passed on, and those that the table itself ha
   const detail = async () => (await api.get(`/v1/runs/${retried}`)).body.data;
   await until('the retry ends', async () => (await detail()).status === 'COMPLETED');
   expect((await detail()).output.result).toEqual(expected);
+});
+
+test('of two attempts at one step the first keeps its file, and what comes after the end keeps none', async () => {
+  const { id } = await makeWorkflow(api, 'sandbox:slow=600 {{input}}');
+  const { body } = await api.post(`/v1/workflows/${id}/execute`, { input: 'x', async: true });
+  const { runId } = body.data;
+  const stepOf = async () => (await api.get(`/v1/runs/${runId}`, inB)).body.data.stepResults[0];
+  await until('its model is called', async () => (await stepOf())?.status === 'running');
+
+  const organizationId = organizationIds.parse(product.tenant.organizationId)!;
+  const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'large-outputs-test');
+  const { files } = openFiles(product.database, folder);
+  const uuid = runIds.parse(runId)!;
+  const steps = [
+    { id: 'say', type: 'prompt' },
+    { id: 'later', type: 'prompt' },
+  ] as const;
+  const attempt = async (text: string) => {
+    const output = storable(text.repeat(300_000))!;
+    const file = await storeOutput(files, scope, uuid, output);
+    const at = { startedAt: new Date(), finishedAt: new Date() };
+    const end = { status: 'completed' as const, output: { bytes: output.bytes, file }, warnings: [], ...at };
+    const records = [{ position: 0, step: steps[0], ...end }];
+    return [file.name, await recordSteps(files, scope, { runId: uuid, steps, records, notify: null })] as const;
+  };
+  const [[first, recorded], [second, late]] = [await attempt('a'), await attempt('b')];
+  expect([recorded, late]).toEqual([expect.objectContaining({ attempts: 1, files: [first] }), undefined]);
+  await api.post(`/v1/runs/${runId}/cancel`);
+  const [third, tooLate] = await attempt('c');
+  expect(tooLate).toBeUndefined();
+  expect(await outputOf(runId, 'say')).toBe('a'.repeat(300_000));
+  const readable = await Promise.all([first, second, third].map((name) => files.find(name)));
+  expect(readable.map((file) => file?.name)).toEqual([first, undefined, undefined]);
 });

@@ -64,7 +64,7 @@ export const generateMusicSchema = z
 
 /** The address of an image. What is wrong with it is found out when it is fetched. */
 export const imageUrl = filledText(imageUrlCharacters).openapi({
-  description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed.`,
+  description: `The public address of a PNG, JPEG or WebP of at most 25 MiB and ${megapixels(pixelLimits.input)} megapixels, or the url of a file that was generated here. Up to 3 redirects are followed. Its server must begin to send it within 10 seconds, and then send 16 KiB a second.`,
 });
 
 export const generateVideoSchema = z
