@@ -11,8 +11,8 @@ export const failPoint = defineFailPoints(
   'booking.committed',
   // The workflow knows, and the outbox has its entry still.
   'booking.followed',
-  // An attempt of an effect is counted; then it is made; then its end is recorded.
-  'effect.begun',
-  'effect.done',
-  'effect.recorded',
+  // An attempt at a mail is counted; then the mail is sent; then that is recorded.
+  'booking.mail_begun',
+  'booking.mail_sent',
+  'booking.mail_recorded',
 );

@@ -117,7 +117,9 @@ const isMailOfChange = (kind: EffectKind) => kind === 'attendee_mail' || kind ==
 export function judge(effect: OpenEffect, booking: { version: number; start: Date }, now: Date): Verdict {
   const { kind, attempts } = effect;
   if (effect.handedOverAt) return 'unconfirmed';
-  if (effect.version < booking.version && (attempts > 0 || !isMailOfChange(kind))) return 'skip';
+  // An attempt that a crash cut short is no failure.
+  const isOvertaken = effect.status === 'retrying' || !isMailOfChange(kind);
+  if (effect.version < booking.version && isOvertaken) return 'skip';
   const isFirst = attempts === 0 && typeOf(kind) !== 'reminder';
   if (!isFirst && now >= giveUpAt(effect, booking.start)) return 'give_up';
   return effect.dueAt > now ? 'wait' : 'perform';

@@ -4,7 +4,6 @@ import type { Scope } from '../../platform/scope.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { BookingPages } from '../booking-pages.ts';
 import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';
-import { failPoint } from '../fail-points.ts';
 import type { CalendarEntries } from './calendar-entries.ts';
 import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 import { beginAttempt, Overtaken, recordFailure, recordRetry, recordSkipped, recordSuccess } from './record-effects.ts';
@@ -44,12 +43,10 @@ export async function attempt(
   const ref = { bookingId: booking.id, version: effect.version, kind: effect.kind };
   const number = await beginAttempt(scope, ref, effect.attempts);
   if (number === undefined) return;
-  failPoint('effect.begun');
   const outcome = await perform(number).catch((error): undefined => {
     if (!(error instanceof Overtaken)) throw error;
   });
   if (!outcome) return;
-  failPoint('effect.done');
   if (outcome.kind === 'done') await recordSuccess(scope, ref);
   else if (outcome.kind === 'nothing') await recordSkipped(scope, ref);
   else if (outcome.kind === 'failed') await recordFailure(scope, ref, outcome.why);
@@ -59,5 +56,4 @@ export async function attempt(
     if (isLate) await recordFailure(scope, ref, outcome.why);
     else await recordRetry(scope, ref, outcome.why, delayMs);
   }
-  failPoint('effect.recorded');
 }

@@ -3,6 +3,7 @@ import { MailFailure } from '../../platform/mail.ts';
 import { typeOf } from '../core/effects.ts';
 import { bookingIds } from '../core/ids.ts';
 import { type MailFacts, subjectOf, textOf } from '../core/mail-text.ts';
+import { failPoint } from '../fail-points.ts';
 import type { Outcome, Work } from './attempt.ts';
 import { type FollowedBooking, type FollowedEffect, findContact } from './followed-booking.ts';
 import { invitationOf } from './invitation.ts';
@@ -25,6 +26,7 @@ export async function sendEffectMail(
   effect: FollowedEffect,
   attempt: number,
 ): Promise<Outcome> {
+  failPoint('booking.mail_begun');
   const { kind, version, facts: change } = effect;
   const forContact = kind === 'contact_mail';
   const to = forContact ? await findContact(services.database, scope.tenant) : booking.attendee.email;
@@ -51,6 +53,7 @@ export async function sendEffectMail(
   try {
     const mailer = services.calendarMail[scope.tenant.environment];
     await mailer.send(mail, () => noteHandOver(scope, ref, attempt));
+    failPoint('booking.mail_sent');
     return { kind: 'done' };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;

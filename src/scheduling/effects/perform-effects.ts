@@ -1,6 +1,7 @@
 import type { Scope } from '../../platform/scope.ts';
 import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
 import { judge, typeOf, versionOf } from '../core/effects.ts';
+import { failPoint } from '../fail-points.ts';
 import { attempt, type PerformServices, type Work } from './attempt.ts';
 import { performCalendarWork } from './calendar-work.ts';
 import { type FollowedEffect, findFollowed } from './followed-booking.ts';
@@ -50,8 +51,10 @@ export async function performEffects(
   const seen = awaitsLink ? ((await findFollowed(scope, bookingId))?.booking ?? booking) : booking;
   const mails = due.filter((effect) => !ofCalendar.includes(effect));
   const lines = Map.groupBy(mails, ({ kind }) => typeOf(kind));
-  const send = (effect: FollowedEffect) =>
-    attempt(work, effect, (number) => sendEffectMail({ ...work, booking: seen }, effect, number));
+  const send = async (effect: FollowedEffect) => {
+    await attempt(work, effect, (number) => sendEffectMail({ ...work, booking: seen }, effect, number));
+    failPoint('booking.mail_recorded');
+  };
   const ended = await Promise.allSettled([calendar, ...[...lines.values()].map((line) => inOrder(line, send))]);
   for (const result of ended) if (result.status === 'rejected') throw result.reason;
   const after = await findFollowed(scope, bookingId);
