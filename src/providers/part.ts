@@ -49,7 +49,7 @@ export const providers: Part<Foundation, ProviderServices, typeof providerSettin
     return {
       providers: tracing ? tracedProviders(registry, tracing) : registry,
       media: mediaRegistry(sandboxMediaModel(renderings), live, models),
-      voices: openVoices(env, renderings),
+      voices: openVoices(env, log, renderings),
       falReports: env.FAL_KEY === undefined ? undefined : new FalReports({ keysUrl: env.FAL_JWKS_URL }),
       renderings,
     };

@@ -17,8 +17,24 @@ export function offeredTools({ tools = [], turns }: Pick<ChatRequest, 'tools' | 
   return { tools: called.map(declare), mayCall: false };
 }
 
-/** The schema of a tool's arguments as all providers accept it: of an object, with properties, and without a dialect. */
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Tools whose schemas are generated often have them as a definition, and nothing else at the top. */
+function atTheTop({ $ref, ...schema }: JsonSchema): JsonSchema {
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String($ref)) ?? [];
+  const definitions = place && schema[place];
+  const named = isRecord(definitions) && Object.hasOwn(definitions, name!) ? definitions[name!] : undefined;
+  return isRecord(named) ? { ...schema, ...named } : schema;
+}
+
+/**
+ * The schema of a tool's arguments as all providers accept it: of an object, with properties, without a dialect, and without
+ * alternatives at its top, for which one provider or another refuses the whole request. The tool itself checks what it gets.
+ */
 export function argumentsSchema({ inputSchema }: ToolDeclaration): JsonSchema {
-  const { $schema: _, $id: __, ...schema } = inputSchema;
-  return { ...schema, type: 'object', properties: schema.properties ?? {} };
+  const refused = ['$schema', '$id', '$ref', 'oneOf', 'anyOf', 'allOf', 'not', 'enum', 'const'];
+  const kept = Object.entries(atTheTop(inputSchema)).filter(([name]) => !refused.includes(name));
+  const schema = Object.fromEntries(kept);
+  return { ...schema, type: 'object', properties: isRecord(schema.properties) ? schema.properties : {} };
 }

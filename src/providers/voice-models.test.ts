@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { soundFile } from '../../test/fakes/media-files.ts';
 import { type AudioBehaviour, type FakeAudio, spokenSeconds, startFakeAudio } from '../../test/fakes/openai-audio.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { readEnv } from '../platform/env.ts';
-import { openLog } from '../platform/log.ts';
+import { type Log, openLog } from '../platform/log.ts';
 import { examineAudio } from './audio/audio-examination.ts';
 import { voices } from './core/speech/voices.ts';
 import { finishOutput } from './live/finishing.ts';
@@ -20,11 +20,13 @@ import { openVoices, type VoiceRegistry } from './voice-registry.ts';
 const base = { DATABASE_URL: 'postgres://x@127.0.0.1/x', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
 const fox = 'The quick brown fox jumps over the lazy dog.';
 
+const warn = jest.fn();
+const log = { warn } as unknown as Log;
 let work: BoundedWork;
 let folder: string;
 let fake: FakeAudio;
 const open = (env: Record<string, string> = {}): VoiceRegistry =>
-  openVoices(readEnv([providerSettings], { ...base, ...env }), work);
+  openVoices(readEnv([providerSettings], { ...base, ...env }), log, work);
 const configured = (more: Record<string, string> = {}) =>
   open({ VOICE_API_KEY: fake.apiKey, VOICE_BASE_URL: `${fake.baseUrl}/`, ...more });
 
@@ -180,6 +182,21 @@ describe('a provider', () => {
     for (const names of ['{"alloy": 7}', '{"nobody": "x"}', '{', '["x"]']) {
       expect(() => open({ VOICE_NAMES: names })).toThrow(/VOICE_NAMES/);
     }
+  });
+
+  test('whose models are about to end says so at start, where it is OpenAI', () => {
+    warn.mockClear();
+    const day = 24 * 3_600_000;
+    const now = jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-06') - 59 * day);
+    open({ OPENAI_API_KEY: 'k' });
+    open({ OPENAI_API_KEY: 'k', VOICE_TTS_MODEL: 'tts-2' });
+    configured();
+    now.mockReturnValue(Date.parse('2027-01-06') - 61 * day);
+    open({ OPENAI_API_KEY: 'k' });
+    now.mockRestore();
+    expect(warn.mock.calls.map(([fields]) => fields)).toEqual([
+      { name: 'tts-1', provider: 'VOICE', sunsetAt: '2027-01-06' },
+    ]);
   });
 
   test('is asked for speech, in its own name for the voice', async () => {

@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { liveSpeechModel, liveTranscriptionModel, type VoiceOptions } from './live/voice-models.ts';
 import type { ProviderEnv } from './live.ts';
@@ -8,6 +9,25 @@ import type { SpeechModel, TranscriptionModel } from './voice-ports.ts';
 
 /** Of one call. The longest is a transcription of 30 minutes. */
 const timeoutMs = 120_000;
+
+/** When OpenAI will shut models of voice down. */
+const sunsets: [RegExp, string][] = [
+  [/^(tts-1|gpt-4o-mini-tts)/, '2027-01-06'],
+  [/^(whisper-1|gpt-4o-.*transcribe)/, '2027-02-26'],
+];
+/** How long before that it is told at start. */
+const noticeMs = 60 * 24 * 3_600_000;
+
+/** Warns about models that will soon be shut down, where the provider is OpenAI itself. */
+function warnOfVoiceSunsets(env: ProviderEnv, log: Log): void {
+  if ((env.VOICE_BASE_URL ?? env.OPENAI_BASE_URL) !== undefined) return;
+  for (const variable of ['VOICE_TTS_MODEL', 'VOICE_STT_MODEL'] as const) {
+    const [, sunsetAt] = sunsets.find(([pattern]) => pattern.test(env[variable])) ?? [];
+    if (sunsetAt === undefined || Date.parse(sunsetAt) > Date.now() + noticeMs) continue;
+    const message = `a model will be shut down: name another with ${variable}, or another provider with VOICE_BASE_URL`;
+    log.warn({ name: env[variable], provider: 'VOICE', sunsetAt }, message);
+  }
+}
 
 interface VoiceModels {
   speech: SpeechModel;
@@ -34,14 +54,13 @@ function liveModels(env: ProviderEnv, work: BoundedWork): VoiceModels | undefine
   return { speech: liveSpeechModel(options), transcription: liveTranscriptionModel(options) };
 }
 
-/**
- * @param work the pool in which files are made and examined
- */
-export function openVoices(env: ProviderEnv, work: BoundedWork): VoiceRegistry {
+/** @param work the pool in which files are made and examined */
+export function openVoices(env: ProviderEnv, log: Log, work: BoundedWork): VoiceRegistry {
   const models: Record<Environment, VoiceModels | undefined> = {
     test: { speech: sandboxSpeechModel(work), transcription: sandboxTranscriptionModel(work) },
     live: liveModels(env, work),
   };
+  if (models.live) warnOfVoiceSunsets(env, log);
   const find = (environment: Environment): VoiceModels => {
     const found = models[environment];
     if (found) return found;
