@@ -1,7 +1,7 @@
 import { priceOf } from '../credits/core/pricing.ts';
 import { reserveCredits } from '../credits/reservations.ts';
 import type { Sealer } from '../platform/crypto.ts';
-import { AppError, invalid } from '../platform/errors.ts';
+import { AppError, invalid, rateLimited } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -9,7 +9,7 @@ import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
-import type { PlanName } from '../tenancy/core/plans.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import type { Tools } from '../tools/tools.ts';
@@ -37,6 +37,8 @@ export interface NewTurn {
   /** Of a turn that nobody has, so that its reader can be there before it begins. */
   id: string;
   kind: TurnKind;
+  /** Of the caller's organization. */
+  plan: PlanName;
   /** As the caller named it. */
   model: string;
   request: TurnRequest;
@@ -69,6 +71,29 @@ const insertTurn = statement<{ id: string }>(
    returning id`,
 );
 
+const countOpen = statement<{ open: number }>(
+  'turn.count_open',
+  `select count(*)::int as open from (
+     select from conversation_turn
+      where organization_id = $1 and environment = $2 and status in (${turnStates.sql('processing')}) limit $3) as counted`,
+);
+
+/** Nobody knows when a message is over. */
+const retryAfterSeconds = 5;
+
+/**
+ * Each message under way holds a place of a worker, whether its caller waits or has hung up. To be called when the tenant's
+ * credits are locked, so that two transactions do not count at the same time.
+ * @throws AppError rate_limit_exceeded
+ */
+async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
+  const limit = plans[plan].callingRuns;
+  const { open } = (await tx.one(countOpen, limit + 1))!;
+  if (open <= limit) return;
+  const resetAt = Math.ceil(Date.now() / 1_000) + retryAfterSeconds;
+  throw rateLimited({ window: 'open_messages', limit, resetAt, retryAfter: retryAfterSeconds });
+}
+
 /** @throws AppError validation_error; provider_not_configured with the published sentence */
 async function check(
   { providers, tools }: CreateServices,
@@ -96,7 +121,8 @@ function isInstant({ providers }: CreateServices, scope: Scope, model: string, {
 /**
  * Creates a turn: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
  * workflow commit together.
- * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused; SealError
+ * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused,
+ *   rate_limit_exceeded; SealError
  */
 export async function createTurn(
   services: CreateServices,
@@ -124,6 +150,7 @@ export async function createTurn(
         amount: priceOf({ operation: kind, toolsCalled: hasTools }),
         expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
       });
+      await checkRoom(tx, turn.plan);
       const hint: StartHint = { waiter, streams, isInstant: isInstant(services, scope, model, request) };
       await tx.enqueue('turn.start', id, hint);
       return { id };

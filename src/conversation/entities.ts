@@ -39,6 +39,11 @@ export const ConversationTurn = defineEntity({
   },
   indexes: [
     { name: 'conversation_turn_open_index', properties: ['createdAt'], where: `status = 'processing'` },
+    {
+      name: 'conversation_turn_tenant_open_index',
+      properties: ['organizationId', 'environment'],
+      where: `status = 'processing'`,
+    },
     { name: 'conversation_turn_created_index', properties: ['createdAt'] },
   ],
 });

@@ -73,6 +73,7 @@ const windowNames = {
   day: 'requests per UTC day',
   event_streams: 'open event streams',
   waiting_requests: 'waiting requests',
+  open_messages: 'messages under way',
 };
 
 export interface Exceeded {

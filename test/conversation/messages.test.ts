@@ -228,6 +228,28 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+test('messages under way have a limit, and those whose client hung up count', async () => {
+  const { testKey: key } = await product.createTenant({ plan: 'free' });
+  const client = apiClient(product.process.api, key);
+  const before = await creditsOf(client);
+  const slow = said('sandbox:slow=3 A snail');
+  for (const _ of Array(5).keys()) {
+    const stream = await streamReply({ api: product.process.api, key }, '/api/chat', slow);
+    expect(stream.status).toBe(200);
+    stream.hangUp();
+  }
+  const once = { 'idempotency-key': 'the sixth' };
+  const { status, body, headers } = await chat(slow, once, client);
+  expect([status, body.error]).toEqual([429, 'Too many requests: the limit is 5 messages under way.']);
+  expect([headers.get('retry-after'), await creditsOf(client)]).toEqual(['5', { ...before, reserved: 5 }]);
+  // A refusal does not use the key up.
+  const retried = await until('there is room', async () => {
+    const answer = await chat(slow, once, client);
+    return answer.status !== 429 && answer;
+  });
+  expect([retried.status, retried.headers.get('idempotent-replayed')]).toEqual([200, null]);
+});
+
 test('twenty at once with credits for five are five replies and fifteen refusals', async () => {
   const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
   const poor = apiClient(product.process.api, testKey);

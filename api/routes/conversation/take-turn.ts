@@ -65,6 +65,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: AskedTu
     const waiter = services.turnSigns.channel;
     const { turnId, replayed } = await createTurn(services, scope, {
       id,
+      plan: c.get('caller').plan,
       ...asked,
       waiter,
       idempotency: readIdempotency(c),

@@ -8,7 +8,7 @@ export interface Plan {
   /** Every request counts in both windows. Organizations can override these numbers. */
   requestsPerMinute: number;
   requestsPerDay: number;
-  /** Runs whose step is calling out at the same time. More wait in order. */
+  /** Runs whose step is calling out at the same time: more wait in order. Messages under way: more are refused. */
   callingRuns: number;
   /** Open event streams, and synchronous requests that wait for their run. They are counted separately. */
   eventStreams: number;

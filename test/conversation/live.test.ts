@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { googleError } from '../fakes/google.ts';
+import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
+import type { FakeProvider, SaidCall } from '../fakes/wire-server.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { creditsOf } from '../studio/files.ts';
+import { until } from '../until.ts';
+import { joined, type Sender, streamReply } from './reply-events.ts';
+
+/**
+ * Messages of live keys, with the providers' wire formats on loopback. The API is one process and the work another, so
+ * that everything a reader is told goes through PostgreSQL.
+ */
+
+let product: Product;
+let api: string;
+let live: ApiClient;
+let sender: Sender;
+const fakes = new Map<string, FakeProvider>();
+const fakeOf = (provider: string) => fakes.get(provider)!;
+const gemini = () => fakeOf('GOOGLE');
+
+beforeAll(async () => {
+  const env: Record<string, string> = { ...secrets };
+  for (const { provider, start } of liveAdapters) {
+    const fake = await start();
+    fakes.set(provider, fake);
+    env[`${provider}_API_KEY`] = fake.apiKey;
+    env[`${provider}_BASE_URL`] = fake.baseUrl;
+  }
+  product = await openProduct({ env });
+  const [front] = await Promise.all([product.start(['api']), product.start(['generation', 'housekeeping'])]);
+  api = front.api;
+  const tenant = await product.createTenant({ plan: 'enterprise' });
+  live = apiClient(api, tenant.liveKey);
+  sender = { api, key: tenant.liveKey };
+  for (const server of ['memory', 'filesystem']) {
+    const { status } = await live.request('PUT', `/api/v1/tools/${server}`, { enabled: true });
+    expect(status).toBe(200);
+  }
+});
+beforeEach(() => {
+  for (const fake of fakes.values()) fake.reset();
+});
+afterAll(async () => {
+  await product.close();
+  await Promise.all([...fakes.values()].map((fake) => fake.close()));
+});
+
+const said = (content: string, more: object = {}) => ({ messages: [{ role: 'user', content }], ...more });
+const chat = (body: object, headers?: Record<string, string>) => live.post('/api/chat', body, headers);
+const readGraph: SaidCall = { name: 'memory_read_graph', args: {} };
+const withMemory = { mcpServers: ['memory'] };
+const tokensOf = async () => (await live.get('/api/v1/usage')).body.data.tokens;
+const namesOf = (events: { name: string }[]) => events.map(({ name }) => name);
+
+describe.each(liveAdapters)('a message to $provider', ({ provider, model }: LiveAdapter) => {
+  test('calls tools, keeps the signatures of its thoughts, and is charged and counted once', async () => {
+    const [{ balance }, tokens] = [await creditsOf(live), await tokensOf()];
+    fakeOf(provider).next(
+      {
+        say: {
+          text: 'Let me look.',
+          calls: [readGraph, readGraph],
+          inputTokens: 10,
+          outputTokens: 5,
+          thinkingTokens: 1,
+        },
+      },
+      { say: { text: 'There is nothing yet.', inputTokens: 20, outputTokens: 7 } },
+    );
+    const events = await (
+      await streamReply(sender, '/api/chat', said('What is there?', { model, ...withMemory }))
+    ).all();
+    const calls = ['tool_call', 'tool_result', 'tool_call', 'tool_result'];
+    expect(namesOf(events).filter((name) => name !== 'delta')).toEqual(['thought', ...calls, 'reply']);
+    expect(events[0]!.data).toEqual({ text: 'Let me look.' });
+    const { content, toolCalls, creditsUsed } = events.at(-1)!.data;
+    expect([content, toolCalls.length, creditsUsed, joined(events)]).toEqual(['There is nothing yet.', 2, 2, content]);
+    // The fake refuses a history whose signatures it did not make.
+    expect(fakeOf(provider).journal.map(({ worked }) => worked)).toEqual([true, true]);
+    expect(await creditsOf(live)).toEqual({ balance: balance - 2, reserved: 0 });
+    expect(await tokensOf()).toBe(tokens + 42);
+  });
+
+  test('is told as it is written, from one process to another', async () => {
+    fakeOf(provider).next('stall');
+    const key = { 'idempotency-key': `stalled ${provider}` };
+    const asked = said('Tell me a long story with many words in it.', { model });
+    const stream = await streamReply(sender, '/api/chat', asked, key);
+    const { value } = await stream.events[Symbol.asyncIterator]().next();
+    expect(value).toMatchObject({ name: 'delta', data: { text: expect.stringMatching(/./) } });
+    stream.hangUp();
+    await cancelNewest();
+    await until('it has ended', async () => (await chat({ ...asked, stream: true }, key)).status !== 409);
+  });
+});
+
+/** Cancels the newest message, as an operator of Temporal does. */
+async function cancelNewest(): Promise<string> {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const { rows } = await product.database.pool.query(
+    'select id from conversation_turn order by created_at desc limit 1',
+  );
+  const handle = new Client({ connection }).workflow.getHandle(turnWorkflowId(rows[0].id));
+  const metadata = await handle.query<{ currentDetails: string }, []>('__temporal_workflow_metadata');
+  await handle.cancel();
+  await connection.close();
+  return metadata.currentDetails;
+}
+
+describe('a round', () => {
+  test('executes five calls; the others, and what was not offered, are told to the model alone', async () => {
+    const unknown: SaidCall = { name: 'sqlite_query', args: {} };
+    gemini().next({ say: { calls: [unknown, ...Array<SaidCall>(6).fill(readGraph)] } }, { say: { text: 'Enough.' } });
+    const { body } = await chat(said('Read it seven times', withMemory));
+    expect([body.data.content, body.data.toolCalls.length]).toEqual(['Enough.', 4]);
+    const told = JSON.stringify(gemini().journal[1]!.body);
+    expect(told.split('Too many calls in one round.').length - 1).toBe(2);
+    expect(told).toContain('Unknown tool: sqlite_query.');
+  });
+
+  test('is the last after eight: the model is asked once more without tools', async () => {
+    gemini().always({ say: { text: 'Once more.', calls: [readGraph] } });
+    const { status, body, headers } = await chat(said('Go on for ever', withMemory));
+    expect([status, headers.get('x-credits-used'), body.data.toolCalls.length]).toEqual([200, '2', 8]);
+    expect(gemini().journal).toHaveLength(9);
+    expect(JSON.stringify(gemini().journal[8]!.body.toolConfig)).toContain('NONE');
+  });
+});
+
+describe('a provider that fails', () => {
+  const limited = (seconds: number) =>
+    googleError(429, 'RESOURCE_EXHAUSTED', 'Slow down.', { headers: { 'retry-after': String(seconds) } });
+  const down = { fail: googleError(503, 'UNAVAILABLE', 'Overloaded.') };
+
+  test('for a moment is asked again, and charged once', async () => {
+    const { balance } = await creditsOf(live);
+    gemini().next({ fail: limited(1) }, 'hang up');
+    expect((await chat(said('Hello'))).status).toBe(200);
+    expect(gemini().journal).toHaveLength(3);
+    expect(await creditsOf(live)).toEqual({ balance: balance - 1, reserved: 0 });
+  });
+
+  test.each([
+    ['three times', () => gemini().always(down), 3],
+    ['and asks for a long wait', () => gemini().always({ fail: limited(31) }), 1],
+    ['and refuses the content', () => gemini().always({ say: { end: 'refused' } }), 1],
+  ])('%s costs nothing, tokens of its rounds apart', async (_, prepare, asked) => {
+    const before = await creditsOf(live);
+    prepare();
+    const { status, body } = await chat(said('Hello'));
+    expect([status, body.success, typeof body.error]).toEqual([500, false, 'string']);
+    expect(gemini().journal).toHaveLength(asked);
+    expect(await creditsOf(live)).toEqual(before);
+  });
+
+  test('after tools were called costs nothing', async () => {
+    const before = await creditsOf(live);
+    gemini().next({ say: { calls: [readGraph] } }, { say: { end: 'refused' } });
+    expect((await chat(said('Hello', withMemory))).status).toBe(500);
+    expect(await creditsOf(live)).toEqual(before);
+  });
+
+  test('in the middle of a text goes on where it writes the same again', async () => {
+    gemini().next('cut the answer');
+    const events = await (await streamReply(sender, '/api/chat', said('Say this, please, in full.'))).all();
+    expect(namesOf(events).at(-1)).toBe('reply');
+    expect(joined(events)).toBe(events.at(-1)!.data.content);
+    expect(gemini().journal).toHaveLength(2);
+  });
+
+  test('in the middle of a text and then writes another one ends the stream with an error, uncharged', async () => {
+    const before = await creditsOf(live);
+    gemini().next('cut the answer', { say: { text: 'Something else, and longer than what was told before it.' } });
+    const stream = await streamReply(sender, '/api/chat', said('Say this, please, in full.'));
+    const events = await stream.all();
+    expect(namesOf(events)).toEqual([...events.slice(0, -1).map(() => 'delta'), 'error']);
+    expect(events.length).toBeGreaterThan(1);
+    await until('the credits are back', async () => (await creditsOf(live)).reserved === 0);
+    expect(await creditsOf(live)).toEqual(before);
+  });
+});
+
+test('an operator sees what a message waits for, and a cancelled one is not charged', async () => {
+  const before = await creditsOf(live);
+  gemini().next('silence');
+  const waiting = chat(said('Hello'), { 'idempotency-key': 'cancelled' });
+  await until('the model is asked', async () => gemini().journal.length === 1);
+  expect(await cancelNewest()).toMatch(/^Asks the model, round 1\./);
+  const { status, body } = await waiting;
+  expect([status, body.error]).toEqual([500, 'The message was cancelled by an operator.']);
+  expect(await creditsOf(live)).toEqual(before);
+});
+
+test('what was said is sealed while it is kept', async () => {
+  const secret = 'My secret is 0b5c1d';
+  gemini().next({ say: { text: `You said: ${secret}` } });
+  await chat(said(secret));
+  const { rows } = await product.database.pool.query('select t::text as row from conversation_turn t');
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { row } of rows) expect(row).not.toContain('0b5c1d');
+  const { rows: entries } = await product.database.pool.query(
+    `select 1 from conversation_entry e join conversation_turn t on t.id = e.turn_id where t.status <> 'processing'`,
+  );
+  expect(entries).toEqual([]);
+});
