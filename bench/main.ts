@@ -4,6 +4,7 @@ import { Cleanup } from './cleanup.ts';
 import type { Choice, Finding, Item } from './item.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
+import { chatTurns } from './items/chat-turns.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
@@ -47,6 +48,7 @@ const items: Item[] = [
   retryRate,
   besideFailures,
   liveRuns,
+  chatTurns,
   listSlotsItem,
   localStack,
 ];

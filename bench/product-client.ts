@@ -39,6 +39,26 @@ export class ProductClient {
     return this.#ask(method, path, this.#key, body === undefined ? undefined : JSON.stringify(body), headers);
   }
 
+  /** Resolves as soon as a streamed answer to a POST has this text. Rejects where it ends without it. */
+  untilText(path: string, body: unknown, wanted: string): Promise<void> {
+    const text = JSON.stringify(body);
+    const headers = { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' };
+    return new Promise((resolve, reject) => {
+      const sent = request(new URL(path, this.#base), { method: 'POST', agent: this.#agent, headers }, (response) => {
+        let read = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          read += chunk;
+          if (read.includes(wanted)) resolve();
+        });
+        // The rest is read, so that the connection is kept.
+        response.on('end', () => reject(new Error(`${path} ended without "${wanted}": ${read.slice(0, 500)}`)));
+      });
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  }
+
   async #data<Data>(method: string, path: string, body?: string): Promise<Data> {
     const { status, text } = await this.#ask(method, path, this.#key, body);
     if (status !== 200 && status !== 201)

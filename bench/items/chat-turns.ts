@@ -1,0 +1,83 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { startBareTemporal } from '../bare-temporal.ts';
+import { startChildProgram } from '../child-program.ts';
+import { interleave, type Side } from '../interleave.ts';
+import { compare, type Item } from '../item.ts';
+import { type Operation, timeAlone } from '../load.ts';
+
+const bareCall = 'bare call of the SDK';
+const bareWorkflow = 'bare workflow, one ordinary activity';
+const bareStream = 'bare stream of the SDK';
+const rounds = 5;
+const alone = { count: 20 };
+
+const asked = {
+  model: 'claude-sonnet-5-5',
+  max_tokens: 1_024,
+  messages: [{ role: 'user' as const, content: 'Hello' }],
+};
+const message = { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null };
+const usage = { input_tokens: 20, output_tokens: 5 };
+const text = 'A short answer.';
+
+/** What a model says, in Anthropic's form: at once, or as the events of a stream. */
+const whole = JSON.stringify({ ...message, content: [{ type: 'text', text }], stop_reason: 'end_turn', usage });
+const streamed = [
+  { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
+  { type: 'message_stop' },
+]
+  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  .join('');
+
+const side = (name: string, operation: Operation): Side => {
+  const measure = () => timeAlone(operation, alone);
+  return { name, warmUp: measure, round: measure };
+};
+
+/** P17 and P18: what a durable turn with its charge costs on top of the call of a model, and of its first words. */
+export const chatTurns: Item = {
+  name: 'P17',
+  title: 'POST /api/chat with a live key on a loopback provider: p50 alone; P18: time to the first delta of its stream',
+  needs: 'stand',
+  async run(stand, cleanup) {
+    const provider = await startChildProgram({
+      program: 'bare-answer.ts',
+      args: [String(stand.providerPort)],
+      logFile: stand.file('provider.log'),
+    });
+    cleanup.add(() => provider.stop());
+    const tell = (type: string, answer: string) =>
+      provider.ask({ status: 200, headers: { 'content-type': type }, text: answer });
+    const bare = await startBareTemporal(stand);
+    cleanup.add(() => bare.close());
+    const sdk = new Anthropic({ apiKey: 'bench', baseURL: `http://127.0.0.1:${stand.providerPort}`, maxRetries: 0 });
+    stand.meter.watch('provider', provider.pid);
+
+    await tell('application/json', whole);
+    const { model, messages } = asked;
+    const turns = await interleave(stand.meter, rounds, [
+      side(bareCall, () => sdk.messages.create(asked)),
+      side(bareWorkflow, () => bare.execute('oneOrdinary')),
+      side('product', () => stand.liveClient.post('/api/chat', { model, messages })),
+    ]);
+
+    await tell('text/event-stream', streamed);
+    const firstDeltas = await interleave(stand.meter, rounds, [
+      side(bareStream, async () => {
+        for await (const event of sdk.messages.stream(asked)) if (event.type === 'content_block_delta') return;
+      }),
+      side('product', () => stand.liveClient.untilText('/api/chat', { model, messages, stream: true }, 'event: delta')),
+    ]);
+    stand.meter.unwatch('provider');
+    await bare.close();
+    await provider.stop();
+    return [
+      compare('ms', 'p50 alone', turns, { [bareWorkflow]: { atMost: 0.8 } }),
+      compare('ms', 'first delta', firstDeltas, {}),
+    ];
+  },
+};
