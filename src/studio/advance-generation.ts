@@ -207,7 +207,8 @@ export async function advanceGeneration(
     if (error instanceof ImageUnusable) {
       return fail(services, scope, ending, { code: 'invalid_input', message: error.message, path: 'imageUrl' });
     }
-    if (error instanceof StorageFailure && !mayRepeat) {
+    // A disk that is full stays full for longer than somebody waits.
+    if (error instanceof StorageFailure && (!mayRepeat || error.reason !== 'unavailable')) {
       return fail(services, scope, ending, { code: 'provider_error', message: error.message });
     }
     throw error;
