@@ -32,6 +32,8 @@ export interface AuthorizationAnswer {
 
 /** Who grants access to accounts: a provider, or the sandbox. */
 export interface Authority {
+  /** Whether revoking one token ends all that our client has of the account, whoever connected it. */
+  readonly revokesAccount: boolean;
   /** Where the owner of the account is asked. */
   authorizeUrl(request: AuthorizationRequest): string;
   /**

@@ -1,9 +1,10 @@
 import type { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
 import { invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
 import { findAccess } from './access-sql.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
@@ -54,12 +55,21 @@ const takeTurn = statement(
   'connection.turn',
   "select pg_advisory_xact_lock(hashtextextended('connection ' || $1::uuid || $2::text || $3::text, 0))",
 );
+// Knows no tenant: the provider does not either.
+const findShared = statement<{ id: string }>(
+  'connection.of_same_account',
+  `select other.id from oauth_connection own
+     join oauth_connection other
+       on other.purpose = own.purpose and other.provider = own.provider and other.account_id = own.account_id
+    where own.id = $1 and other.id <> own.id and other.environment = own.environment and other.status = 'active' limit 1`,
+);
 const erase = statement(
   'connection.erase',
   'delete from oauth_connection where organization_id = $1 and environment = $2 and id = $3',
 );
 
 interface Parts {
+  database: Database;
   sealer: Sealer;
   log: Log;
   authorities: Authorities;
@@ -187,9 +197,12 @@ export class Connections {
     await this.erase(scope, connectionId);
   }
 
-  /** The first half of `revoke`. Never rejects because of the provider. */
+  /**
+   * The first half of `revoke`. Never rejects because of the provider. Nothing is revoked where that would end what others
+   * have of the same account.
+   */
   async revokeAtProvider(scope: Scope, connectionId: string): Promise<void> {
-    const { authorities, sealer, log } = this.#parts;
+    const { database, authorities, sealer, log } = this.#parts;
     const access = await scope.one(findAccess, connectionId);
     if (!access) return;
     const of = { id: connectionId, tenant: scope.tenant };
@@ -199,6 +212,7 @@ export class Connections {
         openToken(sealer, 'sealed_access_token', access.sealedAccessToken, of);
       if (token === null) return;
       const authority = authorities.of(scope.tenant.environment, access.purpose, access.provider);
+      if (authority.revokesAccount && (await sqlOn(database.pool).one(findShared, [connectionId]))) return;
       await authority.revoke(token);
     } catch (error) {
       log.warn({ err: error, connectionId, provider: access.provider }, 'a grant could not be revoked');

@@ -66,6 +66,7 @@ export const Connection = defineEntity({
       properties: ['organizationId', 'environment', 'purpose', 'provider', 'accountId'],
     },
   ],
+  indexes: [{ name: 'oauth_connection_same_account_index', properties: ['purpose', 'provider', 'accountId'] }],
 });
 export type Connection = InferEntity<typeof Connection>;
 

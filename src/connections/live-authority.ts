@@ -17,6 +17,7 @@ const longestLifeSeconds = 10 * 365 * 86_400;
 
 /** A provider over OAuth 2. The exchange, its checks and errors are oauth4webapi's; the network is ours. */
 export class LiveAuthority implements Authority {
+  readonly revokesAccount: boolean;
   readonly #provider: OAuthProvider;
   readonly #egress: Egress;
   readonly #policy: ConnectionPolicy;
@@ -24,6 +25,7 @@ export class LiveAuthority implements Authority {
   constructor(provider: OAuthProvider, egress: Egress, policy: ConnectionPolicy) {
     this.#policy = policy;
     this.#provider = provider;
+    this.revokesAccount = provider.revokesAccount ?? false;
     this.#egress = egress;
   }
 
@@ -54,7 +56,9 @@ export class LiveAuthority implements Authority {
         this.#provider.pkce ? verifier : oauth.nopkce,
         this.#options(oauth, request),
       );
-      return tokensOf(await oauth.processAuthorizationCodeResponse(server, client, answer));
+      const given = await oauth.processAuthorizationCodeResponse(server, client, answer);
+      this.#requireScopes(given.scope);
+      return tokensOf(given);
     });
   }
 
@@ -88,6 +92,15 @@ export class LiveAuthority implements Authority {
     } catch (error) {
       throw request.failureOf(error);
     }
+  }
+
+  /** Who grants less than what is asked for is not connected: it would fail later, for reasons that nobody sees. */
+  #requireScopes(granted: string | undefined): void {
+    const { grantsInPart, scopes } = this.#provider;
+    if (!grantsInPart || granted === undefined) return;
+    const all = granted.split(' ');
+    if (scopes.every((scope) => all.includes(scope))) return;
+    throw new AuthorizationFailure('access_denied', 'Some of the scopes were refused.', { retryable: false });
   }
 
   /** The answer, if it is one to our question. @throws AuthorizationFailure */

@@ -30,7 +30,7 @@ export const connections: Part<Foundation, ConnectionServices> = {
     return {
       providerEgress,
       connections: new Connections({
-        ...{ sealer, log, authorities },
+        ...{ database, sealer, log, authorities },
         states: new States({ database, sealer }),
         accessTokens: new AccessTokens({ sealer, authorities, log, policy: connectionPolicy }),
         allowsLoopback: env.NODE_ENV !== 'production',

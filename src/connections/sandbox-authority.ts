@@ -21,6 +21,7 @@ const tokens = (): Tokens => ({
 
 /** Stands in for every provider where the key is one of the test environment: it asks nobody and reaches nothing. */
 export class SandboxAuthority implements Authority {
+  readonly revokesAccount = false;
   readonly #publicUrl: string;
 
   /** @param publicUrl without a slash at its end */

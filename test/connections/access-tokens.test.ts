@@ -12,7 +12,9 @@ let scene: Scene;
 beforeAll(async () => {
   scene = await openScene();
 });
-beforeEach(() => scene.begin());
+beforeEach(async () => {
+  await scene.begin();
+});
 afterAll(() => scene.close());
 
 describe('an access token', () => {
@@ -112,6 +114,18 @@ describe('a connection', () => {
     expect(scene.plain.grants.accountOf(token)).toBeUndefined();
     await expect(scene.use(id, scene.plain)).rejects.toThrow(ConnectionMissing);
     await scene.one.connections.revoke(scene.scope, id);
+  });
+
+  test('is not revoked where that would end what somebody else has of the same account', async () => {
+    const mine = await scene.keep('plain');
+    const [tenant, others] = [scene.scope, await scene.begin(true)];
+    const id = await scene.keep('plain');
+    expect(others.tenant.organizationId).not.toBe(tenant.tenant.organizationId);
+    await scene.one.connections.revoke(tenant, mine);
+    await expect(scene.use(mine, scene.plain, scene.one, tenant)).rejects.toThrow(ConnectionMissing);
+    expect(await scene.use(id, scene.plain)).toBe('ada@example.com');
+    await scene.one.connections.revoke(others, id);
+    expect(scene.plain.journal.filter(({ endpoint }) => endpoint === 'revoke')).toHaveLength(1);
   });
 
   test.each(['silence', 'hang up', 'flood', { fail: { status: 500 } }] as const)(

@@ -26,7 +26,7 @@ beforeAll(async () => {
   google = await startFakeOAuth({ like: 'google' });
   microsoft = await startFakeOAuth({ like: 'microsoft' });
   const providers = {
-    google: providerOf('google', google),
+    google: providerOf('google', google, { grantsInPart: true }),
     microsoft: providerOf('microsoft', microsoft),
     unset: undefined,
   };
@@ -83,6 +83,15 @@ describe('a consent', () => {
   test('of a live key has no answer in the sandbox', async () => {
     const { state } = await connections.begin(ada, question);
     await expect(connections.answerInSandbox(state)).rejects.toMatchObject(unknown);
+  });
+
+  test('in part is a refusal, where the provider lets its owner choose', async () => {
+    const { authUrl } = await connections.begin(ada, question);
+    expect(await finish(await google.consent(authUrl, { scope: 'a' }))).toMatchObject({
+      result: { error: 'access_denied' },
+    });
+    const { authUrl: other } = await connections.begin(ada, { ...question, provider: 'microsoft' });
+    expect(await finish(await microsoft.consent(other, { scope: 'a' }))).toMatchObject({ result: { tokens: {} } });
   });
 
   test('that its owner refuses is over, and says so', async () => {

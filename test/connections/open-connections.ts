@@ -41,7 +41,7 @@ export function openConnections(
   const egress = new Egress(providerRules({ NODE_ENV: 'test' }));
   const authorities = new Authorities(publicUrl, egress, policy);
   const connections = new Connections({
-    ...{ sealer, log, authorities, allowsLoopback: true },
+    ...{ database, sealer, log, authorities, allowsLoopback: true },
     states: new States({ database, sealer }),
     accessTokens: new AccessTokens({ sealer, authorities, log, policy }),
   });

@@ -7,7 +7,9 @@ let scene: Scene;
 beforeAll(async () => {
   scene = await openScene();
 });
-beforeEach(() => scene.begin());
+beforeEach(async () => {
+  await scene.begin();
+});
 afterAll(() => scene.close());
 
 describe('a refresh', () => {

@@ -25,7 +25,10 @@ export async function openScene() {
     /** Keeps refresh tokens. */
     plain: await startFakeOAuth({ like: 'google' }),
   };
-  const providers = { strict: providerOf('strict', fakes.strict), plain: providerOf('plain', fakes.plain) };
+  const providers = {
+    strict: providerOf('strict', fakes.strict),
+    plain: providerOf('plain', fakes.plain, { revokesAccount: true }),
+  };
   const log: string[] = [];
   /** The connections whose end was told. */
   const expired: string[] = [];
@@ -33,6 +36,7 @@ export async function openScene() {
   const options = { providers, policy, onExpired, log };
   const [one, other] = [openConnections(database, options), openConnections(otherDatabase, options)];
   let scope: Scope;
+  let accounts = 0;
 
   async function tokensOf(provider: keyof typeof fakes) {
     const { authUrl } = await one.connections.begin(scope, { purpose: 'calendar', provider, subject: {} });
@@ -50,15 +54,18 @@ export async function openScene() {
     get scope() {
       return scope;
     },
-    async begin() {
+    /** @param withSameAccount as the tenant before, not one of its own */
+    async begin(withSameAccount = false) {
+      if (!withSameAccount) accounts++;
       scope = await newTenant(database);
       expired.length = 0;
       for (const fake of Object.values(fakes)) fake.journal.length = 0;
+      return scope;
     },
     /** Connects Ada's account. @param change of the tokens. @returns the id of the connection */
     async keep(provider: keyof typeof fakes, change: object = {}): Promise<string> {
       const tokens = { ...(await tokensOf(provider)), ...change };
-      const account = { purpose: 'calendar', provider, accountId: 'ada', accountName: 'ada@example.com' };
+      const account = { purpose: 'calendar', provider, accountId: `ada ${accounts}`, accountName: 'ada@example.com' };
       return (await scope.transaction((tx) => one.connections.keep(tx, { ...account, tokens }))).id;
     },
     /** Does what an adapter of the provider does. @returns whose account it is */

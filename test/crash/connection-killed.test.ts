@@ -9,7 +9,9 @@ let scene: Scene;
 beforeAll(async () => {
   scene = await openScene();
 });
-beforeEach(() => scene.begin());
+beforeEach(async () => {
+  await scene.begin();
+});
 afterAll(() => scene.close());
 
 /** Lets another process do it, which kills itself at the fail point. */

@@ -34,6 +34,8 @@ export interface GrantRules {
   rotates: boolean;
   /** A refresh token that was replaced ends the grant where it is used again (RFC 9700, 4.14.2). */
   detectsReuse: boolean;
+  /** Revoking one token ends every grant of its account. */
+  revokesAccount: boolean;
   /** Of access tokens. */
   lifeSeconds: number;
 }
@@ -88,6 +90,7 @@ export class Grants {
     const grantId = this.#access.get(token)?.grantId ?? this.#grantOf(token)?.[0];
     const grant = grantId === undefined ? undefined : this.#grants.get(grantId);
     if (grant) grant.isRevoked = true;
+    if (grant && this.rules.revokesAccount) this.revokeAccount(grant.account);
     return grant !== undefined;
   }
 

@@ -29,6 +29,16 @@ export type OAuthBehaviour =
   /** Does the work, and gives a token that cannot stand in a header. */
   | 'odd token';
 
+/** What the owner of an account does. */
+export interface Consent {
+  account?: string;
+  deny?: boolean;
+  /** The name that the provider gives itself. */
+  iss?: string;
+  /** What is granted, where it is not everything. */
+  scope?: string;
+}
+
 export interface FakeOAuth {
   /** `http://127.0.0.1:<port>` */
   origin: string;
@@ -42,7 +52,7 @@ export interface FakeOAuth {
   /** What it does with the next requests to a token or revocation endpoint. */
   next(...behaviours: OAuthBehaviour[]): void;
   /** What the owner of an account does at an `authUrl`. @returns the address to which the browser is sent */
-  consent(authUrl: string, options?: { account?: string; deny?: boolean; iss?: string }): Promise<URL>;
+  consent(authUrl: string, options?: Consent): Promise<URL>;
   close(): Promise<void>;
 }
 
@@ -81,7 +91,7 @@ function authorize(url: URL, fake: FakeOAuth, like: FakeOAuthOptions['like']): {
   if (of('test_deny')) back.searchParams.set('error', 'access_denied');
   else {
     const account = of('test_account') ?? of('login_hint') ?? 'ada@example.com';
-    const grant = { account, redirectUri, challenge: of('code_challenge'), scope: of('scope')! };
+    const grant = { account, redirectUri, challenge: of('code_challenge'), scope: of('test_scope') ?? of('scope')! };
     back.searchParams.set('code', fake.grants.issueCode(grant));
   }
   return { status: 302, location: back.href };
@@ -172,12 +182,13 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
       clientSecret: `secret-of-${like}`,
       journal,
     },
-    grants: new Grants({ rotates, detectsReuse: false, lifeSeconds: 3_600, ...rules }),
+    grants: new Grants({ rotates, revokesAccount: !rotates, detectsReuse: false, lifeSeconds: 3_600, ...rules }),
     next: (...behaviours) => script.push(...behaviours),
-    async consent(authUrl, { account, deny, iss } = {}) {
+    async consent(authUrl, { account, deny, iss, scope } = {}) {
       const url = new URL(authUrl);
       if (account !== undefined) url.searchParams.set('test_account', account);
       if (deny) url.searchParams.set('test_deny', '1');
+      if (scope !== undefined) url.searchParams.set('test_scope', scope);
       if (iss !== undefined) url.searchParams.set('test_iss', iss);
       const answer = await fetch(url, { redirect: 'manual' });
       const location = answer.headers.get('location');

@@ -14,6 +14,7 @@ function google(env: CalendarEnv): OAuthProvider | undefined {
     authorizeUrl: env.GOOGLE_CALENDAR_AUTH_URL,
     tokenUrl: env.GOOGLE_CALENDAR_TOKEN_URL,
     revokeUrl: env.GOOGLE_CALENDAR_REVOKE_URL,
+    ...{ revokesAccount: true, grantsInPart: true },
     scopes: ['https://www.googleapis.com/auth/calendar.events', 'https://www.googleapis.com/auth/calendar.readonly'],
     // Google gives a refresh token for `offline`, and to who agreed before only when he is asked again.
     authorizeParameters: { access_type: 'offline', prompt: 'consent' },
