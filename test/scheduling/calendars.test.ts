@@ -158,3 +158,74 @@ describe('a service that fails', () => {
     expect(await paths({ events: many.slice(1) })).toEqual([200]);
   });
 });
+
+describe('bookings', () => {
+  const sandbox = (id: string) => scene.get(`calendars/${id}/sandbox`);
+  /** Waits until what is written is as it should be. */
+  const written = (id: string, starts: string[]) =>
+    until(`the calendar has ${starts.join(' and ') || 'nothing'}`, async () => {
+      const { written: found } = await sandbox(id);
+      return found.map(({ start }: { start: string }) => start).join() === starts.join() && found;
+    });
+
+  test('are written into the oldest calendar of the host, moved and removed with it', async () => {
+    const locations = [{ type: 'google_meet', autoCreate: true }];
+    const eventType = await scene.offer({ locations }, { hours: ['08:00-18:00'] });
+    const newer = await addCalendar(product.database, eventType.host);
+    const older = await addCalendar(product.database, eventType.host, { createdAt: '2026-01-01T00:00:00Z' });
+    const booking = (await scene.book(eventType.id, at('09:00'))).body.data;
+    const [entry] = await written(older, [utc('09:00')]);
+    expect(entry).toMatchObject({ bookingId: booking.id, title: 'Offer: Grace' });
+    expect(entry.meetingUrl).toMatch(/\/sandbox\/meet\/\w{12}$/);
+    await until('the booking has the link', async () => {
+      const { location } = await scene.get(`bookings/${booking.id}`);
+      return location.url === entry.meetingUrl;
+    });
+    // It never takes the time of its own booking.
+    await sync(older);
+    const moved = await scene.request('PATCH', `bookings/${booking.id}/reschedule`, { newStart: at('09:30') });
+    expect(moved.status).toBe(200);
+    await written(older, [utc('09:30')]);
+    await sync(older);
+    expect((await scene.open(eventType.id, day)).includes(utc('11:00'))).toBe(true);
+    await scene.request('DELETE', `bookings/${booking.id}`);
+    await written(older, []);
+    expect((await sandbox(newer)).written).toEqual([]);
+  });
+
+  test('stay as they are when somebody changes their events, unless the calendar says otherwise', async () => {
+    const { eventType, calendar } = await connected(['08:00-18:00']);
+    const book = async (time: string) => (await scene.book(eventType.id, at(time))).body.data;
+    const [first, second] = [await book('09:00'), await book('11:00')];
+    const entries = await until('both are written', async () => {
+      const { written: found } = await sandbox(calendar);
+      return found.length === 2 && found;
+    });
+    const idOf = ({ id }: { id: string }) =>
+      entries.find(({ bookingId }: { bookingId: string }) => bookingId === id).id as string;
+    await sync(calendar);
+    const change = (booking: { id: string }, start: string, end: string, more = {}) => ({
+      ...{ id: idOf(booking), start: at(start), end: at(end), ...more },
+    });
+    await put(calendar, [change(first, '15:00', '16:00'), change(second, '11:00', '12:00', { status: 'cancelled' })]);
+    await sync(calendar);
+    await until('both are written again', async () => {
+      const starts = (await sandbox(calendar)).written.map(({ start }: { start: string }) => start);
+      return starts.toSorted().join() === [utc('09:00'), utc('11:00')].join();
+    });
+    expect(await scene.get(`bookings/${first.id}`)).toMatchObject({ status: 'confirmed', start: utc('09:00') });
+
+    const followed = await scene.request('PATCH', `calendars/${calendar}`, { followChanges: true });
+    expect(followed.body.data).toMatchObject({ followChanges: true });
+    await sync(calendar);
+    await put(calendar, [change(first, '15:00', '16:00'), change(second, '11:00', '12:00', { status: 'cancelled' })]);
+    await sync(calendar);
+    expect(await scene.get(`bookings/${first.id}`)).toMatchObject({ start: utc('15:00'), rescheduleCount: 1 });
+    expect(await scene.get(`bookings/${second.id}`)).toMatchObject({ status: 'cancelled' });
+    // A move that the rules do not allow is undone.
+    await put(calendar, [change(first, '19:00', '20:00')]);
+    await sync(calendar);
+    await written(calendar, [utc('15:00')]);
+    expect(await scene.get(`bookings/${first.id}`)).toMatchObject({ start: utc('15:00'), rescheduleCount: 1 });
+  });
+});

@@ -81,7 +81,10 @@ export async function getSandbox(scope: Scope, id: string): Promise<SandboxView>
     return {
       events: shown.filter(({ bookingId }) => bookingId === null).map(({ event }) => event),
       fault: state?.fault ?? null,
-      written: shown.flatMap(({ event, bookingId }) => (bookingId === null ? [] : [{ ...event, bookingId }])),
+      // One that somebody removed is gone, as far as its owner sees.
+      written: shown.flatMap(({ event, bookingId }) =>
+        bookingId === null || event.status === 'cancelled' ? [] : [{ ...event, bookingId }],
+      ),
     };
   });
 }
