@@ -11,6 +11,22 @@ export interface ToolTurn {
   end(): Promise<void>;
 }
 
+interface Session {
+  client: pg.Client;
+  lost: AbortController;
+  /** A connection takes one query at a time. */
+  last: Promise<unknown>;
+}
+
+const tryLock = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as done';
+const unlock = 'select pg_advisory_unlock(hashtextextended($1, 0)) as done';
+
+async function ask(session: Session, sql: string, key: string): Promise<boolean> {
+  const answer = session.last.then(() => session.client.query<{ done: boolean }>(sql, [key]));
+  session.last = answer.catch(() => {});
+  return (await answer).rows[0]!.done;
+}
+
 const firstPauseMs = 10;
 const longestPauseMs = 250;
 
@@ -23,7 +39,7 @@ export class ToolTurns {
   readonly #url: string;
   /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  #session: Promise<{ client: pg.Client; lost: AbortController }> | undefined;
+  #session: Promise<Session> | undefined;
 
   constructor(url: string) {
     this.#url = url;
@@ -62,22 +78,21 @@ export class ToolTurns {
   async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolTurn | undefined> {
     for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
       this.#session ??= this.#connect();
-      const { client, lost } = await this.#session;
-      const { rows } = await client.query(`select pg_try_advisory_lock(hashtextextended($1, 0)) as taken`, [key]);
-      if (rows[0].taken) {
+      const session = await this.#session;
+      if (await ask(session, tryLock, key)) {
         const end = async () => {
           // A lost session has given the lock back already.
-          await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key]).catch(() => {});
+          await ask(session, unlock, key).catch(() => {});
           done();
         };
-        return { lost: lost.signal, end };
+        return { lost: session.lost.signal, end };
       }
       await sleep(pause, undefined, { signal }).catch(() => {});
     }
     return undefined;
   }
 
-  async #connect() {
+  async #connect(): Promise<Session> {
     const lost = new AbortController();
     const gone = () => {
       this.#session = undefined;
@@ -99,7 +114,7 @@ export class ToolTurns {
       this.#session = undefined;
       throw error;
     }
-    return { client, lost };
+    return { client, lost, last: Promise.resolve() };
   }
 }
 

@@ -21,6 +21,8 @@ export interface EgressFetchOptions {
   authorize: Authorize;
   /** Called when a request that was begun cannot be completed, and when the server refuses the credentials. */
   broken(failure: Error): void;
+  /** Called when the server does not know the session of a request. */
+  forgotten(): void;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -41,7 +43,7 @@ const refused = () => new ToolFailure('The tool server refused the credentials.'
  * what was not asked for on.
  */
 export const egressFetch =
-  ({ egress, deadlineMs, authorize, broken }: EgressFetchOptions): FetchLike =>
+  ({ egress, deadlineMs, authorize, broken, forgotten }: EgressFetchOptions): FetchLike =>
   async (address, init = {}) => {
     const method = (init.method ?? 'GET') as Method;
     if (method === 'GET') return new Response(null, { status: 405 });
@@ -72,6 +74,7 @@ export const egressFetch =
         ({ status, headers: of, body: rest, truncated }) => {
           if (truncated) return fail(new AnswerTooLarge(longestMessage));
           writer.close().catch(() => {});
+          if (status === 404 && headers['mcp-session-id'] !== undefined) forgotten();
           if (status === 401 || status === 403) broken(refused());
           answered.resolve(toResponse(status, of, rest.length === 0 ? null : new Uint8Array(rest)));
         },

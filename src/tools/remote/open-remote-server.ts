@@ -18,24 +18,37 @@ function addressOf({ live, id }: ToolServer, { url, values }: StoredConfiguratio
   return new URL(address);
 }
 
-/** Connects to a server of the Model Context Protocol over streamable HTTP. */
-export async function openRemoteServer(
+/** One session with a server. */
+interface Session {
+  connection: ToolConnection;
+  transport: StreamableHTTPClientTransport;
+  /** Rejects when a request cannot be completed. */
+  broken: Promise<never>;
+  isBroken: boolean;
+  /** Whether the server said that it does not know the session, and so did nothing. */
+  isForgotten: boolean;
+}
+
+async function begin(
   server: ToolServer,
   configuration: StoredConfiguration,
   egress: Pick<Egress, 'request'>,
   signal: AbortSignal,
-): Promise<ToolConnection> {
+): Promise<Session> {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
-  let isBroken = false;
+  const state = { isBroken: false, isForgotten: false };
   const transport = new StreamableHTTPClientTransport(addressOf(server, configuration), {
     fetch: egressFetch({
       egress,
       deadlineMs,
       authorize: authorization(server, configuration, egress),
       broken(failure) {
-        isBroken = true;
+        state.isBroken = true;
         broken.reject(failure);
+      },
+      forgotten() {
+        state.isForgotten = true;
       },
     }),
     reconnectionOptions: {
@@ -43,22 +56,45 @@ export async function openRemoteServer(
       reconnectionDelayGrowFactor: 1,
     },
   });
-  const connection = await Promise.race([
-    connectMcp(transport, signal, { mayBeStateless: true, isAlive: () => !isBroken }),
-    broken.promise,
-  ]);
+  const connecting = connectMcp(transport, signal, { mayBeStateless: true, isAlive: () => !state.isBroken });
+  const connection = await Promise.race([connecting, broken.promise]);
+  return Object.assign(state, { connection, transport, broken: broken.promise });
+}
+
+async function end({ connection, transport, isBroken, isForgotten }: Session): Promise<void> {
+  if (transport.sessionId !== undefined && !isBroken && !isForgotten) {
+    const late = new Promise((resolve) => setTimeout(resolve, farewellMs).unref());
+    await Promise.race([transport.terminateSession().catch(() => {}), late]);
+  }
+  await connection.close();
+}
+
+/** Connects to a server of the Model Context Protocol over streamable HTTP. */
+export async function openRemoteServer(
+  server: ToolServer,
+  configuration: StoredConfiguration,
+  egress: Pick<Egress, 'request'>,
+  signal: AbortSignal,
+): Promise<ToolConnection> {
+  let session = await begin(server, configuration, egress, signal);
+  /** Asks once more, in a new session, when the server has forgotten this one. */
+  async function ask<T>(asked: AbortSignal, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
+    const of = session;
+    try {
+      return await Promise.race([work(of.connection), of.broken]);
+    } catch (error) {
+      if (!of.isForgotten || asked.aborted) throw error;
+      if (session === of) session = await begin(server, configuration, egress, asked);
+      await end(of);
+      return await Promise.race([work(session.connection), session.broken]);
+    }
+  }
   return {
-    list: (asked) => Promise.race([connection.list(asked), broken.promise]),
-    call: (tool, args, asked) => Promise.race([connection.call(tool, args, asked), broken.promise]),
+    list: (asked) => ask(asked, (connection) => connection.list(asked)),
+    call: (tool, args, asked) => ask(asked, (connection) => connection.call(tool, args, asked)),
     get isOpen() {
-      return connection.isOpen;
+      return session.connection.isOpen;
     },
-    async close() {
-      if (transport.sessionId !== undefined && !isBroken) {
-        const late = new Promise((resolve) => setTimeout(resolve, farewellMs).unref());
-        await Promise.race([transport.terminateSession().catch(() => {}), late]);
-      }
-      await connection.close();
-    },
+    close: () => end(session),
   };
 }
