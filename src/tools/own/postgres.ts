@@ -3,7 +3,14 @@ import pg from 'pg';
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
 import type { Secrets } from '../secrets.ts';
-import { AnswerTooLarge, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from '../tool.ts';
+import {
+  AnswerTooLarge,
+  type JsonObject,
+  type ListedTool,
+  type ToolConnection,
+  ToolFailure,
+  type ToolResult,
+} from '../tool.ts';
 import { postgresAddress } from './postgres-address.ts';
 
 const statementMs = 5_000;
@@ -31,6 +38,8 @@ const tablesSql = `select table_schema as schema, table_name as table,
   from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')
   group by 1, 2 order by 1, 2`;
 
+const tooLong = `The statement took longer than ${statementMs / 1_000} s.`;
+
 const failed = (text: string): ToolResult => ({ text, isError: true });
 
 /** A socket that is connected, for a client that wants to connect it itself. */
@@ -56,6 +65,17 @@ function readRows(client: pg.Client, sql: string): Promise<{ rows: JsonObject[];
     query.on('error', reject);
   });
 }
+
+/** In a transaction that cannot write: `select 1` makes that final. */
+async function askOn(client: pg.Client, sql: string) {
+  await client.connect();
+  await client.query(`begin read only; set local statement_timeout = ${statementMs}; select 1`);
+  return readRows(client, sql);
+}
+
+/** The connection itself: that of TLS, once there is one. */
+const streamOf = (client: pg.Client): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
 /**
  * A database of the organization's own. Each call has a connection of its own: over TLS, to addresses that the egress guard
@@ -89,35 +109,36 @@ export class PostgresConnection implements ToolConnection {
   async #read(sql: string, signal: AbortSignal): Promise<ToolResult> {
     const address = postgresAddress(this.#secrets.dsn ?? '');
     if (typeof address === 'string') return failed('The connection string cannot be read.');
-    let socket: Socket | undefined;
-    let tooLarge = false;
-    const abort = () => socket?.destroy();
+    const over = Promise.withResolvers<never>();
+    over.promise.catch(() => {});
+    const abort = () => over.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    // The server is not ours: what it sends is counted before anything is made of it.
+    const late = setTimeout(() => over.reject(new ToolFailure(tooLong)), connectMs + statementMs + 1_000);
+    let client: pg.Client | undefined;
+    // The server is not ours: what it sends is counted while it arrives.
     const watch = setInterval(() => {
-      tooLarge ||= (socket?.bytesRead ?? 0) > mostBytes;
-      if (tooLarge) socket?.destroy();
+      if (client && streamOf(client).bytesRead > mostBytes) over.reject(new AnswerTooLarge(mostBytes));
     }, watchEveryMs);
     try {
-      socket = await this.#egress.dial(address.host, address.port, connectMs);
-      const client = this.#clientOn(socket, address);
-      client.on('error', () => {});
-      await client.connect();
-      await client.query(`begin read only; set local statement_timeout = ${statementMs}; select 1`);
-      // Rows that were read stay, whatever becomes of the connection.
-      const answer = await readRows(client, sql);
-      return { text: JSON.stringify(answer), isError: false };
+      signal.throwIfAborted();
+      client = this.#clientOn(await this.#egress.dial(address.host, address.port, connectMs), address);
+      const asked = askOn(client, sql);
+      // It may fail when nobody waits for it any more.
+      asked.catch(() => {});
+      return { text: JSON.stringify(await Promise.race([asked, over.promise])), isError: false };
     } catch (error) {
       signal.throwIfAborted();
-      if (tooLarge) return failed(new AnswerTooLarge(mostBytes).message);
+      if (error instanceof ToolFailure) return failed(error.message);
       if (error instanceof EgressFailure) return failed(`The database cannot be reached: ${error.message}`);
       // What PostgreSQL says is for the model; what happens to the connection names no addresses either.
       if (error instanceof Error && 'severity' in error) return failed(error.message);
       return failed(`The connection to the database failed (${(error as { code?: string }).code ?? 'unknown'}).`);
     } finally {
+      clearTimeout(late);
       clearInterval(watch);
       signal.removeEventListener('abort', abort);
-      socket?.destroy();
+      // Ending it in order would wait for a server that may not answer.
+      if (client) streamOf(client).destroy();
     }
   }
 
@@ -126,13 +147,15 @@ export class PostgresConnection implements ToolConnection {
     { host, port, user, password, database }: Exclude<ReturnType<typeof postgresAddress>, string>,
   ) {
     const { ca } = this.#secrets;
-    return new pg.Client({
+    const client = new pg.Client({
       ...{ host, port, user, password, database, application_name: 'atelier' },
-      ssl: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
+      // The host is what the certificate has to name.
+      ssl: { host, rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
       stream: () => connected(socket),
       connectionTimeoutMillis: connectMs,
-      query_timeout: statementMs + 1_000,
       options: `-c statement_timeout=${statementMs} -c default_transaction_read_only=on`,
     });
+    client.on('error', () => {});
+    return client;
   }
 }

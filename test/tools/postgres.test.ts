@@ -1,0 +1,151 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Egress } from '../../src/platform/egress.ts';
+import { egressRules } from '../../src/platform/egress-destination.ts';
+import { applyChange } from '../../src/tools/check-configuration.ts';
+import { PostgresConnection } from '../../src/tools/own/postgres.ts';
+import { postgresAddress } from '../../src/tools/own/postgres-address.ts';
+import { postgres as description } from '../../src/tools/servers/own-clients.ts';
+import { type LoopbackServer, serve, tcpServer } from '../loopback-server.ts';
+import { createTestDatabase, type TestDatabase } from '../test-database.ts';
+import { certificate, certificateKey } from './certificate.ts';
+
+let target: TestDatabase;
+let secure: LoopbackServer;
+const sockets = new Set<Socket>();
+
+/** PostgreSQL behind TLS: the request for TLS is granted, and what follows is passed on. */
+async function tlsBefore(url: URL): Promise<LoopbackServer> {
+  const secureContext = createSecureContext({ cert: certificate, key: certificateKey });
+  return serve(
+    createServer((plain) => {
+      plain.once('data', () => {
+        plain.write('S');
+        const tls = new TLSSocket(plain, { isServer: true, secureContext });
+        const inner = connect(Number(url.port), url.hostname);
+        for (const one of [plain, tls, inner]) {
+          sockets.add(one);
+          one.on('error', () => inner.destroy());
+        }
+        tls.pipe(inner);
+        inner.pipe(tls);
+      });
+    }),
+  );
+}
+
+const rules = egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.1/32'] });
+const egress = new Egress(rules);
+let dsn: URL;
+
+beforeAll(async () => {
+  target = await createTestDatabase();
+  const url = new URL(target.ownerUrl);
+  secure = await tlsBefore(url);
+  dsn = new URL(target.ownerUrl);
+  Object.assign(dsn, { hostname: '127.0.0.1', port: String(secure.port) });
+  const { default: pg } = await import('pg');
+  const owner = new pg.Client({ connectionString: target.ownerUrl });
+  await owner.connect();
+  await owner.query("create table customer (id int, name text); insert into customer values (1, 'Ada'), (2, 'Grace')");
+  await owner.end();
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await secure.close();
+  await egress.close();
+  await target.drop();
+});
+
+const open = (secrets: Record<string, string> = {}) =>
+  new PostgresConnection({ dsn: dsn.href, ca: certificate, ...secrets }, egress);
+const query = (sql: string, connection = open()) => connection.call('query', { sql }, AbortSignal.timeout(30_000));
+
+describe('a database of the organization', () => {
+  test('is read, at most 200 rows of it', async () => {
+    expect(JSON.parse((await query('select * from customer order by id')).text)).toEqual({
+      ...{
+        rows: [
+          { id: 1, name: 'Ada' },
+          { id: 2, name: 'Grace' },
+        ],
+        truncated: false,
+      },
+    });
+    const many = JSON.parse((await query('select * from generate_series(1, 100000) as n')).text);
+    expect([many.rows.length, many.truncated]).toEqual([200, true]);
+    const tables = await open().call('list_tables', {}, AbortSignal.timeout(30_000));
+    expect(tables.text).toContain('customer');
+    expect(await open().call('drop', {}, AbortSignal.timeout(1_000))).toMatchObject({ isError: true });
+  });
+
+  test.each([
+    "insert into customer values (3, 'Eve')",
+    'drop table customer',
+    'select 1; drop table customer',
+    'commit; drop table customer',
+    'set transaction read write',
+    "select set_config('transaction_read_only', 'off', false)",
+    'do $$ begin commit; insert into customer values (3); end $$',
+    'with added as (insert into customer values (3) returning 1) select * from added',
+    'copy customer from stdin',
+    'create temp table t as select 1 where pg_sleep(0) is null; select 1',
+    "select nextval('nothing')",
+  ])('is not changed by %s', async (sql) => {
+    expect(await query(sql)).toMatchObject({ isError: true });
+    expect(JSON.parse((await query('select count(*)::int as n from customer')).text).rows).toEqual([{ n: 2 }]);
+  });
+
+  test('does not hold a call, and cannot fill the memory', async () => {
+    expect(await query('select pg_sleep(60)')).toMatchObject({ text: expect.stringContaining('statement timeout') });
+    expect(await query("select repeat('x', 100000000)")).toEqual({
+      ...{ text: 'The tool answered with more than 8 MiB. Ask for less.', isError: true },
+    });
+    const aborting = new AbortController();
+    const call = open().call('query', { sql: 'select pg_sleep(4)' }, aborting.signal);
+    setTimeout(() => aborting.abort(new Error('enough')), 100);
+    await expect(call).rejects.toThrow('enough');
+  });
+
+  test('is reached with TLS and a certificate that can be trusted, or not at all', async () => {
+    const { ca: _, ...untrusted } = { ca: '', dsn: dsn.href };
+    const failed = { text: expect.stringMatching(/^The connection to the database failed/), isError: true };
+    expect(
+      await new PostgresConnection(untrusted, egress).call('query', { sql: 'select 1' }, AbortSignal.timeout(9_000)),
+    ).toEqual(failed);
+    const plain = await tcpServer((socket) => void socket.once('data', () => socket.write('N')));
+    const elsewhere = new URL(dsn);
+    elsewhere.port = String(plain.port);
+    expect(await query('select 1', open({ dsn: elsewhere.href }))).toEqual(failed);
+    await plain.close();
+  });
+
+  test('is at a public address, whatever its name resolves to', async () => {
+    const rebinding = new Egress(rules, { resolve: async () => ['10.0.0.1'] });
+    const elsewhere = 'postgres://a:b@database.example/c';
+    const connection = new PostgresConnection({ dsn: elsewhere }, rebinding);
+    expect(await query('select 1', connection)).toEqual({
+      ...{ text: 'The database cannot be reached: Requests to this address are not allowed.', isError: true },
+    });
+  });
+});
+
+test.each([
+  ['postgres://a:b@host.example/c', { host: 'host.example', port: 5432, user: 'a', password: 'b', database: 'c' }],
+  ['postgresql://a%40x:b%2F@host.example:80/c', { port: 80, user: 'a@x', password: 'b/' }],
+  ['postgres://a:b@[2606:4700::1111]:6543/c', { host: '2606:4700::1111', urlHost: '[2606:4700::1111]', port: 6543 }],
+])('%s is an address', (text, expected) => {
+  expect(postgresAddress(text)).toMatchObject(expected);
+});
+
+test.each([
+  ...['', 'host=x', 'mysql://a:b@h/c', 'postgres://h/c', 'postgres://a:b@h', 'postgres://a:b@h/c?host=/tmp'],
+  ...['postgres://a:b@/c', 'postgres://a:b@%2Ftmp/c', 'postgres://a:b@h/c#x', 'postgres://a:b@h,10.0.0.1/c'],
+  ...['postgres://a:b@10.0.0.1/c', 'postgres://a:b@localhost/c', 'postgres://a:b@0x7f.1/c', 'postgres://a:b@h:0/c'],
+  ...['postgres://a:b@[::ffff:10.0.0.1]/c', 'postgres://a:b@h/c/d', 'postgres://a:%00@h/c'],
+])('%p cannot be configured', (text) => {
+  const strict = new Egress(egressRules({ NODE_ENV: 'production' }));
+  const found = applyChange(description, undefined, { secrets: { dsn: text } }, strict);
+  expect(Array.isArray(found) && found.map(({ path }) => path)).toEqual(['secrets.dsn']);
+});
