@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AccessTokenRefused, AuthExpired } from '../../src/connections/failures.ts';
 import { addRedirect } from '../../src/connections/redirects.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { connectionExpired } from '../../src/scheduling/calendars/sync-state.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { openConnections, providerOf } from '../connections/open-connections.ts';
 import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 
@@ -50,18 +54,8 @@ const visit = (address: string | URL, by: string, headers?: Record<string, strin
   return fetch(new URL(pathname + search, by), { redirect: 'manual', ...(headers && { headers }) });
 };
 
-const calendarsOf = async (by: ApiClient) => {
-  const { organizationId } = product.tenant;
-  const { rows } = await product.database.pool.query(
-    `select c.*, o.account_id, o.account_name from calendar c join oauth_connection o on o.id = c.connection_id
-      where c.organization_id = $1 and c.environment = $2 order by c.created_at`,
-    [
-      organizationId.replace(/^org_/, '').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-      by === live ? 'live' : 'test',
-    ],
-  );
-  return rows;
-};
+/** The calendars of a key, newest first. */
+const calendarsOf = async (by: ApiClient) => (await by.get(`${base}/calendars`)).body.data.calendars;
 
 describe('in the sandbox', () => {
   const begin = async (body: object = {}) => {
@@ -178,7 +172,9 @@ describe('with a live key', () => {
         ids.push(searchParams.get('calendarId'));
       }
       expect(ids[1]).toBe(ids[0]);
-      const [calendar, ...others] = (await calendarsOf(live)).filter((one) => one.service === service);
+      const [calendar, ...others] = (await calendarsOf(live)).filter(
+        (one: { service: string }) => one.service === service,
+      );
       expect([calendar.name, others]).toEqual(['Ada@example.com', []]);
     },
   );
@@ -204,5 +200,35 @@ describe('with a live key', () => {
     const back = await visit(await google.consent(body.data.authUrl, { account: 'new@example.com' }), liveUrl);
     expect([back.status, await back.text()]).toEqual([400, expect.stringMatching('host of this calendar')]);
     expect(await calendarsOf(live)).toEqual(before);
+  });
+
+  test('access that was withdrawn is shown, and connecting again ends that; deleting revokes', async () => {
+    const connectAccount = async () => {
+      const { body } = await connect(live, { service: 'google', redirectUrl: 'https://app.example.com/done' });
+      const back = await visit(await google.consent(body.data.authUrl, { account: 'gone@example.com' }), liveUrl);
+      return new URL(back.headers.get('location')!).searchParams.get('calendarId')!;
+    };
+    const find = async (id: string) => (await calendarsOf(live)).find((one: { id: string }) => one.id === id);
+    const id = await connectAccount();
+    google.grants.revokeAccount('gone@example.com');
+    const providers = { google: providerOf('google', google) };
+    const { connections, close } = openConnections(product.database, { providers, onExpired: connectionExpired });
+    const { rows } = await product.database.pool.query(
+      "select id, organization_id from oauth_connection where account_id = 'gone@example.com'",
+    );
+    const scope = new Scope(product.database, { organizationId: rows[0].organization_id, environment: 'live' }, 'test');
+    const refuse = async () => {
+      throw new AccessTokenRefused();
+    };
+    await expect(connections.withAccessToken(scope, rows[0].id, refuse)).rejects.toThrow(AuthExpired);
+    await close();
+    expect(await find(id)).toMatchObject({ status: 'auth_expired', lastError: { code: 'auth_expired' } });
+    expect((await live.post(`${base}/calendars/${id}/sync`)).status).toBe(409);
+    expect(await connectAccount()).toBe(id);
+    expect(await find(id)).toMatchObject({ status: 'syncing', lastError: null });
+    const before = google.journal.length;
+    expect((await live.request('DELETE', `${base}/calendars/${id}`)).status).toBe(200);
+    expect(google.journal.slice(before)).toMatchObject([{ endpoint: 'revoke', worked: true }]);
+    expect(await find(id)).toBeUndefined();
   });
 });
