@@ -131,6 +131,7 @@ describe('an image, work on it, and music', () => {
     ['made a damaged file', { output: 'cut' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
     ['made a file of another type', { output: 'another type' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
     ['lost the file', { output: 'missing' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
+    ['answered the submit with a page', { submit: 'page', takesMs: 500 }, { reason: null, sent: 1, jobs: 1 }],
   ];
   test('are submitted once and paid once or not at all, whatever goes wrong', async () => {
     await Promise.all(
