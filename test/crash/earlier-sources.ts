@@ -50,7 +50,11 @@ export async function openVersionsOf<Opened extends Scene>(
   const temporal = await ownTemporal();
   const folder = mkdtempSync(join(runningServers().folder, 'versions-'));
   const directory = join(folder, 'bundles');
-  const scene = await open({ env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory } });
+  const scene = await open({
+    env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory },
+    // Hundreds of runs on a busy machine take longer than what is soon noticed.
+    entryPoint: join(root, 'workers/main.ts'),
+  });
   return {
     scene,
     temporal,
