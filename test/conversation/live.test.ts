@@ -26,7 +26,7 @@ const fakeOf = (provider: string) => fakes.get(provider)!;
 const gemini = () => fakeOf('GOOGLE');
 
 beforeAll(async () => {
-  const env: Record<string, string> = { ...secrets };
+  const env: Record<string, string> = { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
   for (const { provider, start } of liveAdapters) {
     const fake = await start();
     fakes.set(provider, fake);
@@ -195,6 +195,39 @@ test('an operator sees what a message waits for, and a cancelled one is not char
   expect(await cancelNewest()).toMatch(/^Asks the model, round 1\./);
   const { status, body } = await waiting;
   expect([status, body.error]).toEqual([500, 'The message was cancelled by an operator.']);
+  expect(await creditsOf(live)).toEqual(before);
+});
+
+test('one that an operator terminates fails, and is not charged', async () => {
+  const before = await creditsOf(live);
+  gemini().next('silence');
+  const waiting = chat(said('Hello'));
+  await until('the model is asked', async () => gemini().journal.length === 1);
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const { rows } = await product.database.pool.query(`select id from conversation_turn where status = 'processing'`);
+  await new Client({ connection }).workflow.getHandle(turnWorkflowId(rows[0].id)).terminate();
+  await connection.close();
+  const { status, body } = await waiting;
+  expect([status, body.error]).toEqual([500, 'The message was terminated by an operator.']);
+  expect(await creditsOf(live)).toEqual(before);
+});
+
+test('a tool server that cannot be asked is a refusal: nothing is charged, and the Idempotency-Key is free', async () => {
+  const before = await creditsOf(live);
+  const settings = { url: 'http://127.0.0.1:9/mcp', secrets: { token: 'token' } };
+  expect((await live.request('PUT', '/api/v1/tools/github', settings)).status).toBe(200);
+  const key = { 'idempotency-key': 'no tools' };
+  const asked = said('Hello', { mcpServers: ['github'] });
+  const { status, body, headers } = await chat(asked, key);
+  const error = 'The tool server github is not available.';
+  expect([status, body, headers.get('retry-after')]).toEqual([503, { success: false, error }, '10']);
+  expect(await creditsOf(live)).toEqual(before);
+  const again = await chat(asked, key);
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([503, null]);
+  const stream = await streamReply(sender, '/api/chat', asked);
+  expect([stream.status, stream.headers.get('content-type')]).toEqual([503, 'application/json']);
+  stream.hangUp();
+  expect(gemini().journal).toEqual([]);
   expect(await creditsOf(live)).toEqual(before);
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { creditsOf } from '../studio/files.ts';
+import { until } from '../until.ts';
 import { joined, type ReplyEvent, type Sender, streamReply } from './reply-events.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -79,6 +80,38 @@ describe('a message with tools', () => {
     const { status, body } = await chat(said(nine, 'memory'), client);
     expect([status, body.data.toolCalls.length]).toEqual([200, 8]);
     expect(body.data.content).toContain(body.data.toolCalls[7].result);
+  });
+
+  test('goes on when its client hangs up while a tool is called, and the reply is kept', async () => {
+    const { client, sender } = await newTenant();
+    const { balance } = await creditsOf(client);
+    const slow = said('sandbox:tool=github_search_repositories {"query":"sandbox:slow=2"}', 'github');
+    const stream = await streamReply(sender, '/api/chat', slow, { 'idempotency-key': 'streamed' });
+    const { value } = await stream.events[Symbol.asyncIterator]().next();
+    expect(value.name).toBe('tool_call');
+    stream.hangUp();
+    const leaving = new AbortController();
+    const asked = fetch(new URL('/api/chat', sender.api), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${sender.key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'asked',
+      },
+      body: JSON.stringify(slow),
+      signal: leaving.signal,
+    });
+    await until('both are under way', async () => (await creditsOf(client)).reserved === 4);
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
+    await until('both are charged', async () => (await creditsOf(client)).balance === balance - 4);
+    const kept = await chat(slow, client, { 'idempotency-key': 'asked' });
+    expect([kept.status, kept.headers.get('idempotent-replayed'), kept.body.data.toolCalls.length]).toEqual([
+      200,
+      'true',
+      1,
+    ]);
+    expect(await creditsOf(client)).toEqual({ balance: balance - 4, reserved: 0 });
   });
 
   test('is nothing that another tenant sees', async () => {

@@ -21,6 +21,7 @@ export {
   changed as retryWebhook,
   changed as startScheduledRun,
   changed as syncCalendar,
+  changed as takeTurn,
   changedDelivery as deliverWebhook,
   changedDelivery as parkDeadLetter,
 };

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { askModel } from '../../src/conversation/ask-model.ts';
+import { callTool } from '../../src/conversation/call-tool.ts';
+import { createTurn } from '../../src/conversation/create-turn.ts';
+import { endOverdueTurns, forgetTurns } from '../../src/conversation/overdue.ts';
+import { TurnSigns } from '../../src/conversation/turn-signs.ts';
+import { answerOf, findTurn } from '../../src/conversation/turns.ts';
+import { Sealer } from '../../src/platform/crypto.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import type { ChatAnswer, ChatCall, ChatRequest } from '../../src/providers/chat-ports.ts';
+import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import type { DeclaredTool } from '../../src/tools/tool.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+
+// Without a process: the tests do the work themselves, with models and tools of their own.
+let product: Product;
+let scope: Scope;
+beforeAll(async () => {
+  product = await openProduct();
+  const { organizationId } = await product.createTenant({ plan: 'team' });
+  const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
+  scope = new Scope(product.database, tenant, 'conversation-ends');
+});
+afterAll(() => product.close());
+
+const tool: DeclaredTool = {
+  ...{
+    server: 'memory',
+    tool: 'write',
+    name: 'memory_write',
+    description: 'Writes.',
+    inputSchema: {},
+    idempotent: false,
+  },
+};
+const never = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+const nothing = { inputTokens: 1, outputTokens: 1, content: {} };
+
+interface Scene {
+  reply(request: ChatRequest, call: ChatCall): Promise<ChatAnswer>;
+  use?(signal: AbortSignal): Promise<{ text: string; isError: boolean }>;
+}
+
+/** A message that is under way, of which the model and the tool do as told, and whose time is over after 300 ms. */
+async function open({ reply, use = never }: Scene, servers: string[] = []) {
+  const sealer = new Sealer(secrets.SEALING_KEYS);
+  const { database } = product;
+  const services = {
+    ...{ sealer, database, turnSigns: new TurnSigns(database, sealer) },
+    turnPolicy: { ...defaultTurnPolicy, deadlineMs: 300 },
+    providers: { chatModel: () => ({ reply }), isChatModel: () => true, mayBeInstant: () => false },
+    tools: {
+      check: async () => servers as ['memory'],
+      list: async () => [tool],
+      call: (_: unknown, __: unknown, signal: AbortSignal) => use(signal),
+    } as never,
+  };
+  const { turnId } = await createTurn(services, scope, {
+    ...{ id: newId(), kind: 'chat', plan: 'team', model: 'gemini-2.0-flash', streams: true, waiter: 'somebody' },
+    request: { messages: [{ role: 'user', content: 'Hello' }], servers },
+  });
+  const ending = { turnId, waiter: null };
+  const { signal } = new AbortController();
+  return {
+    services,
+    turnId,
+    ask: (round = 1) => askModel(services, scope, ending, { round, streams: true, attempt: 1, signal }),
+    call: (round: number, call: number) => callTool(services, scope, ending, { round, call }, signal),
+    find: async () => (await findTurn(sealer, scope, turnId))!,
+  };
+}
+
+const credits = async () => {
+  const { rows } = await product.database.pool.query(
+    `select coalesce(sum(spent), 0)::int as spent, coalesce(sum(held), 0)::int as held from credit_entry`,
+  );
+  return rows[0] as { spent: number; held: number };
+};
+
+describe('when its time is over a message', () => {
+  test('that the model had begun to reply to ends with what it wrote, charged', async () => {
+    const before = await credits();
+    const turn = await open({
+      async reply(_, { onDelta, signal }) {
+        onDelta!('So far ');
+        onDelta!('so good');
+        return never(signal);
+      },
+    });
+    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    const answered = answerOf(await turn.find())!;
+    expect([answered.reply, answered.credits]).toEqual([
+      { content: 'So far so good', toolCalls: [], truncated: true },
+      1,
+    ]);
+    expect(await credits()).toEqual({ ...before, spent: before.spent + 1 });
+  });
+
+  test('without a word has failed, uncharged', async () => {
+    const before = await credits();
+    const turn = await open({ reply: (_, { signal }) => never(signal) });
+    expect(await turn.ask()).toEqual({ kind: 'failed', code: 'timeout' });
+    expect((await turn.find()).error).toEqual({ code: 'timeout', message: 'The model did not answer in time.' });
+    expect(await credits()).toEqual(before);
+  });
+
+  test('in a call of a tool ends with what the model wrote beside it', async () => {
+    const before = await credits();
+    let isAsked = false;
+    const turn = await open(
+      {
+        async reply(_, { signal }) {
+          // The clock of the database may be a little behind.
+          if (isAsked) return never(signal);
+          isAsked = true;
+          return { ...nothing, text: 'I am writing it down.', calls: [{ id: 'c', name: tool.name, args: {} }] };
+        },
+      },
+      ['memory'],
+    );
+    expect(await turn.ask()).toEqual({ kind: 'calls', calls: [0] });
+    // What is recorded is not asked again.
+    expect(await turn.ask()).toEqual({ kind: 'calls', calls: [0] });
+    await turn.call(1, 0);
+    expect(await turn.ask(2)).toEqual({ kind: 'ended' });
+    const { reply, credits: charged } = answerOf(await turn.find())!;
+    const result = 'The time of this message was over before the tool answered.';
+    expect(reply).toEqual({
+      ...{ content: 'I am writing it down.', truncated: true },
+      toolCalls: [{ name: tool.name, args: {}, result, isError: true }],
+    });
+    expect(charged).toBe(2);
+    expect(await credits()).toEqual({ ...before, spent: before.spent + 2 });
+  });
+});
+
+test('a call that began before and did not end is not made again, and its end is told as unknown', async () => {
+  let calls = 0;
+  const scene: Scene = {
+    reply: async () => ({ ...nothing, text: '', calls: [{ id: 'c', name: tool.name, args: {} }] }),
+    async use() {
+      calls++;
+      throw new Error('The process dies.');
+    },
+  };
+  const turn = await open(scene, ['memory']);
+  await turn.ask();
+  await expect(turn.call(1, 0)).rejects.toThrow('The process dies.');
+  await turn.call(1, 0);
+  await turn.call(1, 0);
+  expect(calls).toBe(1);
+  const { rows } = await product.database.pool.query(
+    'select attempts, content is not null as ended from conversation_entry where turn_id = $1 and position = 1',
+    [turn.turnId],
+  );
+  expect(rows).toEqual([{ attempts: 2, ended: true }]);
+});
+
+test('a message that nobody works on fails a minute after its time, and is forgotten after a day', async () => {
+  const turn = await open({ reply: (_, { signal }) => never(signal) });
+  const { database, turnPolicy } = turn.services;
+  const age = (hours: number) =>
+    database.pool.query(
+      'update conversation_turn set created_at = created_at - make_interval(hours => $2) where id = $1',
+      [turn.turnId, hours],
+    );
+  const { held } = await credits();
+  expect(await endOverdueTurns(turn.services, turnPolicy.deadlineMs, 10)).toBe(0);
+  await age(1);
+  expect(await endOverdueTurns(turn.services, turnPolicy.deadlineMs, 10)).toBeGreaterThan(0);
+  expect([(await turn.find()).status, (await credits()).held < held]).toEqual(['failed', true]);
+  await forgetTurns(database, 100);
+  expect(await turn.find()).toBeDefined();
+  await age(24);
+  expect(await forgetTurns(database, 100)).toBe(1);
+  expect(await findTurn(turn.services.sealer, scope, turn.turnId)).toBeUndefined();
+});
