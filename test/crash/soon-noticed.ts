@@ -5,10 +5,12 @@
 import { WorkflowClient } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
+import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 
 const heartbeatTimeoutMs = 5_000;
 Object.assign(defaultRunPolicy.modelCall, { heartbeatTimeoutMs });
+Object.assign(defaultCalendarPolicy, { heartbeatTimeoutMs });
 Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs, instantMs: 3_000 });
 
 const { start } = WorkflowClient.prototype;

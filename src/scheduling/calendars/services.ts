@@ -51,7 +51,7 @@ export function openCalendars({
       google: new GoogleCalendarClient({ baseUrl: base.google, timeoutMs, egress, access }),
       microsoft: new MicrosoftCalendarClient({ baseUrl: base.microsoft, timeoutMs, egress, access }),
     }),
-    calendarPolicy: calendarPolicy(timeoutMs, scale),
+    calendarPolicy: calendarPolicy(scale),
     calendarEveryMs: env.CALENDAR_SYNC_SECONDS * 1_000,
     calendarTimeScale: scale,
     calendarMail: openCalendarMail(mailSettings(env)),

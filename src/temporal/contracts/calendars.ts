@@ -14,28 +14,29 @@ export const calendarScheduleId = (calendarId: string) => `calsync-${calendarId}
 export interface CalendarPolicy {
   /** Of one attempt, which reads all pages there are. */
   timeoutMs: number;
-  /** Longer than the answer to one request may take. */
   heartbeatTimeoutMs: number;
   retry: RetryProfile;
   /** Of the statement that records a failure. */
   recordTimeoutMs: number;
 }
 
-/**
- * @param answerMs how long a provider may take to answer
- * @param scale of the waits between attempts; below 1 in tests alone
- */
-export const calendarPolicy = (answerMs: number, scale: number): CalendarPolicy => ({
+export const defaultCalendarPolicy: CalendarPolicy = {
   timeoutMs: 600_000,
-  heartbeatTimeoutMs: answerMs + 15_000,
-  retry: {
-    initialIntervalMs: Math.max(1, 5_000 * scale),
-    backoff: 2,
-    maximumIntervalMs: Math.max(1, 600_000 * scale),
-    maximumAttempts: 6,
-  },
+  heartbeatTimeoutMs: 15_000,
+  retry: { initialIntervalMs: 5_000, backoff: 2, maximumIntervalMs: 600_000, maximumAttempts: 6 },
   recordTimeoutMs: 10_000,
-});
+};
+
+/** @param scale of the waits between attempts; below 1 in tests alone */
+export function calendarPolicy(scale: number): CalendarPolicy {
+  const { retry, ...policy } = defaultCalendarPolicy;
+  const { initialIntervalMs, maximumIntervalMs } = retry;
+  const waits = {
+    initialIntervalMs: Math.max(1, initialIntervalMs * scale),
+    maximumIntervalMs: Math.max(1, maximumIntervalMs * scale),
+  };
+  return { ...policy, retry: { ...retry, ...waits } };
+}
 
 /** All attempts of one sync with the waits in between; a sync that no worker finishes must not keep the next from starting. */
 export const syncLimitMs = 3_600_000;
