@@ -73,13 +73,16 @@ export class AccessTokens {
   /** @param refused the version of the token that the provider refused */
   async #usable(scope: Scope, id: string, refused?: number): Promise<Usable> {
     const waitsUntil = Date.now() + this.#policy.waitMs;
+    let before: number | undefined;
     for (let pauseMs = 25; ; pauseMs = Math.min(2 * pauseMs, 400)) {
       const access = await scope.one(findAccess, id);
       if (!access) throw new ConnectionMissing();
       if (access.status === 'auth_expired') throw new AuthExpired();
       const isRefused = access.version === refused;
       const now = Date.now();
-      const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now;
+      before ??= access.version;
+      // One that was given meanwhile is used, even if the provider lets it end at once: nobody refreshes for ever.
+      const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now || access.version > before;
       if (isFresh && !isRefused) return this.#open(scope, access);
       // Refreshing ahead of time is no condition: the token is good for longer than a request takes.
       const mayUse = !isRefused && access.accessExpiresAt!.getTime() > now + this.#policy.tokenMs;

@@ -100,6 +100,16 @@ describe('a refresh', () => {
     for (const hidden of [sent!, secret!, 'a-token', 'some words']) expect(text).not.toContain(hidden);
   });
 
+  test('that gives a token which has ended at once is not repeated for ever', async () => {
+    const id = await scene.keep('plain');
+    await scene.endsIn(id, 0);
+    scene.plain.grants.rules.lifeSeconds = 0;
+    await expect(scene.use(id, scene.plain)).rejects.toThrow(AuthExpired);
+    scene.plain.grants.rules.lifeSeconds = 3_600;
+    // Before the call, and because the provider refused.
+    expect(scene.refreshes(scene.plain)).toHaveLength(2);
+  });
+
   test('waits as long as the provider asks, in every process', async () => {
     const id = await scene.keep('plain');
     scene.plain.grants.endAccessTokens();
