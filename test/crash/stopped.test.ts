@@ -68,7 +68,7 @@ test('stopped while callers wait: each is told of its run, none is cut off', asy
 test('a step that takes longer than a worker has for draining is made anew by the next one', async () => {
   const { caller } = scene;
   const before = modelCalls(scene.product).length;
-  const workflowId = await caller.createWorkflow(process.api, ['sandbox:slow=13 One']);
+  const workflowId = await caller.createWorkflow(process.api, ['sandbox:slow=9 One']);
   const { body } = await caller.execute(process.api, workflowId);
   await until('the step is under way', async () => callsSince(before).length === 1);
   expect(await process.stop()).toBe(0);
@@ -84,10 +84,10 @@ test('a worker that stops hands a run back between two steps: none is interrupte
   const { caller } = scene;
   const before = modelCalls(scene.product).length;
   const workflowId = await caller.createWorkflow(process.api, [
-    'sandbox:slow=3 One',
-    'sandbox:slow=3 Two',
-    'sandbox:slow=3 Three',
-    'sandbox:slow=3 Four',
+    'sandbox:slow=2 One',
+    'sandbox:slow=2 Two',
+    'sandbox:slow=2 Three',
+    'sandbox:slow=2 Four',
   ]);
   await caller.execute(process.api, workflowId);
   await until('the first step is under way', async () => callsSince(before).length === 1);

@@ -92,7 +92,7 @@ test('killed while some runs call and others wait for their turn: all of them en
   const { product } = scene;
   const tenant = await product.createTenant({ plan: 'free' });
   const caller = new Caller(tenant.testKey);
-  const workflowId = await caller.createWorkflow(api, ['sandbox:slow=4 {{input}}']);
+  const workflowId = await caller.createWorkflow(api, ['sandbox:slow=3 {{input}}']);
   // At once, so that the last of them come long before the first ones end.
   await Promise.all(Array.from({ length: 12 }, () => caller.execute(api, workflowId)));
   let waiting: string[] = [];
