@@ -16,6 +16,7 @@ import { listRuns } from './items/list-runs.ts';
 import { listSlotsItem } from './items/list-slots.ts';
 import { liveRuns } from './items/live-runs.ts';
 import { localStack } from './items/local-stack.ts';
+import { makeBookings } from './items/make-bookings.ts';
 import { readWorkflow } from './items/read-workflow.ts';
 import { refuseRequests } from './items/refuse-requests.ts';
 import { retryRate } from './items/retry-rate.ts';
@@ -50,6 +51,7 @@ const items: Item[] = [
   liveRuns,
   chatTurns,
   listSlotsItem,
+  makeBookings,
   localStack,
 ];
 

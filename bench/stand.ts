@@ -101,6 +101,7 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
       METRICS_PORT: '0',
       URL_SIGNING_KEY: randomBytes(32).toString('base64'),
       STORAGE_DIR: file('files'),
+      MAIL_FOLDER: file('mail'),
       SEALING_KEYS: `bench:${randomBytes(32).toString('base64')}`,
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       ANTHROPIC_API_KEY: 'bench',
