@@ -44,13 +44,16 @@ const findBooking = statement<FollowedBooking>(
     where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
 );
 
+/** At a time: a booking may have been moved a thousand times while nobody worked. */
+const mostAtOnce = 200;
+
 const findOpen = statement<FollowedEffect>(
   'booking_effect.open',
   `select kind, version, status, attempts, facts, last_error as "lastError", due_at as "dueAt", created_at as "createdAt",
           handed_over_at as "handedOverAt"
      from booking_effect
     where organization_id = $1 and environment = $2 and booking_id = $3 and status in (${openEffect})
-    order by version, due_at, kind`,
+    order by version, due_at, kind limit ${mostAtOnce}`,
 );
 
 /** The booking and what is open of its effects; undefined when it is unknown. */
