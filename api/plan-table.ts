@@ -17,6 +17,7 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('recurring patterns', (plan) => plan.recurringPatterns),
   fromPlan('blackout periods', (plan) => plan.blackoutPeriods),
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
+  fromPlan('messages to models under way', (plan) => plan.openMessages),
   ['credits per month, live', (name) => monthlyGrants[name]],
 ];
 

@@ -87,7 +87,7 @@ const retryAfterSeconds = 5;
  * @throws AppError rate_limit_exceeded
  */
 async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
-  const limit = plans[plan].callingRuns;
+  const limit = plans[plan].openMessages;
   const { open } = (await tx.one(countOpen, limit + 1))!;
   if (open <= limit) return;
   const resetAt = Math.ceil(Date.now() / 1_000) + retryAfterSeconds;

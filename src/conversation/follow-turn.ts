@@ -138,7 +138,8 @@ export class TurnReader {
   }
 
   async *#toolsSoFar(): AsyncGenerator<TurnEvent> {
-    const entries = await patiently(() => this.#scope.rows(findEntries, this.#turnId));
+    const { round, position } = this.#tools.next;
+    const entries = await patiently(() => this.#scope.rows(findEntries, this.#turnId, round, position));
     if (entries !== 'later') yield* this.#tools.read(entries);
   }
 

@@ -53,10 +53,12 @@ export interface EntryRow {
   content: string | null;
 }
 
+/** The entries of a turn from a place on, in order. */
 export const findEntries = statement<EntryRow>(
   'turn.entries',
   `select round, position, content from conversation_entry
-    where organization_id = $1 and environment = $2 and turn_id = $3 order by round, position`,
+    where organization_id = $1 and environment = $2 and turn_id = $3 and (round, position) >= ($4::smallint, $5::smallint)
+    order by round, position`,
 );
 
 const findAnswer = statement<{ content: string }>(
@@ -78,7 +80,7 @@ export async function readAnswer(
 /** The rounds of a turn so far, in order. */
 export async function readRounds(scope: Scope, contents: TurnContents, turnId: string): Promise<Round[]> {
   const rounds: Round[] = [];
-  for (const { round, position, content } of await scope.rows(findEntries, turnId)) {
+  for (const { round, position, content } of await scope.rows(findEntries, turnId, 1, 0)) {
     if (content === null) continue;
     if (position === 0) rounds.push({ round, ...contents.openAnswer({ turnId, round }, content), results: new Map() });
     else rounds.at(-1)!.results.set(position - 1, contents.openResult({ turnId, round, position }, content));

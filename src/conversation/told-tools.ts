@@ -26,7 +26,12 @@ export class ToldTools {
     this.#turnId = turnId;
   }
 
-  /** @param entries in order */
+  /** The first entry that may say something new. What was told is not read again: answers of models can be large. */
+  get next(): { round: number; position: number } {
+    return { round: this.#round, position: this.#hasResult ? this.#position + 1 : this.#position };
+  }
+
+  /** @param entries in order, from `next` on */
   *read(entries: readonly EntryRow[]): Generator<ToolEvent> {
     for (const { round, position, content } of entries) {
       if (position === 0) yield* this.#readAnswer(round, content!);

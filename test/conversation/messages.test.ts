@@ -138,7 +138,6 @@ describe('a message', () => {
     ['sandbox:fail', /refused the prompt/],
     ['sandbox:refuse', /refused the content/],
     ['sandbox:timeout', /did not answer in time/],
-    ['sandbox:fail@gemini-2.0-flash', /not available/],
   ])('that fails (%s) costs nothing, and says why', async (content, error) => {
     const { client, sender: other } = await newTenant();
     const before = await creditsOf(client);

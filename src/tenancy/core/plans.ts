@@ -8,8 +8,10 @@ export interface Plan {
   /** Every request counts in both windows. Organizations can override these numbers. */
   requestsPerMinute: number;
   requestsPerDay: number;
-  /** Runs whose step is calling out at the same time: more wait in order. Messages under way: more are refused. */
+  /** Runs whose step is calling out at the same time. More wait in order. */
   callingRuns: number;
+  /** Messages to models and agents that are under way, each of which holds a place of a worker. More are refused. */
+  openMessages: number;
   /** Open event streams, and synchronous requests that wait for their run. They are counted separately. */
   eventStreams: number;
   waitingRequests: number;
@@ -31,25 +33,25 @@ export type PlanName = (typeof planNames)[number];
 export const plans: Record<PlanName, Plan> = {
   free: {
     ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000 },
-    ...{ callingRuns: 5, eventStreams: 10, waitingRequests: 10 },
+    ...{ callingRuns: 5, openMessages: 5, eventStreams: 10, waitingRequests: 10 },
     ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
     withoutFeatures: [],
   },
   pro: {
     ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000 },
-    ...{ callingRuns: 25, eventStreams: 50, waitingRequests: 50 },
+    ...{ callingRuns: 25, openMessages: 25, eventStreams: 50, waitingRequests: 50 },
     ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
     withoutFeatures: [],
   },
   team: {
     ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000 },
-    ...{ callingRuns: 100, eventStreams: 200, waitingRequests: 200 },
+    ...{ callingRuns: 100, openMessages: 100, eventStreams: 200, waitingRequests: 200 },
     ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
     withoutFeatures: [],
   },
   enterprise: {
     ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000 },
-    ...{ callingRuns: 200, eventStreams: 1_000, waitingRequests: 1_000 },
+    ...{ callingRuns: 200, openMessages: 200, eventStreams: 1_000, waitingRequests: 1_000 },
     ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
     withoutFeatures: [],
   },
