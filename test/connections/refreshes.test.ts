@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { AuthExpired } from '../../src/connections/failures.ts';
 import { until } from '../until.ts';
+import { openConnections, providerOf } from './open-connections.ts';
 import { openScene, type Scene } from './scene.ts';
 
 let scene: Scene;
@@ -108,6 +109,17 @@ describe('a refresh', () => {
     scene.plain.grants.rules.lifeSeconds = 3_600;
     // Before the call, and because the provider refused.
     expect(scene.refreshes(scene.plain)).toHaveLength(2);
+  });
+
+  test('proves who we are in the header where the provider wants that', async () => {
+    const providers = { plain: providerOf('plain', scene.plain, { clientAuth: 'basic' }) };
+    const { connections, close } = openConnections(scene.database, { providers });
+    const id = await scene.keep('plain');
+    scene.plain.grants.endAccessTokens();
+    const by = { connections };
+    expect(await scene.use(id, scene.plain, by)).toBe('ada@example.com');
+    expect(scene.refreshes(scene.plain)).toMatchObject([{ form: { shown: 'in the header' } }]);
+    await close();
   });
 
   test('waits as long as the provider asks, in every process', async () => {

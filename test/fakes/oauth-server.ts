@@ -72,6 +72,18 @@ const read = async (request: IncomingMessage): Promise<Record<string, string>> =
 const write = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
+/** Of the header Authorization (RFC 6749, 2.3.1). */
+function clientOf({ headers }: IncomingMessage): {
+  client_id?: string;
+  client_secret?: string;
+  shown?: 'in the header';
+} {
+  const [, basic] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? [];
+  if (basic === undefined) return {};
+  const [id = '', secret = ''] = Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent);
+  return { client_id: id, client_secret: secret, shown: 'in the header' };
+}
+
 /** The account's page of the provider: the query says what its owner does. */
 function authorize(url: URL, fake: FakeOAuth, like: FakeOAuthOptions['like']): { status: number; location?: string } {
   const of = (name: string) => url.searchParams.get(name);
@@ -145,7 +157,8 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
     const endpoint = (['authorize', 'token', 'revoke'] as const).find((name) => url.pathname === `/oauth/${name}`);
-    const form = request.method === 'POST' ? await read(request) : Object.fromEntries(url.searchParams);
+    const sent = request.method === 'POST' ? await read(request) : Object.fromEntries(url.searchParams);
+    const form = { ...sent, ...clientOf(request) };
     const received: OAuthRequest = { endpoint: endpoint ?? 'api', form, worked: false };
     journal.push(received);
     if (endpoint === 'authorize') {
