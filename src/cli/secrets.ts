@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import { resealConnections } from '../connections/reseal.ts';
 import { Sealer } from '../platform/crypto.ts';
-import type { Database } from '../platform/database.ts';
 import { readSealingKeys, type Variables } from '../platform/env.ts';
-import { resealToolSecrets } from '../tools/reseal.ts';
-import { resealSubscriptions } from '../webhooks/reseal.ts';
+import { reseal } from '../platform/reseal.ts';
+import { catalog } from '../services.ts';
 import type { WithDatabase } from './with-database.ts';
 
 /** `secrets reseal`. */
@@ -17,10 +15,6 @@ export function addSecretCommands(program: Command, withDatabase: WithDatabase, 
     .option('--json', 'print one JSON document')
     .action((options) => {
       const sealer = new Sealer(readSealingKeys(variables));
-      const reseal = async (database: Database) =>
-        (await resealSubscriptions(database, sealer)) +
-        (await resealConnections(database, sealer)) +
-        (await resealToolSecrets(database, sealer));
-      return withDatabase(async (database) => ({ resealed: await reseal(database) }), options);
+      return withDatabase(async (database) => ({ resealed: await reseal(database, sealer, catalog.sealed) }), options);
     });
 }

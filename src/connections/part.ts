@@ -10,6 +10,7 @@ import { Connections } from './connections.ts';
 import { AllowedRedirect, Connection, OAuthState } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { connectionPolicy } from './policy.ts';
+import { sealedColumns } from './sealed-tokens.ts';
 import { removeExpiredStates, States } from './states.ts';
 
 export interface ConnectionServices {
@@ -24,6 +25,7 @@ export const connections: Part<Foundation, ConnectionServices> = {
   entities: [OAuthState, Connection, AllowedRedirect],
   auditActions: { 'redirect.add': organizationIds, 'redirect.remove': organizationIds },
   failPoints: failPoint.names,
+  sealed: [{ table: 'oauth_connection', columns: sealedColumns }],
   open({ env, database, sealer, log }) {
     const providerEgress = new Egress(providerRules(env));
     const authorities = new Authorities(env.PUBLIC_URL, providerEgress, connectionPolicy);

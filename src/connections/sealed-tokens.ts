@@ -3,7 +3,8 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { Tokens } from './authority.ts';
 
 /** Columns of `oauth_connection` that are sealed. */
-export type SealedColumn = 'sealed_access_token' | 'sealed_refresh_token';
+export const sealedColumns = ['sealed_access_token', 'sealed_refresh_token'] as const;
+export type SealedColumn = (typeof sealedColumns)[number];
 
 /** The context that a column of a connection is sealed with. */
 export const sealedColumn = (column: SealedColumn, rowId: string, tenant: Tenant): SealedPlace => ({

@@ -7,6 +7,7 @@ import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorKind } from './errors.ts';
 import type { OutboxHandlers } from './outbox.ts';
 import type { AnyPart, Declarations, Part, Sweep } from './part.ts';
+import type { SealedTable } from './reseal.ts';
 
 /** What all parts declare, merged. */
 export interface Catalog {
@@ -20,6 +21,7 @@ export interface Catalog {
   /** What the entries of each action identify. */
   auditActions: ReadonlyMap<string, ResourceId>;
   failPoints: string[];
+  sealed: SealedTable[];
   /** Of outbox entries. */
   promptKinds: string[];
   boundedTasks: AnyBoundedTask[];
@@ -100,6 +102,7 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     events: new Map(parts.flatMap(({ events = [] }) => events.map((event: EventType) => [event.type, event]))),
     auditActions: new Map(parts.flatMap(({ auditActions = {} }) => Object.entries<ResourceId>(auditActions))),
     failPoints: parts.flatMap(({ failPoints = [] }) => failPoints),
+    sealed: parts.flatMap(({ sealed = [] }) => sealed),
     promptKinds: parts.flatMap(({ promptKinds = [] }) => promptKinds),
     boundedTasks: parts.flatMap(({ boundedTasks = [] }) => boundedTasks),
   };

@@ -7,6 +7,7 @@ import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorCodes } from './errors.ts';
 import type { GaugeOptions } from './metrics.ts';
 import type { OutboxHandlers } from './outbox.ts';
+import type { SealedTable } from './reseal.ts';
 
 /** Periodic housekeeping of a feature: it expires, removes or reports rows. */
 export interface Sweep {
@@ -36,6 +37,8 @@ export interface Declarations {
   /** The actions recorded in the audit log, with the kind of id that each action's `subjectId` is. */
   auditActions?: Readonly<Record<string, ResourceId>>;
   failPoints?: readonly string[];
+  /** What operators reseal when they replace a sealing key. */
+  sealed?: readonly SealedTable[];
   /** Kinds of outbox entries that somebody may be waiting for: backlogs of others leave room for them. */
   promptKinds?: readonly string[];
   /** Tasks executed by `boundedWork`. */

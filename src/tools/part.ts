@@ -22,6 +22,7 @@ export const tools: Part<Foundation, ToolServices, typeof toolSettings.shape> = 
   name: 'tools',
   entities: [ToolConfiguration],
   settings: toolSettings,
+  sealed: [{ table: 'tool_configuration', columns: ['sealed_secrets'] }],
   ids: [toolConfigurationIds],
   auditActions: {
     'tool_server.configure': toolConfigurationIds,

@@ -25,6 +25,7 @@ import { RecoveryProgress } from './recovery-entities.ts';
 import { forgetOldDeliveries } from './retention.ts';
 import { webhookSettings } from './settings.ts';
 import { endOpenDeliveries, sweepTurnedOff } from './subscription-off.ts';
+import { sealedColumns } from './subscription-secrets.ts';
 import { adoptDelivery, wakeRetryClock } from './wake-retries.ts';
 import { DeliveryWakeup } from './wakeup.ts';
 
@@ -64,6 +65,7 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     'delivery.discard': deliveryIds,
   },
   failPoints: failPoint.names,
+  sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
   open({ env, notifications, metrics }) {
     const deliveries = new DeliveryWakeup();
     notifications.on(deliveriesChannel, () => deliveries.wake());

@@ -2,7 +2,13 @@ import type { SealedPlace, Sealer } from '../platform/crypto.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
 /** Columns of `webhook_subscription` that are sealed. */
-export type SealedColumn = 'sealed_secret' | 'sealed_previous_secret' | 'sealed_older_secret' | 'sealed_headers';
+export const sealedColumns = [
+  'sealed_secret',
+  'sealed_previous_secret',
+  'sealed_older_secret',
+  'sealed_headers',
+] as const;
+export type SealedColumn = (typeof sealedColumns)[number];
 
 /** The context that a column of a subscription is sealed with. */
 export const sealedColumn = (column: SealedColumn, subscriptionId: string, tenant: Tenant): SealedPlace => ({

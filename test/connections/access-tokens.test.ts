@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { AccessTokenRefused, AuthExpired, ConnectionMissing } from '../../src/connections/failures.ts';
-import { resealConnections } from '../../src/connections/reseal.ts';
+import { connections } from '../../src/connections/part.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
+import { reseal } from '../../src/platform/reseal.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { secrets } from '../operator.ts';
 import { openConnections, providerOf } from './open-connections.ts';
@@ -142,8 +143,9 @@ describe('a connection', () => {
     const id = await scene.keep('plain');
     const newKey = `k2:${randomBytes(32).toString('base64')}`;
     const both = new Sealer(`${newKey},${secrets.SEALING_KEYS}`);
-    expect(await resealConnections(scene.database, both)).toBeGreaterThanOrEqual(2);
-    expect(await resealConnections(scene.database, both)).toBe(0);
+    const resealAll = () => reseal(scene.database, both, connections.sealed!);
+    expect(await resealAll()).toBeGreaterThanOrEqual(2);
+    expect(await resealAll()).toBe(0);
     await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ reason: 'unknown_key' });
     const renewed = openConnections(scene.database, {
       providers: { plain: providerOf('plain', scene.plain) },

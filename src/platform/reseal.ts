@@ -1,0 +1,70 @@
+import type { Sealer } from './crypto.ts';
+import type { Database } from './database.ts';
+import { Scope } from './scope.ts';
+import { sqlOn, statement } from './sql.ts';
+import type { Tenant } from './tenant.ts';
+
+/**
+ * A table of tenants with sealed columns, each sealed for its own row by the uuid `id`. What is kept for a day at most need
+ * not be declared: the old key stays that long.
+ */
+export interface SealedTable {
+  table: string;
+  /** Null where nothing is sealed. */
+  columns: readonly string[];
+}
+
+type Row = Tenant & { id: string } & Record<string, string | null>;
+
+const batch = 200;
+
+function statementsFor({ table, columns }: SealedTable) {
+  const find = statement<Row>(
+    `reseal.${table}`,
+    `select id, organization_id as "organizationId", environment, ${columns.join(', ')} from ${table}
+      where id > $1 order by id limit $2`,
+  );
+  // A column that was changed meanwhile was sealed with the current key.
+  const replace = (column: string) =>
+    statement<{ id: string }>(
+      `reseal.${table}.${column}`,
+      `update ${table} set ${column} = $5
+        where organization_id = $1 and environment = $2 and id = $3 and ${column} = $4 returning id`,
+    );
+  return { find, replacements: columns.map((column) => ({ column, replace: replace(column) })) };
+}
+
+async function resealTable(database: Database, sealer: Sealer, sealed: SealedTable): Promise<number> {
+  const { table } = sealed;
+  const { find, replacements } = statementsFor(sealed);
+  let resealed = 0;
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const rows = await sqlOn(database.pool).rows(find, [after, batch]);
+    for (const { id, organizationId, environment, ...texts } of rows) {
+      const tenant = { organizationId, environment };
+      const scope = new Scope(database, tenant, 'reseal', 'operator');
+      for (const { column, replace } of replacements) {
+        const text = texts[column] ?? null;
+        if (text === null || !sealer.needsResealing(text)) continue;
+        const place = { table, column, rowId: id, tenant };
+        const anew = sealer.seal(sealer.open(text, place), place);
+        if (await scope.one(replace, id, text, anew)) resealed++;
+      }
+    }
+    if (rows.length < batch) return resealed;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/**
+ * Reseals what was sealed with a key other than the first one, so that the other keys can be removed. It can be repeated,
+ * and run while the product runs.
+ * @returns how many texts were resealed
+ * @throws SealError when a text was sealed with a key that the ring does not have
+ */
+export async function reseal(database: Database, sealer: Sealer, tables: readonly SealedTable[]): Promise<number> {
+  let resealed = 0;
+  for (const table of tables) resealed += await resealTable(database, sealer, table);
+  return resealed;
+}
