@@ -9,6 +9,7 @@
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { kill } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -23,7 +24,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
 import { secrets } from '../operator.ts';
-import { startProduct } from '../product.ts';
+import { openProduct, startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { recordBookings } from './record-bookings.ts';
@@ -139,6 +140,26 @@ async function record(): Promise<void> {
   };
   // `an-image` stands for those that were started before there were instant ones.
   await keep('makeGeneration/an-instant-image', await generation('A lighthouse'));
+  // Its disk fails at first, so that it is made as any other.
+  const broken = await openProduct({ env: { URL_SIGNING_KEY: secrets.URL_SIGNING_KEY } });
+  const entryPoint = fileURLToPath(new URL('../storage/failing-disk.ts', import.meta.url));
+  const failing = await broken.start(['api', 'generation'], {}, entryPoint);
+  const isLogged = (line: string) => until(line, async () => failing.log.some(({ msg }) => msg === line));
+  const next = async (state: string) => {
+    kill(failing.pid, 'SIGUSR2');
+    await isLogged(`the disk ${state}`);
+  };
+  await next('is full');
+  await next('is broken');
+  const onIt = apiClient(failing.api, (await broken.createTenant()).testKey);
+  const made = onIt.post('/api/studio/generate', { prompt: 'A lighthouse' });
+  await isLogged('the file storage failed');
+  await next('works');
+  await keep(
+    'makeGeneration/an-instant-image-later',
+    generationWorkflowId(generationIds.parse((await made).body.data.id)!),
+  );
+  await broken.close();
   await keep('makeGeneration/waits-and-retries', await generation('sandbox:slow=0.5 sandbox:overloaded'));
   await keep('makeGeneration/failed', await generation('sandbox:fail'));
 
