@@ -249,4 +249,42 @@ describe('a booking of a test key', () => {
     ).definition.signalDefinitions;
     expect(signals.find((one) => one.name === 'retryEffects')!.description).toMatch(/^Try again now/);
   });
+
+  test('is written to the calendar of its host once, whose meeting link is told by the mail, and is removed from it', async () => {
+    const { sandboxed, process } = scene;
+    const locations = [{ type: 'google_meet', autoCreate: true }];
+    const eventType = await sandboxed.offer({ name: 'Connected', locations, reminders: [] });
+    const asked = await sandboxed.request('POST', 'calendars/connect', { service: 'google', hostId: eventType.host });
+    // Where PUBLIC_URL leads in an installation.
+    let next: string | null = asked.body.data.authUrl;
+    while (next) {
+      const { pathname, search } = new URL(next, process.api);
+      next = (await fetch(process.api + pathname + search, { redirect: 'manual' })).headers.get('location');
+    }
+    const [calendar] = (await sandboxed.get('calendars')).calendars;
+    const attendee = { name: 'Grace', email: 'grace.connected@example.com' };
+    const { id } = (await sandboxed.book(eventType.id, at('09:00'), { attendee })).body.data;
+    await hasStatus(sandboxed, id, 'meeting_link', 'succeeded');
+    await hasStatus(sandboxed, id, 'calendar_entry', 'succeeded');
+    await hasStatus(sandboxed, id, 'attendee_mail', 'succeeded');
+    const { url } = (await sandboxed.get(`bookings/${id}`)).location;
+    expect(url).toMatch(/^https:\/\/book\.example\.com\/sandbox\/meet\/.{12}$/);
+    const written = async () => (await sandboxed.get(`calendars/${calendar.id}/sandbox`)).written;
+    expect(await written()).toMatchObject([{ bookingId: id, start: expect.stringContaining('T09:00') }]);
+
+    const path = `bookings/${id}`;
+    const moved = await sandboxed.request('PATCH', `${path}/reschedule`, { newStart: at('11:00') });
+    // It has its link.
+    expect(moved.body.data.effects.map(({ type }: Effect) => type)).not.toContain('meeting_link');
+    await hasStatus(sandboxed, id, 'calendar_entry', 'succeeded');
+    expect(await written()).toMatchObject([{ bookingId: id, start: expect.stringContaining('T11:00') }]);
+    await sandboxed.request('DELETE', path);
+    await hasStatus(sandboxed, id, 'calendar_entry', 'succeeded');
+    expect(await written()).toEqual([]);
+
+    const all = await Promise.all(scene.files().map(scene.read));
+    const mails = all.filter(({ to }) => [to].flat()[0]?.text === attendee.email);
+    expect(mails.length).toBeGreaterThanOrEqual(2);
+    for (const mail of mails) expect(mail.text).toContain(`Where:   google_meet: ${url}\n`);
+  });
 });
