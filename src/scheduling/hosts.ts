@@ -4,6 +4,7 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { Calendar } from './calendar-entities.ts';
 import { hostIds } from './core/ids.ts';
 import { SchedulingEventType, SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
@@ -137,7 +138,7 @@ export async function putHours(
 
 /**
  * Deletes a host; its bookings stay.
- * @throws AppError not_found, conflict when it is the default host or an event type names it
+ * @throws AppError not_found, conflict when it is the default host, an event type names it, or it has calendars
  */
 export function deleteHost(scope: Scope, id: string): Promise<void> {
   return scope.transaction(async (tx) => {
@@ -145,6 +146,8 @@ export function deleteHost(scope: Scope, id: string): Promise<void> {
     if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
     const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });
     if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });
+    const calendars = await tx.em.count(Calendar, { hostId: host.id });
+    if (calendars > 0) throw new AppError('conflict', 'Calendars of this host are connected.', { calendars });
     host.deletedAt = new Date();
     await tx.audit({ action: 'host.delete', subjectId: host.id });
   });

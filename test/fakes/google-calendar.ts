@@ -102,6 +102,7 @@ function save(fake: Pick<FakeCalendar, 'store'>, id: string, body: Json, before?
 
 function answer(fake: Pick<FakeCalendar, 'store'>, { method, url, body }: CalendarRequest): WireAnswer {
   const { store } = fake;
+  if (url.pathname === '/calendar/v3/calendars/primary') return ok({ id: 'ada@example.com', summary: 'Ada' });
   if (url.pathname === '/calendar/v3/channels/stop') return { status: 204, body: undefined };
   if (!url.pathname.startsWith(base) || store.isGone) return googleCalendarError(404, 'notFound');
   const id = decodeURIComponent(url.pathname.slice(base.length + 1));

@@ -135,6 +135,7 @@ function subscriptions({ store }: Pick<FakeCalendar, 'store'>, { method, body }:
 function answer(fake: Pick<FakeCalendar, 'store' | 'origin'>, request: CalendarRequest): WireAnswer {
   const { pathname } = request.url;
   if (fake.store.isGone) return graphError(404, 'MailboxNotEnabledForRESTAPI');
+  if (pathname === `${base}/calendar`) return ok({ id: 'AAMk', owner: { name: 'Ada', address: 'ada@example.com' } });
   if (pathname.startsWith('/v1.0/subscriptions')) return subscriptions(fake, request);
   if (pathname === `${base}/calendarView/delta` && request.method === 'GET') return delta(fake, request);
   const id = new RegExp(`^${base}/events(?:/([^/]+))?$`).exec(pathname);

@@ -96,7 +96,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteHost',
     summary: 'Delete a host',
     description:
-      'Its bookings stay. The default host, and one that an event type names, are answered with 409 `conflict`.',
+      'Its bookings stay. The default host, one that an event type names, and one with connected calendars are answered with 409 `conflict`.',
     middleware: [key] as const,
     request: { params: hostInPath },
     responses: { 200: deletedAnswer('The host was deleted.'), ...failures(404, 409) },
