@@ -22,6 +22,7 @@ import { refuseRequests } from './items/refuse-requests.ts';
 import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { sandboxImages } from './items/sandbox-images.ts';
+import { toolCalls } from './items/tool-calls.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
@@ -50,6 +51,7 @@ const items: Item[] = [
   besideFailures,
   liveRuns,
   chatTurns,
+  toolCalls,
   listSlotsItem,
   makeBookings,
   localStack,

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { Sealer } from '../platform/crypto.ts';
+import { SealError, Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { Egress } from '../platform/egress.ts';
 import { egressRules } from '../platform/egress-destination.ts';
-import { readGuardSettings, readSealingKeys, type Variables } from '../platform/env.ts';
+import { EnvError, readGuardSettings, readSealingKeysIfGiven, type Variables } from '../platform/env.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
@@ -40,6 +40,7 @@ const view = ({ tenant }: Scope, { id, enabled, url, values, secrets, updatedAt 
 
 /** A command prints a message alone, so it names the fields; a server that does not exist is a wrong argument here. */
 function told(error: unknown): unknown {
+  if (error instanceof SealError) return new EnvError(error.message);
   if (!(error instanceof AppError)) return error;
   if (error.kind === 'not_found' && error.facts?.serverId !== undefined) {
     return invalid([{ path: 'server', message: error.message }], `server: ${error.message}`);
@@ -96,7 +97,7 @@ export function addToolCommands(
       withDatabase(
         async (database) => {
           const services = {
-            sealer: new Sealer(readSealingKeys(variables)),
+            sealer: new Sealer(readSealingKeysIfGiven(variables)),
             egress: new Egress(egressRules(readGuardSettings(variables))),
           };
           const scope = await scopeOf(database, { org, env });

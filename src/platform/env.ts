@@ -221,6 +221,10 @@ export function readSealingKeys(variables: Variables = process.env): string {
   return SEALING_KEYS;
 }
 
+/** The same for commands that need the keys only where there is something to seal. */
+export const readSealingKeysIfGiven = (variables: Variables = process.env): string | undefined =>
+  parse(platformSchema.pick({ SEALING_KEYS: true }), variables).SEALING_KEYS;
+
 /** Which destinations callers' URLs may have, for CLI commands. @throws EnvError naming every invalid variable */
 export const readGuardSettings = (variables: Variables = process.env) =>
   parse(

@@ -139,7 +139,8 @@ export class Tools {
     try {
       return await this.#ask(target, call, signal, turn.lost);
     } finally {
-      await turn.end();
+      // Who comes next waits for it; this caller has its result.
+      void turn.end();
     }
   }
 

@@ -63,7 +63,7 @@ const things = () => [
   { prefix: /^PATCH \S*\/webhooks\/\{id\}$/, parameter: 'id', id: changedWebhookId },
   { prefix: /\/webhook-secret$/, parameter: 'id', id: changedWorkflowId },
   { prefix: /^POST \S*\/v1\/webhooks\/\{id\}(\/\{secret\})?$/, parameter: 'id', id: workflowId },
-  { prefix: /./, parameter: 'serverId', id: 'github' },
+  { prefix: /./, parameter: 'serverId', id: 'docker' },
   { prefix: /./, parameter: 'secret', id: triggerSecret },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'id', id: webhookId },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'deliveryId', id: webhookId },
@@ -176,6 +176,12 @@ const inWords: { at: string[]; words: RegExp; follow: Rule }[] = [
     at: ['GenerateMusic'],
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
+  },
+  {
+    at: ['ToolServerChange'],
+    words: /Which values, secrets and address there are depends on the server/,
+    follow: (changes) =>
+      changes.map(({ enabled }: Json) => ({ enabled, url: 'https://tools.example.com/', secrets: { token: 'x' } })),
   },
   ...schedulingRules,
 ];

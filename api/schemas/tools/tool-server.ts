@@ -53,7 +53,10 @@ export const toolServerChangeSchema = z
         'sends every secret again.',
     ).optional(),
   })
-  .openapi('ToolServerChange', { description: 'What is left out stays as it is.' });
+  .openapi('ToolServerChange', {
+    description:
+      'What is left out stays as it is. Which values, secrets and address there are depends on the server, and what it cannot do without is required.',
+  });
 
 export const toolServerSchema = z
   .object({
