@@ -3,10 +3,13 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
+import { automationWorkflows, runWorkflowId } from '../temporal/contracts/automation.ts';
+import { queues } from '../temporal/contracts/queues.ts';
+import { watchStopped } from '../temporal/stopped-workflows.ts';
 import { wakeDeliveries } from '../webhooks/publish-event.ts';
 import { openRun, type RunErrorCode } from './core/run-status.ts';
 import { changedRun, publishRunEventsSql } from './run-events-sql.ts';
-import { runWorkflowState, stoppedRunIds } from './run-workflows.ts';
+import { runWorkflowState } from './run-workflows.ts';
 
 export interface ReconcilePolicy {
   /** Temporal is asked about a run that has been open this long, and again after every further interval. */
@@ -118,26 +121,13 @@ export async function reconcileRuns(
   return endClosedRuns(database, temporal, runs);
 }
 
-/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
-const lateMs = 60_000;
-
-/**
- * Returns a function that ends the runs whose workflows were terminated or timed out since its last successful call: one
- * question to Temporal for all of them, and none while no run is open: Temporal searches everything that it has kept. The
- * first call looks back a minute; `reconcileRuns` ends what is older.
- * A workflow that an operator reset is listed as terminated, and its successor has the same id: hence the second look.
- */
-export function watchStoppedRuns(database: Database, temporal: TemporalClient): () => Promise<EndedRun[]> {
-  let lookedAt = Date.now();
-  return async () => {
-    const sql = sqlOn(database.pool);
-    const since = new Date(lookedAt - lateMs);
-    const now = Date.now();
-    const [open] = await sql.rows(hasOpenRuns);
-    const runIds = open?.found ? await stoppedRunIds(temporal, since) : [];
-    const runs = runIds.length === 0 ? [] : await sql.rows(findOpenRuns, [runIds]);
-    const ended = await endClosedRuns(database, temporal, runs);
-    lookedAt = now;
-    return ended;
-  };
-}
+/** Ends the runs whose workflows were terminated or timed out. `reconcileRuns` ends what is older than this process. */
+export const watchStoppedRuns = (database: Database, temporal: TemporalClient): (() => Promise<EndedRun[]>) =>
+  watchStopped(
+    { database, temporal },
+    {
+      ...{ queue: queues.runs, type: automationWorkflows.executeRun, workflowId: runWorkflowId },
+      ...{ hasOpen: hasOpenRuns, findOpen: findOpenRuns },
+      end: (runs) => endClosedRuns(database, temporal, runs),
+    },
+  );

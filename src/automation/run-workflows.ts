@@ -59,16 +59,3 @@ export const proceedRunWorkflow = (temporal: TemporalClient, runId: string): Pro
 /** @throws Error when Temporal does not answer in time */
 export const runWorkflowState = (temporal: TemporalClient, runId: string): Promise<WorkflowState> =>
   temporal.state(runWorkflowId(runId));
-
-/**
- * The runs whose workflows were terminated or timed out since then.
- * @throws Error when Temporal does not answer in time
- */
-export async function stoppedRunIds(temporal: TemporalClient, since: Date): Promise<string[]> {
-  const ids = await temporal.workflowIds(
-    `TaskQueue = '${temporal.taskQueue(queues.runs)}' AND WorkflowType = '${automationWorkflows.executeRun}'
-       AND ExecutionStatus IN ('Terminated', 'TimedOut') AND CloseTime >= '${since.toISOString()}'`,
-  );
-  const prefix = runWorkflowId('');
-  return [...new Set(ids)].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length));
-}

@@ -3,9 +3,11 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import { conversationWorkflows, turnWorkflowId } from '../temporal/contracts/conversation.ts';
+import { queues } from '../temporal/contracts/queues.ts';
+import { watchStopped } from '../temporal/stopped-workflows.ts';
 import { type TurnError, turnStates } from './core/status.ts';
 import { type EndServices, stopTurn } from './end-turn.ts';
-import { stoppedTurnIds, turnWorkflowState } from './turn-workflows.ts';
 
 /** Time for a workflow to record the end by itself. */
 const graceMs = 60_000;
@@ -66,34 +68,21 @@ export async function endOverdueTurns(services: WatchServices, deadlineMs: numbe
   return overdue.length;
 }
 
-/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
-const lateMs = 60_000;
-
-/**
- * Returns a function that ends the turns whose workflows an operator terminated since its last successful call, or that
- * timed out. One question to Temporal for all of them, and none while no turn is open. A workflow that an operator reset is
- * listed as terminated, and its successor has the same id: hence the second look.
- */
-export function watchStoppedTurns(services: WatchServices & { temporal: TemporalClient }): () => Promise<number> {
-  const { database, temporal } = services;
-  let lookedAt = Date.now();
-  return async () => {
-    const sql = sqlOn(database.pool);
-    const since = new Date(lookedAt - lateMs);
-    const now = Date.now();
-    const [open] = await sql.rows(hasOpen);
-    const ids = open?.found ? await stoppedTurnIds(temporal, since) : [];
-    const stopped = ids.length === 0 ? [] : await sql.rows(findOpen, [ids]);
-    let ended = 0;
-    for (const turn of stopped) {
-      if ((await turnWorkflowState(temporal, turn.id)) === 'open') continue;
-      const error = { code: 'provider_error', message: 'The message was terminated by an operator.' } as const;
-      if (await end(services, turn, error)) ended++;
-    }
-    lookedAt = now;
-    return ended;
-  };
-}
+/** Ends the turns whose workflows an operator terminated, or that timed out. */
+export const watchStoppedTurns = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
+  watchStopped(services, {
+    ...{ queue: queues.generation, type: conversationWorkflows.takeTurn, workflowId: turnWorkflowId },
+    ...{ hasOpen, findOpen },
+    async end(turns) {
+      let ended = 0;
+      for (const turn of turns) {
+        if ((await services.temporal.state(turnWorkflowId(turn.id))) === 'open') continue;
+        const error = { code: 'provider_error', message: 'The message was terminated by an operator.' } as const;
+        if (await end(services, turn, error)) ended++;
+      }
+      return ended;
+    },
+  });
 
 /** As long as an Idempotency-Key is kept, which is taken before its turn is made and so is forgotten first. */
 const keptHours = 24;

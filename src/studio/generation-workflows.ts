@@ -1,5 +1,5 @@
 import type { MediaKind } from '../providers/core/media/models.ts';
-import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
+import type { TemporalClient } from '../temporal/client.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import {
@@ -38,20 +38,3 @@ export const cancelMakeGeneration = (temporal: TemporalClient, generationId: str
 /** Has the workflow ask the provider now. Harmless when it is over or was never started. */
 export const wakeMakeGeneration = (temporal: TemporalClient, generationId: string): Promise<void> =>
   temporal.signalIfOpen(generationWorkflowId(generationId), generationMessages.providerReported);
-
-/** @throws Error when Temporal does not answer in time */
-export const generationWorkflowState = (temporal: TemporalClient, generationId: string): Promise<WorkflowState> =>
-  temporal.state(generationWorkflowId(generationId));
-
-/**
- * The generations whose workflows were terminated or timed out since then.
- * @throws Error when Temporal does not answer in time
- */
-export async function stoppedGenerationIds(temporal: TemporalClient, since: Date): Promise<string[]> {
-  const ids = await temporal.workflowIds(
-    `TaskQueue = '${temporal.taskQueue(queues.generation)}' AND WorkflowType = '${studioWorkflows.makeGeneration}'
-       AND ExecutionStatus IN ('Terminated', 'TimedOut') AND CloseTime >= '${since.toISOString()}'`,
-  );
-  const prefix = generationWorkflowId('');
-  return [...new Set(ids)].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length));
-}

@@ -3,10 +3,12 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
+import { queues } from '../temporal/contracts/queues.ts';
+import { generationWorkflowId, studioWorkflows } from '../temporal/contracts/studio.ts';
+import { watchStopped } from '../temporal/stopped-workflows.ts';
 import type { Deadlines } from './core/deadlines.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
 import { type StopServices, stopGeneration } from './end-generation.ts';
-import { generationWorkflowState, stoppedGenerationIds } from './generation-workflows.ts';
 
 /** Time for a workflow to record the end by itself. */
 const graceMs = 120_000;
@@ -61,33 +63,23 @@ export async function endOverdueGenerations(
   return overdue.length;
 }
 
-/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
-const lateMs = 60_000;
-
 /**
- * Returns a function that ends the generations whose workflows an operator terminated since its last successful call, or
- * that timed out: they have failed, and their credits are given back. One question to Temporal for all of them, and none
- * while no generation is open. What is older is ended when it is overdue.
- * A workflow that an operator reset is listed as terminated, and its successor has the same id: hence the second look.
+ * Ends the generations whose workflows an operator terminated, or that timed out: they have failed, and their credits are
+ * given back. What is older is ended when it is overdue.
  */
-export function watchStoppedGenerations(services: WatchServices & { temporal: TemporalClient }): () => Promise<number> {
-  const { database, temporal } = services;
-  let lookedAt = Date.now();
-  return async () => {
-    const sql = sqlOn(database.pool);
-    const since = new Date(lookedAt - lateMs);
-    const now = Date.now();
-    const [open] = await sql.rows(hasOpen);
-    const ids = open?.found ? await stoppedGenerationIds(temporal, since) : [];
-    const stopped = ids.length === 0 ? [] : await sql.rows(findOpen, [ids]);
-    let ended = 0;
-    for (const generation of stopped) {
-      const state = await generationWorkflowState(temporal, generation.id);
-      if (state === 'open') continue;
-      const error = { code: 'provider_error', message: 'The generation was terminated by an operator.' } as const;
-      if (await end(services, generation, error)) ended++;
-    }
-    lookedAt = now;
-    return ended;
-  };
-}
+export const watchStoppedGenerations = (
+  services: WatchServices & { temporal: TemporalClient },
+): (() => Promise<number>) =>
+  watchStopped(services, {
+    ...{ queue: queues.generation, type: studioWorkflows.makeGeneration, workflowId: generationWorkflowId },
+    ...{ hasOpen, findOpen },
+    async end(generations) {
+      let ended = 0;
+      for (const generation of generations) {
+        if ((await services.temporal.state(generationWorkflowId(generation.id))) === 'open') continue;
+        const error = { code: 'provider_error', message: 'The generation was terminated by an operator.' } as const;
+        if (await end(services, generation, error)) ended++;
+      }
+      return ended;
+    },
+  });
