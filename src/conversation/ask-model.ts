@@ -11,10 +11,19 @@ import { type RoundAnswer, type TurnReply, turnContents } from './contents.ts';
 import { mostRounds } from './core/rounds.ts';
 import { type TurnError, turnStates } from './core/status.ts';
 import { chatProvider } from './create-turn.ts';
-import { completeTurn, type Ending, type EndServices, stopTurn } from './end-turn.ts';
+import { completeTurn, contradicted, type Ending, type EndServices, stopTurn } from './end-turn.ts';
 import { failPoint } from './fail-points.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
-import { executedIn, findOpenTurn, type OpenTurn, type Round, readRounds, resultsOf, toExecute } from './open-turn.ts';
+import {
+  executedIn,
+  findOpenTurn,
+  type OpenTurn,
+  type Round,
+  readAnswer,
+  readRounds,
+  resultsOf,
+  toExecute,
+} from './open-turn.ts';
 
 export interface AskServices extends EndServices {
   providers: Pick<ProviderRegistry, 'chatModel'>;
@@ -42,6 +51,12 @@ const recordRound = statement<{ notified: unknown }>(
      returning turn_id),
    counted as (${countTokens('$6::bigint', 'recorded')})
    select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
+);
+
+const keepTold = statement(
+  'turn.keep_told',
+  `update conversation_turn set told = $4::text
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
 );
 
 const timedOut: TurnError = { code: 'timeout', message: 'The model did not answer in time.' };
@@ -116,6 +131,14 @@ class Question {
     return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
   }
 
+  /** Keeps what a reader may have been told of a reply that broke off, for the attempt that writes it anew. */
+  async keepTold(): Promise<void> {
+    const { turnId, waiter } = this.#ending;
+    if (waiter === null || this.#written.length <= this.#open.told.length) return;
+    const { sealer } = this.#services;
+    await this.#scope.rows(keepTold, turnId, turnContents(sealer, this.#scope).seal(turnId, 'told', this.#written));
+  }
+
   async fail(error: TurnError): Promise<TurnProgress> {
     await stopTurn(this.#services, this.#scope, this.#ending, error);
     return { kind: 'failed', code: error.code };
@@ -143,9 +166,14 @@ class Question {
     const { text, calls, content } = answer;
     const recorded: RoundAnswer = { text, calls, content };
     const place = { turnId, round, position: 0 };
-    const sealed = turnContents(this.#services.sealer, this.#scope).sealEntry(place, recorded);
+    const contents = turnContents(this.#services.sealer, this.#scope);
+    const sealed = contents.sealEntry(place, recorded);
     const channel = this.#services.turnSigns.elsewhere(waiter);
-    await this.#scope.rows(recordRound, turnId, round, sealed, tokensOf(answer), channel);
+    if (!(await this.#scope.one(recordRound, turnId, round, sealed, tokensOf(answer), channel))) {
+      // It has ended, or another attempt, which was taken for dead, was faster: its answer counts.
+      const earlier = await readAnswer(this.#scope, contents, place);
+      return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
+    }
     failPoint('turn.round_recorded');
     this.#services.turnSigns.tellChange(turnId);
     return { kind: 'calls', calls: toExecute(recorded, tools) };
@@ -153,6 +181,8 @@ class Question {
 
   /** A turn in which tools were called may end without a text; one that was only asked may not. */
   async #reply(content: string, tokens: number, isCut: boolean, otherwise: TurnError): Promise<TurnProgress> {
+    // What its reader was told cannot be taken back.
+    if (!content.startsWith(this.#open.told)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
     const reply: TurnReply = { content, toolCalls, ...(isCut && { truncated: true }) };
@@ -200,7 +230,10 @@ export async function askModel(
     if (error instanceof ToolsUnavailable)
       return await question.fail({ code: 'tools_unavailable', message: error.message });
     if (!(error instanceof ProviderFailure)) throw error;
-    if (mayRepeat(error, call.attempt, turnPolicy)) throw error;
+    if (mayRepeat(error, call.attempt, turnPolicy)) {
+      await question.keepTold();
+      throw error;
+    }
     return await question.fail({ code: 'provider_error', message: error.message });
   } finally {
     turnSigns.forget(turnId);

@@ -55,6 +55,7 @@ export interface TurnReply {
 interface Contents {
   request: StoredRequest;
   tools: DeclaredTool[];
+  told: string;
   reply: TurnReply;
 }
 

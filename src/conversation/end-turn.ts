@@ -34,7 +34,7 @@ const complete = statement<{ notified: unknown }>(
   `with ended as (
      update conversation_turn
         set status = 'completed', reply = $4::text, credits = $5::smallint, request = null, tools = null,
-            finished_at = clock_timestamp()
+            told = null, finished_at = clock_timestamp()
       where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
       returning id),
    dropped as (${dropEntries}),
@@ -50,7 +50,7 @@ const stop = statement<{ request: string; notified: unknown }>(
         for no key update),
    ended as (
      update conversation_turn t
-        set status = $4::text, error = $5::jsonb, request = null, tools = null, finished_at = clock_timestamp()
+        set status = $4::text, error = $5::jsonb, request = null, tools = null, told = null, finished_at = clock_timestamp()
        from open where t.organization_id = $1 and t.environment = $2 and t.id = open.id and t.status = 'processing'
      returning t.id),
    dropped as (${dropEntries})
@@ -116,7 +116,8 @@ export async function stopTurn(
   return stopped;
 }
 
-const contradicted: TurnError = {
+/** Another reply than what its reader was told the beginning of. */
+export const contradicted: TurnError = {
   code: 'provider_error',
   message: 'The model was interrupted and began another answer. Send the message again.',
 };

@@ -28,6 +28,8 @@ export const ConversationTurn = defineEntity({
     request: p.text().nullable(),
     /** The sealed list of the tools that are offered to the model, once the servers told them. */
     tools: p.text().nullable(),
+    /** Sealed: the beginning of the reply that a reader was told before the model was interrupted. */
+    told: p.text().nullable(),
     /** A sealed `TurnReply`. */
     reply: p.text().nullable(),
     error: p.json<TurnError>().nullable(),

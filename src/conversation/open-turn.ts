@@ -15,6 +15,8 @@ export interface OpenTurn {
   request: StoredRequest;
   /** The tools that are offered; undefined while nobody has asked the servers. */
   tools: DeclaredTool[] | undefined;
+  /** The beginning of the reply that a reader was told by an attempt that was interrupted. */
+  told: string;
   ageMs: number;
 }
 
@@ -25,11 +27,15 @@ export interface Round extends RoundAnswer {
   results: Map<number, ToolResult>;
 }
 
-type TurnRow = Omit<OpenTurn, 'request' | 'tools'> & { request: string; tools: string | null };
+type TurnRow = Omit<OpenTurn, 'request' | 'tools' | 'told'> & {
+  request: string;
+  tools: string | null;
+  told: string | null;
+};
 
 const find = statement<TurnRow>(
   'turn.open',
-  `select id, kind, model, has_tools as "hasTools", request, tools,
+  `select id, kind, model, has_tools as "hasTools", request, tools, told,
           extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
      from conversation_turn
     where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
@@ -44,7 +50,8 @@ export async function findOpenTurn(
   const row = await scope.one(find, turnId);
   if (!row) return undefined;
   const tools = row.tools === null ? undefined : contents.open(turnId, 'tools', row.tools);
-  return { ...row, request: contents.open(turnId, 'request', row.request), tools };
+  const told = row.told === null ? '' : contents.open(turnId, 'told', row.told);
+  return { ...row, request: contents.open(turnId, 'request', row.request), tools, told };
 }
 
 export interface EntryRow {

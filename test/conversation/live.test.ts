@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { googleError } from '../fakes/google.ts';
 import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
@@ -242,4 +243,40 @@ test('what was said is sealed while it is kept', async () => {
     `select 1 from conversation_entry e join conversation_turn t on t.id = e.turn_id where t.status <> 'processing'`,
   );
   expect(entries).toEqual([]);
+});
+
+test('a key that is revoked is told nothing more, and its message goes on', async () => {
+  const { organizationId } = await product.createTenant({ plan: 'enterprise' });
+  const [first, second] = [
+    await createKey(product.database, { organizationId, environment: 'live' }),
+    await createKey(product.database, { organizationId, environment: 'live' }),
+  ];
+  const other = apiClient(api, second.key);
+  const { balance } = await creditsOf(other);
+  gemini().next({ after: 3_000 }, { after: 3_000 });
+  const waiting = apiClient(api, first.key).post('/api/chat', said('Hello'));
+  const stream = await streamReply({ api, key: first.key }, '/api/chat', said('Hello'));
+  await until('both are asked', async () => gemini().journal.length === 2);
+  await revokeKey(product.database, first.id);
+  expect(await stream.all()).toEqual([]);
+  expect(await waiting).toMatchObject({ status: 401, body: { success: false, error: 'Unauthorized' } });
+  await until('both are charged', async () => (await creditsOf(other)).balance === balance - 2);
+});
+
+test('a process that drains answers 503, and the reply is kept', async () => {
+  const front = await product.start(['api']);
+  const leaving = apiClient(front.api, sender.key);
+  gemini().next({ after: 2_000 });
+  const key = { 'idempotency-key': 'drained' };
+  const waiting = leaving.post('/api/chat', said('Hello'), key);
+  await until('it is asked', async () => gemini().journal.length === 1);
+  const stopped = front.stop();
+  const { status, headers } = await waiting;
+  expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  await stopped;
+  const kept = await until('the reply is there', async () => {
+    const answer = await chat(said('Hello'), key);
+    return answer.status !== 409 && answer;
+  });
+  expect([kept.status, kept.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
 });
