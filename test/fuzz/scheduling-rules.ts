@@ -54,6 +54,21 @@ export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = 
     words: /Without control characters/,
     follow: () => oneOf('Ada', '名前', "O'Hara <x>"),
   },
+  {
+    at: ['NewCalendarConsent'],
+    words: /Either `service` or `provider` is required/,
+    follow: replaced({ service: ['google', 'outlook'] }),
+  },
+  {
+    at: ['NewCalendarConsent.redirectUrl'],
+    words: /one of the organization's allowed addresses/,
+    follow: () => fc.constant(undefined),
+  },
+  {
+    at: ['NewCalendarConsent.loginHint'],
+    words: /without control characters/,
+    follow: () => oneOf('ada@example.com', 'Größe 🦊'),
+  },
   { at: ['Question'], words: /A select has options/, follow: replaced({ options: [['a', 'b']] }) },
   {
     at: ['NewEventType.questions', 'EventTypeChange.questions'],

@@ -19,14 +19,15 @@ export const newConsentSchema = z
         "Where the owner of the account goes afterwards, with `status=connected&calendarId=` or `status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",
     }),
     loginHint: lineText(longestHint).optional().openapi({
-      description: 'Which account is meant, such as an address of mail. In the sandbox `sandbox:denied` is refused.',
+      description:
+        'Which account is meant, such as an address of mail, without control characters. `sandbox:denied` is refused in the sandbox.',
     }),
   })
   .superRefine(({ service: given, provider }, context) => {
     if (given !== undefined || provider !== undefined) return;
     context.addIssue({ code: 'custom', path: ['service'], message: `Expected one of ${names.join(', ')}.` });
   })
-  .openapi('NewCalendarConsent');
+  .openapi('NewCalendarConsent', { description: 'Either `service` or `provider` is required.' });
 
 export const consentSchema = z
   .object({
