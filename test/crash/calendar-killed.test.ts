@@ -104,3 +104,15 @@ test('an event that was written when its worker died is written once, and record
   });
   expect(await written()).toMatchObject([{ bookingId: booking.id }]);
 });
+
+test('an event that was written when its worker died is removed, when its booking is cancelled before the next one', async () => {
+  const { scene, eventType, calendar } = await connected();
+  await worker.arm('calendar.entry_written');
+  const booking = (await scene.book(eventType.id, at(9))).body.data;
+  await worker.ended;
+  const written = async () => (await scene.get(`calendars/${calendar}/sandbox`)).written;
+  expect(await written()).toMatchObject([{ bookingId: booking.id }]);
+  expect((await scene.request('DELETE', `bookings/${booking.id}`)).status).toBe(200);
+  worker = await startWorker();
+  await until('it is gone', async () => (await written()).length === 0);
+});

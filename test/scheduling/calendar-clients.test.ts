@@ -130,14 +130,20 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect(await stage.written()).toEqual([{ start: '2030-01-08T10:00:00.000Z', end: '2030-01-08T10:30:00.000Z' }]);
     const { events, token } = await read(stage, all);
     expect(events).toMatchObject([{ id: first.eventId, bookingId, blocks: true }]);
-    await client.remove(account, first.eventId, newCall());
-    await client.remove(account, first.eventId, newCall());
+    const entry = { bookingId, eventId: first.eventId };
+    await client.remove(account, entry, newCall());
+    await client.remove(account, entry, newCall());
     expect(await stage.written()).toEqual([]);
     const gone = (await read(stage, { kind: 'changes', since: token })).events;
     expect(gone).toMatchObject([{ id: first.eventId, time: null }]);
     // Somebody removed it, and it is written again.
     await client.write(account, { ...moved, eventId: first.eventId }, newCall());
     expect(await stage.written()).toHaveLength(1);
+    // It is found without its id, too; and one that was never written is no failure.
+    await client.remove(account, { bookingId, eventId: null }, newCall());
+    expect(await stage.written()).toEqual([]);
+    await client.remove(account, { bookingId, eventId: null }, newCall());
+    await client.remove(account, { bookingId: randomUUID(), eventId: null }, newCall());
   });
 
   test('make a meeting link, once', async () => {

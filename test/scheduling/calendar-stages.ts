@@ -38,7 +38,8 @@ export interface Stage {
   fake?: FakeCalendar;
 }
 
-export const timeoutMs = 500;
+/** Long enough for an answer of a fake on a busy machine. */
+export const timeoutMs = 2_000;
 
 /** To this machine's fakes. */
 export const openEgress = () =>

@@ -193,6 +193,26 @@ describe('bookings', () => {
     expect((await sandbox(newer)).written).toEqual([]);
   });
 
+  test('whose calendar was deleted have nothing to remove, and say so', async () => {
+    const { eventType, calendar } = await connected(['08:00-18:00']);
+    const book = async (time: string) => (await scene.book(eventType.id, at(time))).body.data;
+    const [first, second] = [await book('09:00'), await book('11:00')];
+    await until('both are written', async () => (await sandbox(calendar)).written.length === 2);
+    await scene.request('DELETE', `calendars/${calendar}`);
+    const becomes = (id: string, status: string) =>
+      until(`the entry is ${status}`, async () => {
+        const { effects } = await scene.get(`bookings/${id}`);
+        return effects.find(({ type }: { type: string }) => type === 'calendar_entry').status === status;
+      });
+    await scene.request('DELETE', `bookings/${first.id}`);
+    await becomes(first.id, 'skipped');
+    // With another calendar of the host, what is changed is written there.
+    const next = await addCalendar(product.database, eventType.host);
+    await scene.request('PATCH', `bookings/${second.id}/reschedule`, { newStart: at('12:00') });
+    await written(next, [utc('12:00')]);
+    await becomes(second.id, 'succeeded');
+  });
+
   test('stay as they are when somebody changes their events, unless the calendar says otherwise', async () => {
     const { eventType, calendar } = await connected(['08:00-18:00']);
     const book = async (time: string) => (await scene.book(eventType.id, at(time))).body.data;

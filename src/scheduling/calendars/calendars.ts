@@ -90,7 +90,7 @@ export async function createCalendar(
     // Whatever the account's history: what changed while there was no access is read as a whole.
     const afresh = { status: 'syncing', syncToken: null, baseline: null, syncId: null } as const;
     Object.assign(known, { hostId, name, ...afresh, ...noError, updatedAt: now });
-    await tx.em.nativeUpdate(SandboxCalendar, { calendarId: known.id, fault: 'revoked' }, { fault: null });
+    await tx.em.nativeUpdate(SandboxCalendar, { calendarId: known.id, fault: ['revoked', 'gone'] }, { fault: null });
   } else tx.em.persist(calendar);
   await tx.enqueue(calendarWork.sync, calendar.id);
   const view = viewOfCalendar(calendar);

@@ -71,6 +71,14 @@ const findTarget = statement<Target>(
     limit 1`,
 );
 
+const findConnected = statement<Target>(
+  'calendar_entry.connected',
+  `select id, connection_id as "connectionId", service, status from calendar
+    where organization_id = $1 and environment = $2 and host_id = $3
+      and status not in ('auth_expired', 'disconnected')
+    order by created_at, id`,
+);
+
 const findCalendarOf = statement<Target>(
   'calendar_entry.calendar',
   `select id, connection_id as "connectionId", service, status from calendar
@@ -130,6 +138,9 @@ function describe({ attendeeName, attendeeEmail, attendeePhone, location }: Book
   return lines.filter(Boolean).join('\n');
 }
 
+/** How often an event is written again because its booking was changed by others meanwhile. */
+const mostWrites = 5;
+
 /**
  * Writes the event that stands for a booking into a calendar of its host, or changes it. Harmless to repeat: the event's id
  * is derived from the booking, so a call after a lost answer finds what the first one wrote.
@@ -137,20 +148,55 @@ function describe({ attendeeName, attendeeEmail, attendeePhone, location }: Book
  * @throws ProviderFailure, which says whether to try again
  */
 export async function putBookingEntry(
-  { calendarClients }: EntryServices,
+  services: EntryServices,
   scope: Scope,
   { bookingId, version }: { bookingId: string; version: number },
   signal: AbortSignal,
 ): Promise<PutEntry> {
+  const first = await putOnce(services, scope, { bookingId, version }, signal);
+  if (!first.wrote) return first.entry;
+  // The effects of a booking and the sync of a calendar write at the same time, and what arrives last stands: who finds the
+  // booking changed after its own write corrects it.
+  let { entry, wrote } = first;
+  for (let writes = 1; writes < mostWrites; writes++) {
+    const now = await scope.one(findBooking, bookingId);
+    if (!now) return entry;
+    if (!now.isConfirmed) {
+      await removeBookingEntry(services, scope, { bookingId }, signal);
+      return entry;
+    }
+    const isCurrent = wrote.isRecorded && now.startAt.getTime() === wrote.startsAt;
+    if (isCurrent) return entry;
+    const again = { bookingId, version: Math.max(version, now.entryVersion ?? 0), isForced: true };
+    const next = await putOnce(services, scope, again, signal);
+    if (!next.wrote) return next.entry;
+    ({ entry, wrote } = next);
+  }
+  throw new ProviderFailure('unavailable', 'The booking is being changed.');
+}
+
+interface Put {
+  entry: PutEntry;
+  /** Null when nothing was written. `isRecorded`: false when a later version was recorded meanwhile. */
+  wrote: { startsAt: number; isRecorded: boolean } | null;
+}
+
+async function putOnce(
+  { calendarClients }: EntryServices,
+  scope: Scope,
+  { bookingId, version, isForced = false }: { bookingId: string; version: number; isForced?: boolean },
+  signal: AbortSignal,
+): Promise<Put> {
   const booking = await scope.one(findBooking, bookingId);
-  if (!booking) return { kind: 'no_calendar' };
+  if (!booking) return { entry: { kind: 'no_calendar' }, wrote: null };
   const meetingService = booking.meeting === null ? undefined : meetingServices[booking.meeting];
   const target = await scope.one(findTarget, booking.hostId, booking.entryCalendarId, meetingService ?? null);
-  if (!target) return { kind: 'no_calendar' };
+  if (!target) return { entry: { kind: 'no_calendar' }, wrote: null };
   const isSame = booking.entryCalendarId === target.id && !booking.entryIsRemoved;
-  const isWritten = isSame && booking.entryVersion! >= version && !booking.hasOutsideChange;
+  const isWritten = isSame && booking.entryVersion! >= version && !booking.hasOutsideChange && !isForced;
   if (isWritten || !booking.isConfirmed) {
-    return { kind: 'written', calendarId: target.id, meetingUrl: booking.entryMeetingUrl };
+    const entry = { kind: 'written', calendarId: target.id, meetingUrl: booking.entryMeetingUrl } as const;
+    return { entry, wrote: null };
   }
   const time = { startsAt: booking.startAt.getTime(), endsAt: booking.endAt.getTime() };
   const entry = {
@@ -167,12 +213,18 @@ export async function putBookingEntry(
   );
   failPoint('calendar.entry_written');
   const { eventId, meetingUrl } = written;
-  await scope.rows(record, bookingId, target.id, eventId, version, booking.startAt, booking.endAt, meetingUrl);
-  return { kind: 'written', calendarId: target.id, meetingUrl };
+  const { startAt, endAt } = booking;
+  const recorded = await scope.one(record, bookingId, target.id, eventId, version, startAt, endAt, meetingUrl);
+  return {
+    entry: { kind: 'written', calendarId: target.id, meetingUrl },
+    wrote: { startsAt: time.startsAt, isRecorded: recorded !== undefined },
+  };
 }
 
 /**
- * Removes the event that stands for a booking, if one was written. Harmless to repeat.
+ * Removes the event that stands for a booking. Without a record of one it is looked for in every connected calendar of the
+ * host: its writing may have ended with its process, or the calendar was deleted and connected again. Harmless to repeat.
+ * @returns `no_calendar` when there is none in which it could be
  * @throws ProviderFailure, which says whether to try again
  */
 export async function removeBookingEntry(
@@ -180,15 +232,25 @@ export async function removeBookingEntry(
   scope: Scope,
   { bookingId }: { bookingId: string },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ kind: 'removed' | 'no_calendar' }> {
   const booking = await scope.one(findBooking, bookingId);
-  if (!booking?.entryCalendarId || booking.entryIsRemoved) return;
-  const target = await scope.one(findCalendarOf, booking.entryCalendarId);
-  if (!target) return;
-  const client = calendarClients.clientFor(scope.tenant.environment, target.service);
-  const account = { scope, calendarId: target.id, connectionId: target.connectionId };
-  await toldToOwner(scope, target.id, () =>
-    client.remove(account, booking.entryEventId!, callOf(signal, booking.timezone)),
-  );
-  await scope.rows(recordRemoved, bookingId);
+  if (!booking) return { kind: 'no_calendar' };
+  if (booking.entryIsRemoved) return { kind: 'removed' };
+  const { entryCalendarId, entryEventId: eventId } = booking;
+  const targets =
+    entryCalendarId === null
+      ? await scope.rows(findConnected, booking.hostId)
+      : await scope.rows(findCalendarOf, entryCalendarId);
+  const remove = (target: Target) => {
+    const client = calendarClients.clientFor(scope.tenant.environment, target.service);
+    const account = { scope, calendarId: target.id, connectionId: target.connectionId };
+    const call = callOf(signal, booking.timezone);
+    return toldToOwner(scope, target.id, () => client.remove(account, { bookingId, eventId }, call));
+  };
+  // One that fails keeps nobody from asking the others.
+  for (const result of await Promise.allSettled(targets.map(remove))) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+  if (entryCalendarId !== null) await scope.rows(recordRemoved, bookingId);
+  return { kind: targets.length === 0 ? 'no_calendar' : 'removed' };
 }

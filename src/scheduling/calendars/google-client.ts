@@ -174,8 +174,12 @@ export class GoogleCalendarClient implements CalendarClient {
     }
   }
 
-  async remove(account: Account, eventId: string, { signal }: CalendarCall): Promise<void> {
-    const path = `${events}/${encodeURIComponent(eventId)}?sendUpdates=none`;
+  async remove(
+    account: Account,
+    { bookingId, eventId }: { bookingId: string; eventId: string | null },
+    { signal }: CalendarCall,
+  ): Promise<void> {
+    const path = `${events}/${encodeURIComponent(eventId ?? eventIdOf(bookingId))}?sendUpdates=none`;
     try {
       await this.#http.ask(account, { method: 'DELETE', path, signal }, z.unknown());
     } catch (error) {

@@ -137,9 +137,15 @@ export class MicrosoftCalendarClient implements CalendarClient {
     }
   }
 
-  async remove(account: Account, eventId: string, { signal }: CalendarCall): Promise<void> {
-    const request = { method: 'DELETE', path: this.#pathOf(eventId), headers: { prefer }, signal } as const;
+  async remove(
+    account: Account,
+    { bookingId, eventId }: { bookingId: string; eventId: string | null },
+    { signal }: CalendarCall,
+  ): Promise<void> {
     try {
+      const id = eventId ?? (await this.#find(account, bookingId, signal));
+      if (id === undefined) return;
+      const request = { method: 'DELETE', path: this.#pathOf(id), headers: { prefer }, signal } as const;
       await this.#http.ask(account, request, z.unknown());
     } catch (error) {
       if (isStatus(error, 404, 410)) return;

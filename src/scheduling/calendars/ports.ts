@@ -80,8 +80,11 @@ export interface CalendarClient {
   list(account: Account, listing: Listing, page: string | null, call: CalendarCall): Promise<ListedPage>;
   /** Creates or changes the event of a booking. A second call writes no second event, whatever became of the first. */
   write(account: Account, entry: EntryToWrite, call: CalendarCall): Promise<WrittenEvent>;
-  /** One that is gone is no failure. */
-  remove(account: Account, eventId: string, call: CalendarCall): Promise<void>;
+  /**
+   * Removes the event of a booking. One that is gone is no failure.
+   * @param eventId the provider's; null where nobody knows whether one was written
+   */
+  remove(account: Account, entry: { bookingId: string; eventId: string | null }, call: CalendarCall): Promise<void>;
   /** Undefined where the service pushes nothing. @param channel the one that is to be replaced or continued */
   watch?(
     account: Account,

@@ -8,7 +8,6 @@ import type { Service } from '../core/calendar-status.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';
 import {
   type Account,
-  type CalendarCall,
   type CalendarClient,
   CalendarGone,
   type EntryToWrite,
@@ -75,6 +74,12 @@ const put = statement(
    values ($1::uuid, $2::text, $3::uuid, $4, $5, $6::jsonb, $7::uuid)
    on conflict (calendar_id, event_id) do update set version = excluded.version, event = excluded.event,
      booking_id = coalesce(excluded.booking_id, sandbox_calendar_event.booking_id)`,
+);
+
+const drop = statement(
+  'sandbox_calendar.drop_event',
+  `update sandbox_calendar_event set version = $5, event = null
+    where organization_id = $1 and environment = $2 and calendar_id = $3 and event_id = $4 and event is not null`,
 );
 
 /** Raises the version of a sandbox calendar. @returns the new one. @throws CalendarGone when it was deleted */
@@ -160,11 +165,11 @@ export function sandboxCalendars(publicUrl: string): (service: Service) => Calen
       return { eventId, meetingUrl };
     },
 
-    async remove({ scope, calendarId }: Account, eventId: string, _: CalendarCall): Promise<void> {
+    async remove({ scope, calendarId }: Account, { bookingId, eventId }): Promise<void> {
       await enter(scope, calendarId, false);
       await scope.transaction(async (tx) => {
         const version = await raiseVersion(tx, calendarId);
-        await tx.rows(put, calendarId, eventId, version, null, null);
+        await tx.rows(drop, calendarId, eventId ?? eventIdOf(bookingId), version);
       });
     },
   };

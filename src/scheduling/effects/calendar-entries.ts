@@ -12,5 +12,9 @@ export interface CalendarEntries {
     signal: AbortSignal,
   ): Promise<{ kind: 'written'; meetingUrl: string | null } | { kind: 'no_calendar' }>;
   /** Removes the entry of a booking, if there is one. @throws ProviderFailure */
-  remove(scope: Scope, booking: { bookingId: string }, signal: AbortSignal): Promise<unknown>;
+  remove(
+    scope: Scope,
+    booking: { bookingId: string },
+    signal: AbortSignal,
+  ): Promise<{ kind: 'removed' | 'no_calendar' }>;
 }

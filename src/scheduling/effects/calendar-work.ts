@@ -23,8 +23,8 @@ export async function performCalendarWork(work: Work, due: readonly FollowedEffe
     if (booking.status === 'confirmed') {
       return services.calendarEntries.put(scope, { bookingId, version: versionOf(booking) }, signal);
     }
-    await services.calendarEntries.remove(scope, { bookingId }, signal);
-    return { kind: 'removed' };
+    const { kind } = await services.calendarEntries.remove(scope, { bookingId }, signal);
+    return { kind };
   };
   const outcomeOf = async ({ kind }: FollowedEffect): Promise<Outcome> => {
     try {
