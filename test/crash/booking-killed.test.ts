@@ -11,6 +11,7 @@ import { openProduct, type Product, type Tenant } from '../product.ts';
 import { sceneOf } from '../scheduling/scene.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
+import { soonNoticed } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -20,7 +21,7 @@ let smtp: MailServer;
 let tenant: Tenant;
 beforeAll(async () => {
   smtp = await startMailServer();
-  product = await openProduct({ env: { ...secrets, SMTP_URL: smtp.url } });
+  product = await openProduct({ entryPoint: soonNoticed, env: { ...secrets, SMTP_URL: smtp.url } });
   tenant = await product.createTenant({ plan: 'enterprise' });
 });
 afterAll(async () => {

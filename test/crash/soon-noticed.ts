@@ -6,11 +6,13 @@ import { WorkflowClient } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
+import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
+import { defaultBookingPolicy } from '../../src/temporal/contracts/scheduling.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 
 const heartbeatTimeoutMs = 5_000;
-Object.assign(defaultRunPolicy.modelCall, { heartbeatTimeoutMs });
-Object.assign(defaultCalendarPolicy, { heartbeatTimeoutMs });
+const policies = [defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy];
+for (const policy of policies) policy.heartbeatTimeoutMs = heartbeatTimeoutMs;
 Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs, instantMs: 3_000 });
 
 const { start } = WorkflowClient.prototype;

@@ -4,6 +4,7 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
+import { soonNoticed } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -15,7 +16,7 @@ let process: ProductProcess;
 const start = () => product.start(['api', 'runs', 'generation']);
 const client = (): ApiClient => apiClient(process.api, tenant.testKey);
 beforeAll(async () => {
-  product = await openProduct({ env: secrets });
+  product = await openProduct({ entryPoint: soonNoticed, env: secrets });
   [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(() => product.close());
