@@ -22,6 +22,7 @@ import { refuseRequests } from './items/refuse-requests.ts';
 import { retryRate } from './items/retry-rate.ts';
 import { runThroughput } from './items/run-throughput.ts';
 import { sandboxImages } from './items/sandbox-images.ts';
+import { syncCalendar } from './items/sync-calendar.ts';
 import { toolCalls } from './items/tool-calls.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
@@ -53,6 +54,7 @@ const items: Item[] = [
   chatTurns,
   toolCalls,
   listSlotsItem,
+  syncCalendar,
   makeBookings,
   localStack,
 ];

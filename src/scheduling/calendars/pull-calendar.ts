@@ -230,7 +230,8 @@ export async function pullCalendar(
       throw error;
     });
     failPoint('calendar.synced');
-    await dropEarlier(scope, calendarId);
+    // Those of a sync that died are removed by the next one that reads everything.
+    if ('of' in outcome && outcome.of === 'everything') await dropEarlier(scope, calendarId);
     await settleOutsideChanges(services, scope, calendarId, signal);
     await watchCalendar(services, scope, calendarId, call);
     return outcome;

@@ -18,6 +18,11 @@ export class PushTokens {
     this.#base = publicUrl.startsWith('https://') ? `${publicUrl.replace(/\/+$/, '')}/api/calendar-push` : undefined;
   }
 
+  /** Whether any provider could push. */
+  get areOfUse(): boolean {
+    return this.#key !== undefined && this.#base !== undefined;
+  }
+
   /** Undefined where no provider could push. */
   addressOf(calendarId: string, service: string): { url: string; token: string } | undefined {
     if (this.#key === undefined || this.#base === undefined) return undefined;
@@ -64,7 +69,7 @@ export async function watchCalendar(
   calendarId: string,
   call: CalendarCall,
 ): Promise<void> {
-  const calendar = await findCalendar(scope, calendarId);
+  const calendar = pushTokens.areOfUse ? await findCalendar(scope, calendarId) : undefined;
   if (!calendar) return;
   const { service, connectionId, channelId, channelResource, channelEndsAt } = calendar;
   const client = calendarClients.clientFor(scope.tenant.environment, service);
