@@ -1,4 +1,4 @@
-import { e1, e2 } from './envelopes.ts';
+import { e1, e2, e2OfVoice } from './envelopes.ts';
 import type { ApiFeature, Mount } from './mount.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
@@ -12,6 +12,7 @@ import { automation } from './routes/v1/automation/feature.ts';
 import { scheduling } from './routes/v1/scheduling/feature.ts';
 import { tools } from './routes/v1/tools/feature.ts';
 import { webhooks } from './routes/v1/webhooks/feature.ts';
+import { voice } from './routes/voice/feature.ts';
 
 const versioned = { paths: ['/api/v1', '/v1'], envelope: e1, hasDialects: true } as const;
 
@@ -37,7 +38,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/calendar-push'], envelope: e1, hasDialects: false, ...calendarPush },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
-  { paths: ['/api/voice'], envelope: e2, hasDialects: false, ...planned },
+  { paths: ['/api/voice'], envelope: e2OfVoice, hasDialects: false, ...voice },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...planned },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

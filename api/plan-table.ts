@@ -9,6 +9,8 @@ const fromPlan = (label: string, numberOf: (plan: Plan) => number): [string, (na
 const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('requests per minute', (plan) => plan.requestsPerMinute),
   fromPlan('requests per UTC day', (plan) => plan.requestsPerDay),
+  fromPlan('text to speech, requests per minute', (plan) => plan.operationsPerMinute.tts),
+  fromPlan('speech to text, requests per minute', (plan) => plan.operationsPerMinute.stt),
   fromPlan('open event streams', (plan) => plan.eventStreams),
   fromPlan('waiting synchronous requests', (plan) => plan.waitingRequests),
   fromPlan('workflows', (plan) => plan.workflows),
@@ -18,6 +20,7 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('blackout periods', (plan) => plan.blackoutPeriods),
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
   fromPlan('messages to models under way', (plan) => plan.openMessages),
+  fromPlan('voice calls under way', (plan) => plan.openVoiceCalls),
   ['credits per month, live', (name) => monthlyGrants[name]],
 ];
 

@@ -33,6 +33,7 @@ import { studio } from './studio/part.ts';
 import { TemporalClient } from './temporal/client.ts';
 import { tenancy } from './tenancy/part.ts';
 import { tools } from './tools/part.ts';
+import { voice } from './voice/part.ts';
 import { webhooks } from './webhooks/part.ts';
 import { retryRescue } from './webhooks/wake-retries.ts';
 
@@ -51,6 +52,7 @@ const parts = new Composition<Foundation, object>()
   .with(automation)
   .with(studio)
   .with(conversation)
+  .with(voice)
   .with(scheduling)
   .with(operations);
 

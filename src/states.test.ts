@@ -13,6 +13,7 @@ import { bookingStates } from './scheduling/core/booking-status.ts';
 import { effectStates } from './scheduling/core/effect-status.ts';
 import { entities } from './services.ts';
 import { generationStates } from './studio/core/status.ts';
+import { voiceCallStates } from './voice/core/status.ts';
 import { deliveryStates } from './webhooks/core/delivery-status.ts';
 import { subscriptionStates } from './webhooks/core/subscription-state.ts';
 
@@ -24,6 +25,7 @@ const machines = {
   'A delivery': deliveryStates,
   'A generation': generationStates,
   'A message': turnStates,
+  'A voice call': voiceCallStates,
   'A booking': bookingStates,
   'An effect of a booking': effectStates,
   'A connection': connectionStates,

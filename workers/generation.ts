@@ -7,11 +7,12 @@ import type { WorkflowSlots } from './workflow-worker.ts';
 /**
  * Activities ask providers and store files; the pool of renderings bounds what is computed at the same time. A task may last
  * as long as an instant generation, and an eager start that finds no place is dispatched later than others.
- * There are more places than messages that any plan may have under way, so that one organization does not hold all of them.
+ * There are more places than messages and voice calls that any plan may have under way, so that one organization does not
+ * hold all of them.
  */
-const slots: WorkflowSlots = { activities: 300, tasks: 100, cached: 200, polls: 4 };
+const slots: WorkflowSlots = { activities: 500, tasks: 100, cached: 200, polls: 4 };
 
-/** Makes what is asked of Studio, and replies to messages. */
+/** Makes what is asked of Studio and Voice, and replies to messages. */
 export function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
   const deployment = generationDeploymentName(context.services.env.TEMPORAL_TASK_QUEUE_PREFIX);
   return startUpgradingWorker(context, deployment, slots, queues.generation);

@@ -33,6 +33,7 @@ export const roles = {
     activities: [
       async () => (await import('../activities/generations.ts')).createGenerationActivities,
       async () => (await import('../activities/turns.ts')).createTurnActivities,
+      async () => (await import('../activities/voice.ts')).createVoiceActivities,
     ],
     load: async () => (await import('./generation.ts')).startGenerationWorker,
   },

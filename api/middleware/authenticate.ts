@@ -6,7 +6,7 @@ import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
-import { plans } from '../../src/tenancy/core/plans.ts';
+import { type LimitedOperation, plans } from '../../src/tenancy/core/plans.ts';
 import type { RateDecision, RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
@@ -71,6 +71,15 @@ const whenKnown = <Value, Result>(
 export const limitRequests = (c: ApiContext, access: Access, tenant: Tenant, limits: RateLimits) =>
   whenKnown(access.limiter.take(subjectOf(tenant), limits), (decision) => announce(c, access, tenant, decision));
 
+/** The same for a request that counts in the window of an operation as well. @throws AppError rate_limit_exceeded */
+function limitOperation(c: ApiContext, access: Access, caller: Caller, name: LimitedOperation) {
+  const { organizationId, environment, limits, plan } = caller;
+  const tenant = { organizationId, environment };
+  const perMinute = plans[plan].operationsPerMinute[name];
+  const decision = access.limiter.takeOperation(subjectOf(tenant), limits, { name, perMinute });
+  return whenKnown(decision, (known) => announce(c, access, tenant, known));
+}
+
 /** The headers of an organization's limits. */
 export const headersOf = ({ limit, remaining, resetAt }: RateDecision) => ({
   'X-RateLimit-Limit': String(limit),
@@ -97,6 +106,8 @@ export interface IdInPath {
 export interface Requirements {
   scopes: readonly KeyScope[];
   id?: IdInPath;
+  /** Whose window every request counts in as well. */
+  operation?: LimitedOperation;
 }
 
 const requirements = new WeakMap<object, Requirements>();
@@ -124,7 +135,11 @@ function middlewareFor(access: Access, required: Requirements) {
       c.set('dialect', chooseDialect({ ...signs, keyVariant: caller.variant }));
       const { organizationId, environment, limits } = caller;
       const tenant = { organizationId, environment };
-      return whenKnown(limitRequests(c, access, tenant, limits), () => {
+      const { operation } = required;
+      const limited = operation
+        ? limitOperation(c, access, caller, operation)
+        : limitRequests(c, access, tenant, limits);
+      return whenKnown(limited, () => {
         checkScopes(caller, required);
         if (c.get('surface').hasDialects) checkVariantHeader(signs.header);
         if (required.id) checkId(c.req.param('id')!, required.id);
@@ -146,3 +161,7 @@ export const requireKey = (access: Access, ...scopes: KeyScope[]) => middlewareF
  */
 export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: KeyScope[]) =>
   middlewareFor(access, { scopes, id });
+
+/** The same as `requireKey` for an operation that has a limit of its own, by plan. */
+export const requireKeyFor = (access: Access, operation: LimitedOperation, ...scopes: KeyScope[]) =>
+  middlewareFor(access, { scopes, operation });

@@ -4,7 +4,14 @@ import { success } from '../envelopes.ts';
 import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
 
-export { bookingFailures, generationFailure, imageFailure, replyFailure, runFailure } from './failures.ts';
+export {
+  bookingFailures,
+  generationFailure,
+  imageFailure,
+  replyFailure,
+  runFailure,
+  voiceFailures,
+} from './failures.ts';
 
 /** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
@@ -86,6 +93,28 @@ export const streamAnswer = (description: string, examples: Examples<string>) =>
   content: eventStream(examples),
 });
 
+/** A successful answer with what it cost in a header: in the envelope `{success, data}`. */
+export const paidAnswer = <Schema extends z.ZodType>(
+  description: string,
+  data: Schema,
+  examples: Examples<z.input<Schema>>,
+) => {
+  const whole = answer(description, data, { examples, replayable: true });
+  return { ...whole, headers: { ...whole.headers, ...headersOf(['X-Credits-Used']) } };
+};
+
+/** A successful answer that is an MP3 file, with what it cost in a header. */
+export const soundAnswer = (description: string) => ({
+  description,
+  headers: { ...successHeaders(true), ...headersOf(['X-Credits-Used', 'Content-Disposition']) },
+  content: {
+    'audio/mpeg': {
+      schema: z.string().openapi({ format: 'binary' }),
+      examples: { bytes: { summary: 'Example', value: '(the bytes of the file)' } },
+    },
+  },
+});
+
 /** The answer that a model wrote: in the envelope `{success, data}` with what it cost, or as a stream, which tells it last. */
 export const replyAnswer = <Schema extends z.ZodType>(
   description: string,
@@ -163,6 +192,10 @@ export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]
 /** The same where nothing but a sentence is told. */
 export const spokenFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
   references('spoken', [...statuses, 403, ...always]);
+
+/** The same in the sentences of voice. */
+export const voiceRefusals = <Status extends ErrorStatus>(...statuses: Status[]) =>
+  references('voice', [...statuses, 403, ...always]);
 
 /** The same for a route without keys. */
 export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>

@@ -1,9 +1,10 @@
 import { workflowNotFound } from '../../src/automation/errors.ts';
 import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import { callFailed, refused } from '../../src/voice/errors.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
-import { e1, e2 } from '../envelopes.ts';
+import { e1, e2, e2OfVoice } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 
 const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
@@ -133,6 +134,20 @@ const replyFailed: Failure = {
   sometimes: [...behindKey, 'Idempotent-Replayed'],
 };
 
+const voiceFailed: Failure = {
+  name: 'Silent',
+  description: 'The provider failed, or something went wrong on our side. Nothing is charged.',
+  example: callFailed(),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+};
+
+const voiceRefused: Failure = {
+  name: 'Refused',
+  description: 'The request is not valid. The sentence is one of those that the operation lists.',
+  example: refused('Invalid voice'),
+  sometimes: behindKey,
+};
+
 const imageRefused: Failure = {
   name: 'ImageRefused',
   description: 'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged.',
@@ -192,6 +207,7 @@ const surfaces = {
   versioned: { prefix: '', isKeyed: true, hasDialects: true, schema: 'Error', envelope: e1 },
   keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false, schema: 'Error', envelope: e1 },
   spoken: { prefix: 'Spoken', isKeyed: true, hasDialects: false, schema: 'Sentence', envelope: e2 },
+  voice: { prefix: 'Voice', isKeyed: true, hasDialects: false, schema: 'Sentence', envelope: e2OfVoice },
   open: { prefix: 'Open', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 },
 } as const;
 
@@ -231,7 +247,16 @@ export const ownFailure = (description: string, example: AppError) =>
 
 const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
 
-const ofOperations = [runFailed, generationFailed, replyFailed, imageRefused, bookingClash, bookingRefused];
+const ofOperations = [
+  runFailed,
+  generationFailed,
+  replyFailed,
+  voiceFailed,
+  voiceRefused,
+  imageRefused,
+  bookingClash,
+  bookingRefused,
+];
 
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
@@ -256,6 +281,12 @@ export const generationFailure = responseReference(named(generationFailed, 'keye
 
 /** The 500 of an operation that a model replies to. */
 export const replyFailure = responseReference(named(replyFailed, 'spoken'));
+
+/** The 400 and 500 of an operation of voice. */
+export const voiceFailures = {
+  400: responseReference(named(voiceRefused, 'voice')),
+  500: responseReference(named(voiceFailed, 'voice')),
+};
 
 /** The 400 of an operation that works on an image. */
 export const imageFailure = responseReference(named(imageRefused, 'keyed'));

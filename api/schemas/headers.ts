@@ -39,6 +39,11 @@ const descriptions = {
     'true',
   ),
   'X-Credits-Used': header('The credits that were charged.', integer, 1),
+  'Content-Disposition': header(
+    'The name under which browsers save the file.',
+    text,
+    'attachment; filename="speech.mp3"',
+  ),
   'X-Accel-Buffering': header('Tells proxies not to buffer the stream.', { type: 'string', enum: ['no'] }, 'no'),
   'X-API-Deprecated': header(
     'Present when the operation is deprecated: the earliest day of its removal.',

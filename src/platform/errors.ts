@@ -74,6 +74,7 @@ const windowNames = {
   event_streams: 'open event streams',
   waiting_requests: 'waiting requests',
   open_messages: 'messages under way',
+  open_voice_calls: 'voice calls under way',
 };
 
 export interface Exceeded {

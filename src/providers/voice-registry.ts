@@ -32,6 +32,7 @@ function warnOfVoiceSunsets(env: ProviderEnv, log: Log): void {
 interface VoiceModels {
   speech: SpeechModel;
   transcription: TranscriptionModel;
+  repeatable: boolean;
 }
 
 /** Selects implementations by environment. No other code distinguishes live and sandbox. */
@@ -40,6 +41,11 @@ export interface VoiceRegistry {
   speechModel(environment: Environment): SpeechModel;
   /** As speechModel. */
   transcriptionModel(environment: Environment): TranscriptionModel;
+  /**
+   * Whether a call may be made again when nobody knows what became of it, because no attempt is charged for. Throws as
+   * speechModel.
+   */
+  isRepeatable(environment: Environment): boolean;
 }
 
 function liveModels(env: ProviderEnv, work: BoundedWork): VoiceModels | undefined {
@@ -51,13 +57,13 @@ function liveModels(env: ProviderEnv, work: BoundedWork): VoiceModels | undefine
     ...{ speechModel: env.VOICE_TTS_MODEL, transcriptionModel: env.VOICE_STT_MODEL },
     voices: env.VOICE_NAMES ?? {},
   };
-  return { speech: liveSpeechModel(options), transcription: liveTranscriptionModel(options) };
+  return { speech: liveSpeechModel(options), transcription: liveTranscriptionModel(options), repeatable: false };
 }
 
 /** @param work the pool in which files are made and examined */
 export function openVoices(env: ProviderEnv, log: Log, work: BoundedWork): VoiceRegistry {
   const models: Record<Environment, VoiceModels | undefined> = {
-    test: { speech: sandboxSpeechModel(work), transcription: sandboxTranscriptionModel(work) },
+    test: { speech: sandboxSpeechModel(work), transcription: sandboxTranscriptionModel(work), repeatable: true },
     live: liveModels(env, work),
   };
   if (models.live) warnOfVoiceSunsets(env, log);
@@ -69,5 +75,6 @@ export function openVoices(env: ProviderEnv, log: Log, work: BoundedWork): Voice
   return {
     speechModel: (environment) => find(environment).speech,
     transcriptionModel: (environment) => find(environment).transcription,
+    isRepeatable: (environment) => find(environment).repeatable,
   };
 }

@@ -21,6 +21,13 @@ export const markRecorded = statement<{ name: string }>(
    returning name`,
 );
 
+export const markWithdrawn = statement<{ name: string }>(
+  'file.withdraw',
+  `update file set remove_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and name = $3 and recorded_at is null
+   returning name`,
+);
+
 export const markRemovable = statement<{ name: string }>(
   'file.remove',
   `update file set remove_at = clock_timestamp()

@@ -8,14 +8,16 @@ import type { Log } from '../platform/log.ts';
 import { type Scope, Transaction } from '../platform/scope.ts';
 import { sqlOn } from '../platform/sql.ts';
 import type { ByteRange } from './core/byte-range.ts';
-import { contentTypes, typeOf } from './core/file-types.ts';
+import { contentTypes, type FileType, typeOf } from './core/file-types.ts';
 import { failPoint } from './fail-points.ts';
 import { StorageFailure, storageFailure } from './failure.ts';
-import { announce, findReadable, markRecorded, markRemovable } from './file-sql.ts';
-import type { Disk, FileRecord, NewFile, StoredFile } from './ports.ts';
+import { announce, findReadable, markRecorded, markRemovable, markWithdrawn } from './file-sql.ts';
+import type { Content, Disk, FileRecord, NewFile, Spooled, StoredFile } from './ports.ts';
 import type { Spool } from './spool.ts';
 
 const titlePattern = /^[A-Za-z0-9_-]{1,60}$/;
+
+const randomName = (type: FileType) => `${randomBytes(32).toString('base64url')}.${type}`;
 
 export interface FilesOptions {
   database: Database;
@@ -43,10 +45,48 @@ export class Files {
   async store(scope: Scope, { kind, type, title, content, maxBytes, signal }: NewFile): Promise<StoredFile> {
     if (scope instanceof Transaction) throw new Error('A file cannot be stored in a transaction, which may roll back.');
     if (!titlePattern.test(title)) throw new Error('The title of a file is made of letters, digits, _ and -.');
-    const { disk, spool } = this.#options;
-    const name = `${randomBytes(32).toString('base64url')}.${type}`;
+    const name = randomName(type);
     await scope.one(announce, name, kind, contentTypes[type], title);
-    const spooled = await this.#told(() => spool.write(name, content, { maxBytes, signal }));
+    return this.#place(name, await this.#spool(name, content, { maxBytes, signal }));
+  }
+
+  /**
+   * Writes content to a file of the local disk, to be looked at before it is stored: give it to `keep` or to `discard`. One
+   * that a killed process leaves behind is removed by the sweep.
+   * @throws StorageFailure; errors of the content; the reason of `signal`. Nothing is left then
+   */
+  receive(content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }): Promise<Spooled> {
+    return this.#spool(randomName('bin'), content, limits);
+  }
+
+  /** Stores a received file as `store` does, and takes it away from the local disk. */
+  async keep(
+    scope: Scope,
+    received: Spooled,
+    { kind, type, title }: Pick<NewFile, 'kind' | 'type' | 'title'>,
+  ): Promise<StoredFile> {
+    const name = randomName(type);
+    await scope.one(announce, name, kind, contentTypes[type], title);
+    return this.#place(name, received);
+  }
+
+  /** Removes a received file. Harmless when it was kept. */
+  discard(received: Spooled): Promise<void> {
+    return this.#options.spool.discard(received);
+  }
+
+  /** Has a stored file removed that will not be recorded after all, before its day is over. */
+  async withdraw(scope: Scope, { name }: StoredFile): Promise<void> {
+    await scope.rows(markWithdrawn, name);
+  }
+
+  #spool(name: string, content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }) {
+    return this.#told(() => this.#options.spool.write(name, content, limits));
+  }
+
+  /** Gives a file of the local disk its place. */
+  async #place(name: string, spooled: Spooled): Promise<StoredFile> {
+    const { disk, spool } = this.#options;
     try {
       await this.#told(() => disk.put(name, spooled).catch((error: unknown) => Promise.reject(storageFailure(error))));
     } finally {

@@ -1,7 +1,9 @@
 import type { Tenant } from '../platform/tenant.ts';
 import {
   decide,
+  decideOperation,
   fits,
+  type OperationLimit,
   type RateCounts,
   type RateDecision,
   type RateLimits,
@@ -15,7 +17,9 @@ export interface RateLimiter {
    * another process is asked.
    */
   take(subject: string, limits: RateLimits): RateDecision | Promise<RateDecision>;
-  /** The same where this process decides alone; undefined, and nothing counted, where another one is asked. */
+  /** The same for a request that counts in the window of its operation as well: in all windows or in none. */
+  takeOperation(subject: string, limits: RateLimits, operation: OperationLimit): RateDecision | Promise<RateDecision>;
+  /** The same as `take` where this process decides alone; undefined, and nothing counted, where another one is asked. */
   takeNow(subject: string, limits: RateLimits): RateDecision | undefined;
   /** The decision about a request that would be refused, where this process knows it. Counts nothing. */
   refusal(subject: string, limits: RateLimits): RateDecision | undefined;
@@ -53,6 +57,19 @@ export class MemoryRateLimiter implements RateLimiter {
       counts.day++;
     }
     return decide(limits, counts, allowed, now);
+  }
+
+  takeOperation(subject: string, limits: RateLimits, { name, perMinute }: OperationLimit): RateDecision {
+    const now = this.#now();
+    const { counts } = this.#current(subject, now);
+    const ofOperation = this.#current(`${subject}:${name}`, now).counts;
+    const allowed = fits(limits, counts) && ofOperation.minute < perMinute;
+    if (allowed) {
+      counts.minute++;
+      counts.day++;
+      ofOperation.minute++;
+    }
+    return decideOperation(limits, counts, { limit: perMinute, count: ofOperation.minute }, allowed, now);
   }
 
   takeNow(subject: string, limits: RateLimits): RateDecision {

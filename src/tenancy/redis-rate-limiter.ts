@@ -1,6 +1,13 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../platform/log.ts';
-import { decide, type RateDecision, type RateLimits, windowStarts } from './core/rate-windows.ts';
+import {
+  decide,
+  decideOperation,
+  type OperationLimit,
+  type RateDecision,
+  type RateLimits,
+  windowStarts,
+} from './core/rate-windows.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 /** Counts a request in both windows or in neither, atomically. Returns {allowed, minute, day}. */
@@ -12,13 +19,29 @@ redis.call('SET', KEYS[1], minute + 1, 'EX', 120)
 redis.call('SET', KEYS[2], day + 1, 'EX', 172800)
 return {1, minute + 1, day + 1}`;
 
+/** The same with the minute of an operation. Returns {allowed, minute, day, minute of the operation}. */
+const takeOneOfOperation = `
+local counts = {}
+local allowed = 1
+for i = 1, 3 do
+  counts[i] = tonumber(redis.call('GET', KEYS[i]) or '0')
+  if counts[i] >= tonumber(ARGV[i]) then allowed = 0 end
+end
+if allowed == 1 then
+  for i = 1, 3 do
+    counts[i] = counts[i] + 1
+    redis.call('SET', KEYS[i], counts[i], 'EX', i == 2 and 172800 or 120)
+  end
+end
+return {allowed, counts[1], counts[2], counts[3]}`;
+
 const takeOneOfDay = `
 local day = tonumber(redis.call('GET', KEYS[1]) or '0')
 if day >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], day + 1, 'EX', 172800)
 return 1`;
 
-// The hash tag in braces places both keys on one node of a cluster.
+// The hash tag in braces places the keys of a subject on one node of a cluster.
 const keyOf = (subject: string, window: 'm' | 'd', start: number) => `atelier:rate:{${subject}}:${window}${start}`;
 
 /** Timeout of a Redis command, after which the process counts on its own. */
@@ -61,6 +84,25 @@ export class RedisRateLimiter implements RateLimiter {
       return decide(limits, { minute: minuteCount, day: dayCount }, allowed === 1, now);
     } catch {
       return this.#fallback.take(subject, limits);
+    }
+  }
+
+  async takeOperation(
+    subject: string,
+    limits: RateLimits,
+    { name, perMinute: limit }: OperationLimit,
+  ): Promise<RateDecision> {
+    const now = Date.now();
+    const { minute, day } = windowStarts(now);
+    try {
+      const ofMinute = keyOf(subject, 'm', minute);
+      const keys = [ofMinute, keyOf(subject, 'd', day), `${ofMinute}:${name}`];
+      const answer = await this.#redis.eval(takeOneOfOperation, 3, ...keys, limits.perMinute, limits.perDay, limit);
+      const [allowed, minuteCount, dayCount, count] = answer as [number, number, number, number];
+      const counts = { minute: minuteCount, day: dayCount };
+      return decideOperation(limits, counts, { limit, count }, allowed === 1, now);
+    } catch {
+      return this.#fallback.takeOperation(subject, limits, { name, perMinute: limit });
     }
   }
 

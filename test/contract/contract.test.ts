@@ -15,6 +15,7 @@ import { recordScheduling } from './scheduling.ts';
 import { structureLines } from './structure.ts';
 import { recordStudio } from './studio.ts';
 import { recordTools } from './tools.ts';
+import { recordVoice } from './voice.ts';
 import { recordWebhooks } from './webhooks.ts';
 
 // The published interface, recorded: the structure of the OpenAPI document, and real answers of every operation in both
@@ -54,6 +55,8 @@ test('every operation succeeds as it was published', async () => {
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordConversation(recorder, apiClient(api, await newKey()));
+  const voiceKey = await newKey();
+  await recordVoice(recorder, apiClient(api, voiceKey), api, voiceKey);
   await recordOperations(recorder, api, await newKey());
   expect(recorder.lines().join('\n')).toMatchSnapshot();
 });

@@ -31,6 +31,7 @@ import { recordBookings } from './record-bookings.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordTurns } from './record-turns.ts';
+import { recordVoice } from './record-voice.ts';
 
 /** What tells of the machine or of a moment's source files is left out; replay does not look at it. */
 const worker = /^\d+@[\w.]+/;
@@ -182,6 +183,7 @@ async function record(): Promise<void> {
   await keep('makeGeneration/cancelled', stopped.workflowId);
 
   await recordTurns(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
+  await recordVoice(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
 
   const scheduled = await create('One');
   await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });

@@ -8,7 +8,7 @@ export const servedTypes = {
 } as const;
 
 /** Of every file. The others never have an address. */
-export const contentTypes = { ...servedTypes, json: 'application/json' } as const;
+export const contentTypes = { ...servedTypes, json: 'application/json', bin: 'application/octet-stream' } as const;
 
 export type FileType = keyof typeof contentTypes;
 

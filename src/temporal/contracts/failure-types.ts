@@ -10,6 +10,8 @@ export const failureTypes = {
   calendarSyncFailed: 'CalendarSyncFailed',
   /** A message to a model has no reply. Its workflow fails too, for the same reason. */
   turnFailed: 'TurnFailed',
+  /** A text was not spoken, or a recording not transcribed. Its workflow fails too, for the same reason. */
+  voiceCallFailed: 'VoiceCallFailed',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;

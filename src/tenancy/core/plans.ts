@@ -1,6 +1,11 @@
 import type { RateLimits } from './rate-windows.ts';
 import type { KeyScope } from './scopes.ts';
 
+/** Operations with a window of their own: text to speech, and speech to text. */
+export type LimitedOperation = 'tts' | 'stt';
+
+const operationsPerMinute = { tts: 60, stt: 30 };
+
 /** What a plan includes. Every number holds for each environment of an organization separately. */
 export interface Plan {
   /** Share of the workers when several organizations have queued work (Temporal's fairness weight, 0.001 to 1000). */
@@ -8,10 +13,14 @@ export interface Plan {
   /** Every request counts in both windows. Organizations can override these numbers. */
   requestsPerMinute: number;
   requestsPerDay: number;
+  /** Requests of certain operations a minute, each of which counts in both windows as well. */
+  operationsPerMinute: Readonly<Record<LimitedOperation, number>>;
   /** Runs whose step is calling out at the same time. More wait in order. */
   callingRuns: number;
   /** Messages to models and agents that are under way, each of which holds a place of a worker. More are refused. */
   openMessages: number;
+  /** The same of texts that are spoken and recordings that are transcribed. */
+  openVoiceCalls: number;
   /** Open event streams, and synchronous requests that wait for their run. They are counted separately. */
   eventStreams: number;
   waitingRequests: number;
@@ -32,26 +41,26 @@ export type PlanName = (typeof planNames)[number];
 /** The limits of every plan. Code, the reference and the README take them from here. */
 export const plans: Record<PlanName, Plan> = {
   free: {
-    ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000 },
-    ...{ callingRuns: 5, openMessages: 5, eventStreams: 10, waitingRequests: 10 },
+    ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000, operationsPerMinute },
+    ...{ callingRuns: 5, openMessages: 5, openVoiceCalls: 5, eventStreams: 10, waitingRequests: 10 },
     ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
     withoutFeatures: [],
   },
   pro: {
-    ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000 },
-    ...{ callingRuns: 25, openMessages: 25, eventStreams: 50, waitingRequests: 50 },
+    ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000, operationsPerMinute },
+    ...{ callingRuns: 25, openMessages: 25, openVoiceCalls: 25, eventStreams: 50, waitingRequests: 50 },
     ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
     withoutFeatures: [],
   },
   team: {
-    ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000 },
-    ...{ callingRuns: 100, openMessages: 100, eventStreams: 200, waitingRequests: 200 },
+    ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000, operationsPerMinute },
+    ...{ callingRuns: 100, openMessages: 100, openVoiceCalls: 100, eventStreams: 200, waitingRequests: 200 },
     ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
     withoutFeatures: [],
   },
   enterprise: {
-    ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000 },
-    ...{ callingRuns: 200, openMessages: 200, eventStreams: 1_000, waitingRequests: 1_000 },
+    ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000, operationsPerMinute },
+    ...{ callingRuns: 200, openMessages: 200, openVoiceCalls: 200, eventStreams: 1_000, waitingRequests: 1_000 },
     ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
     withoutFeatures: [],
   },

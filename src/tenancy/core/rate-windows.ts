@@ -4,6 +4,12 @@ export interface RateLimits {
   perDay: number;
 }
 
+/** A minute window of one operation, beside those of all requests. */
+export interface OperationLimit {
+  name: string;
+  perMinute: number;
+}
+
 /** Requests counted in the current windows. */
 export interface RateCounts {
   minute: number;
@@ -62,4 +68,29 @@ export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean,
     resetAt: tighter.end / 1000,
     retryAfter: Math.max(1, Math.ceil((tighter.end - now) / 1000)),
   };
+}
+
+/**
+ * The decision about a request that counts in a window of its operation as well: it is allowed where all windows have room,
+ * and is counted in all of them or in none.
+ * @param operationCount requests of the operation in this minute, after this one was counted, if it was allowed
+ */
+export function decideOperation(
+  limits: RateLimits,
+  counts: RateCounts,
+  { limit: perMinute, count: operationCount }: { limit: number; count: number },
+  allowed: boolean,
+  now: number,
+): RateDecision {
+  const ofAll = decide(limits, counts, allowed, now);
+  const ofOperation = decide(
+    { perMinute, perDay: Number.MAX_SAFE_INTEGER },
+    { minute: operationCount, day: 0 },
+    allowed,
+    now,
+  );
+  // A refusal describes the window that refused; of two that did, the one to wait for longer.
+  if (!allowed && !fits(limits, counts)) return ofAll;
+  if (!allowed) return ofOperation;
+  return ofOperation.remaining < ofAll.remaining ? ofOperation : ofAll;
 }

@@ -1,0 +1,147 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { AppError } from '../../../src/platform/errors.ts';
+import { StorageFailure } from '../../../src/storage/failure.ts';
+import type { Files } from '../../../src/storage/files.ts';
+import type { Spooled } from '../../../src/storage/ports.ts';
+import { refused } from '../../../src/voice/errors.ts';
+import type { ApiContext } from '../../context.ts';
+import { continueBody, isAwaitingContinue } from '../../expect-continue.ts';
+
+/** A recording on the local disk, and what was sent with it. Whoever received it has to discard it. */
+export interface Received {
+  recording: Spooled;
+  language: string | undefined;
+}
+
+/** Of the recording, and of everything else in its form together. */
+export const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } as const;
+
+const limits = { fieldNameSize: 100, fieldSize: 1_000, fields: 100, parts: 200, headerPairs: 50, headerSize: 8_192 };
+
+/** How much of a refused form is read, and for how long: a client may see a reset in place of an answer otherwise. */
+const linger = { bytes: 16 * 1024 * 1024, ms: 250 };
+
+/** The names under which a form may have its recording: the published one, and OpenAI's. */
+const recordingNames: readonly string[] = ['audio', 'file'];
+
+const noRecording = () => refused('Audio file is required');
+const broken = () => refused('Invalid request body');
+const tooLarge = () => new AppError('payload_too_large', 'Request too large');
+const noForm = () => new AppError('unsupported_media_type', 'Send the recording as multipart/form-data.');
+
+/** @throws AppError unsupported_media_type for anything but a form; validation_error for one without a boundary */
+function parserFor(c: ApiContext): BusboyInstance {
+  const type = c.req.header('content-type') ?? '';
+  if (c.req.header('content-encoding') || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw noForm();
+  try {
+    return new Busboy({ headers: { 'content-type': type }, limits });
+  } catch {
+    throw broken();
+  }
+}
+
+/** Resolves when the whole form is parsed. The recording is handed to `take` as it arrives. */
+function parse(
+  parser: BusboyInstance,
+  form: IncomingMessage,
+  take: (recording: Readable) => Promise<unknown>,
+): Promise<{ language: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    let language: string | undefined;
+    let isTaken = false;
+    let bytes = 0;
+    form.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes > formLimits.recording + formLimits.others) reject(tooLarge());
+    });
+    form.once('close', () => {
+      if (!form.complete) reject(broken());
+    });
+    parser.on('file', (name, part) => {
+      // Whoever reads it is told, or the parser is.
+      part.on('error', () => {});
+      if (!recordingNames.includes(name)) {
+        part.resume();
+        return;
+      }
+      if (isTaken) {
+        part.resume();
+        reject(noRecording());
+        return;
+      }
+      isTaken = true;
+      take(part).catch((error) => reject(error instanceof AppError ? error : broken()));
+    });
+    parser.on('field', (name, value, _, isCut) => {
+      if (recordingNames.includes(name)) reject(noRecording());
+      if (name === 'language') language = isCut ? '-' : value;
+    });
+    parser.on('error', () => reject(broken()));
+    parser.on('finish', () => (isTaken ? resolve({ language }) : reject(noRecording())));
+    form.pipe(parser);
+  });
+}
+
+/** Lets a refused form pass, within limits. */
+async function discardRest(form: IncomingMessage): Promise<void> {
+  if (form.complete) return;
+  const stop = new AbortController();
+  let left: number = linger.bytes;
+  form.on('data', (piece: Buffer) => {
+    left -= piece.length;
+    if (left <= 0) stop.abort();
+  });
+  form.once('close', () => stop.abort());
+  form.once('end', () => stop.abort());
+  form.resume();
+  await sleep(linger.ms, undefined, { signal: stop.signal, ref: false }).catch(() => {});
+  form.pause();
+}
+
+/**
+ * Receives a form with a recording. Memory is bounded by the buffers of one connection: the recording goes to the local disk
+ * as it arrives. What is over a limit is refused as soon as it has come.
+ * @param signal aborted when nobody waits any more
+ * @throws AppError unsupported_media_type, payload_too_large; validation_error with a published sentence; StorageFailure; the
+ *   reason of `signal`
+ */
+export async function receiveRecording(
+  c: ApiContext,
+  files: Pick<Files, 'receive' | 'discard'>,
+  signal: AbortSignal,
+): Promise<Received> {
+  const { incoming: form, outgoing } = c.env as unknown as { incoming: IncomingMessage; outgoing: never };
+  const parser = parserFor(c);
+  continueBody(outgoing);
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  let writing: Promise<Spooled> | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
+  try {
+    signal.throwIfAborted();
+    const take = (part: Readable) => {
+      writing = files.receive(part, { maxBytes: formLimits.recording, signal: either });
+      return writing;
+    };
+    const { language } = await Promise.race([parse(parser, form, take), aborted]);
+    const recording = await writing!;
+    if (recording.bytes === 0) throw noRecording();
+    return { recording, language };
+  } catch (error) {
+    form.unpipe(parser);
+    parser.on('error', () => {});
+    stop.abort();
+    await writing?.then(
+      (recording) => files.discard(recording),
+      () => {},
+    );
+    if (!isAwaitingContinue(outgoing)) await discardRest(form);
+    throw error instanceof StorageFailure && error.reason === 'too_large' ? refused('File too large') : error;
+  }
+}

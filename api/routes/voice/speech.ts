@@ -1,0 +1,86 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { createMiddleware } from 'hono/factory';
+import { unavailable } from '../../../src/platform/errors.ts';
+import type { Services } from '../../../src/services.ts';
+import { createCall, findEarlier } from '../../../src/voice/create-call.ts';
+import { callGone } from '../../../src/voice/errors.ts';
+import { requireVoice } from '../../../src/voice/require-voice.ts';
+import { limitedRange } from '../../client-address.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
+import { requireKeyFor } from '../../middleware/authenticate.ts';
+import { jsonBody } from '../../middleware/json-body.ts';
+import { newRoutes } from '../../new-routes.ts';
+import { jsonContent, keySecurity, soundAnswer, voiceFailures, voiceRefusals } from '../../schemas/answers.ts';
+import { checkSpeech, priceOfSpeech, readSpeech, speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
+import { awaitCall } from './await-call.ts';
+
+const description = [
+  'Costs 1 credit for each started 1,000 characters, which are code points. A failure costs nothing.',
+  'Sentences of 400, in the order of the checks: `Text is required`, `Text too long`, `Invalid voice`, `Invalid speed`.',
+  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the speech for 24 hours, and 409 until it is there.',
+].join(' ');
+
+const checked = createMiddleware<ApiEnv>(async (c, next) => {
+  const body = c.get('body');
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkSpeech(body as Record<string, unknown>);
+  await next();
+});
+
+/** Answers with the whole file. A reader that hardly takes anything is cut off, as with every file. */
+async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: string): Promise<Response> {
+  const file = await files.find(name);
+  if (!file) throw callGone();
+  const { outgoing } = c.env;
+  const download = await downloads.open(file, undefined, {
+    address: limitedRange(c.get('clientAddress')()),
+    cut: () => outgoing.destroy(),
+  });
+  if (!download) throw unavailable('The file storage');
+  // Whoever left meanwhile has no close to come.
+  if (outgoing.destroyed) download.close();
+  outgoing.once('close', () => download.close());
+  return c.body(download.body, 200, {
+    'Content-Type': file.contentType,
+    'Content-Disposition': 'attachment; filename="speech.mp3"',
+    'Content-Length': String(file.bytes),
+  });
+}
+
+export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const speak = createRoute({
+    ...{ method: 'post' as const, path: '/tts', operationId: 'speak', summary: 'Have a text spoken', description },
+    ...{ tags: ['Voice'], security: keySecurity('voice') },
+    middleware: [requireKeyFor(services, 'tts', 'voice'), jsonBody(), checked] as const,
+    request: { headers: idempotencyHeader, body: { content: jsonContent(speechSchema, speechExamples) } },
+    responses: {
+      200: soundAnswer('Returns the speech as an MP3 file.'),
+      ...voiceRefusals(402, 409, 413, 415, 422),
+      ...voiceFailures,
+    },
+  });
+  const routes = newRoutes();
+  routes.openapi(speak, async (c) => {
+    const scope = c.get('scope');
+    const caller = c.get('caller');
+    const request = readSpeech(c.req.valid('json'));
+    const idempotency = readIdempotency(c);
+    const open = await services.openRequests.open(caller, 'waitingRequests');
+    try {
+      let created = await findEarlier(scope, idempotency);
+      if (!created) {
+        requireVoice(services, scope);
+        created = await createCall(services, scope, {
+          ...{ kind: 'tts', request, price: priceOfSpeech(request), plan: caller.plan, idempotency },
+          waiter: services.voiceWaiters.channel,
+        });
+      }
+      const call = await awaitCall(c, services, open, created);
+
+      return (await sendSpeech(c, services, call.file!)) as never;
+    } finally {
+      open.close();
+    }
+  });
+  return routes;
+}

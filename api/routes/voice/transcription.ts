@@ -1,0 +1,110 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { priceOf } from '../../../src/credits/core/pricing.ts';
+import type { Scope } from '../../../src/platform/scope.ts';
+import type { Services } from '../../../src/services.ts';
+import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
+import { type CreatedCall, findEarlier } from '../../../src/voice/create-call.ts';
+import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
+import { requireVoice } from '../../../src/voice/require-voice.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
+import { requireKeyFor } from '../../middleware/authenticate.ts';
+import { newRoutes } from '../../new-routes.ts';
+import { keySecurity, paidAnswer, voiceFailures, voiceRefusals } from '../../schemas/answers.ts';
+import {
+  recordingForm,
+  transcriptionExamples,
+  transcriptionRecord,
+  transcriptionSchema,
+} from '../../schemas/voice/transcription.ts';
+import { awaitCall, refusalOf } from './await-call.ts';
+import { type Received, receiveRecording } from './receive-recording.ts';
+
+const description = [
+  'Takes MP3, MP4, M4A, WAV, WebM and MPEG audio, whatever the name of the file says: at most 25 MB and 30 minutes.',
+  'Costs 2 credits for each started minute, which is measured here. A failure costs nothing.',
+  'Sentences of 400, in the order of the checks: `Audio file is required`, `File too large`, `Unsupported format`,',
+  '`Audio too long`, `Invalid language`. A form that cannot be read is `Invalid request body`.',
+  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the transcription for 24 hours, and 409 until it',
+  'is there. The file is deleted when it is transcribed.',
+].join(' ');
+
+/** Starts the transcription of what was received, or finds the one that the same request started before. */
+async function start(
+  c: ApiContext,
+  services: Services,
+  scope: Scope,
+  { recording, language: asked }: Received,
+): Promise<CreatedCall> {
+  // What an Idempotency-Key is held to: the file itself, and neither its name nor the form around it.
+  c.set('body', { sha256: recording.sha256.toString('hex'), ...(asked !== undefined && { language: asked }) });
+  const idempotency = readIdempotency(c);
+  const earlier = await findEarlier(scope, idempotency);
+  if (earlier) return earlier;
+  const { format, seconds } = await examineRecording(services, scope, recording.path);
+  const language = languageOf(asked);
+  requireVoice(services, scope);
+  return createTranscription(services, scope, recording, {
+    request: { format, seconds, ...(language !== undefined && { language }) },
+    price: priceOf({ operation: 'stt', seconds }),
+    plan: c.get('caller').plan,
+    idempotency,
+    waiter: services.voiceWaiters.channel,
+  });
+}
+
+/** Receives the recording and starts its transcription. */
+async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequest): Promise<CreatedCall> {
+  const { files, uploadPlaces } = services;
+  const scope = c.get('scope');
+  const leave = await uploadPlaces.enter(scope.tenant.organizationId);
+  try {
+    const received = await receiveRecording(c, files, open.signal);
+    try {
+      return await start(c, services, scope, received);
+    } finally {
+      await files.discard(received.recording);
+    }
+  } catch (error) {
+    throw (open.signal.aborted && (await refusalOf(open))) || error;
+  } finally {
+    leave();
+  }
+}
+
+export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const documented = {
+    ...{
+      method: 'post' as const,
+      path: '/stt',
+      operationId: 'transcribe',
+      summary: 'Transcribe a recording',
+      description,
+    },
+    ...{ tags: ['Voice'], security: keySecurity('voice') },
+    request: { headers: idempotencyHeader, body: { required: true, content: recordingForm } },
+    responses: {
+      200: paidAnswer('Returns what is said.', transcriptionSchema, transcriptionExamples),
+      ...voiceRefusals(402, 409, 413, 415, 422),
+      ...voiceFailures,
+    },
+  };
+  const routes = newRoutes();
+  routes.openAPIRegistry.registerPath(documented);
+  // The form is read as it arrives: the validator of a body would read all of it into memory first.
+  const transcribe = createRoute({
+    ...{ ...documented, hide: true, request: { headers: idempotencyHeader } },
+    middleware: [requireKeyFor(services, 'stt', 'voice')] as const,
+  });
+  routes.openapi(transcribe, async (c) => {
+    const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');
+    try {
+      const call = await awaitCall(c, services, open, await receiveAndStart(c, services, open));
+      return c.json(success(transcriptionRecord(call.transcript!)), 200) as never;
+    } finally {
+      open.close();
+    }
+  });
+  return routes;
+}

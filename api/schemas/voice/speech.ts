@@ -1,0 +1,65 @@
+import { z } from '@hono/zod-openapi';
+import { priceOf } from '../../../src/credits/core/pricing.ts';
+import { speechLimits, type Voice, voices } from '../../../src/providers/core/speech/voices.ts';
+import type { SpeechRequest } from '../../../src/providers/voice-ports.ts';
+import { refused } from '../../../src/voice/errors.ts';
+
+const { codePoints: mostCharacters, speed: pace } = speechLimits;
+const defaults = { voice: 'alloy', speed: 1 } as const satisfies { voice: Voice; speed: number };
+
+/** Everything that it says is refused by `checkSpeech` before, in the published order and words. */
+export const speechSchema = z
+  .object({
+    text: z
+      .string()
+      .regex(/\S/)
+      .openapi({
+        ...{ minLength: 1, maxLength: mostCharacters, pattern: '\\S' },
+        description: `What is to be said: at most ${mostCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
+      }),
+    voice: z
+      .enum(voices)
+      .optional()
+      .openapi({ description: `Default ${defaults.voice}.` }),
+    speed: z
+      .number()
+      .min(pace.least)
+      .max(pace.most)
+      .optional()
+      .openapi({ description: `Default ${defaults.speed}. The pitch of the voice stays.` }),
+  })
+  .openapi('Speech');
+
+export const speechExamples = {
+  A: { text: 'Hello from Atelier.' },
+  BFast: { text: 'Hello from Atelier.', voice: 'nova' as const, speed: 1.5 },
+};
+
+/** The characters of a text as they are counted and paid: code points. */
+export function charactersOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+const isVoice = (value: unknown): value is Voice => (voices as readonly unknown[]).includes(value);
+const isSpeed = (value: unknown): value is number =>
+  typeof value === 'number' && value >= pace.least && value <= pace.most;
+
+/** Refuses what cannot be said, in the published order and with the published sentences. @throws AppError */
+export function checkSpeech({ text, voice, speed }: Record<string, unknown>): void {
+  if (typeof text !== 'string' || text.trim() === '') throw refused('Text is required');
+  if (charactersOf(text) > mostCharacters) throw refused('Text too long');
+  if (voice !== undefined && !isVoice(voice)) throw refused('Invalid voice');
+  if (speed !== undefined && !isSpeed(speed)) throw refused('Invalid speed');
+}
+
+export const readSpeech = ({
+  text,
+  voice = defaults.voice,
+  speed = defaults.speed,
+}: z.output<typeof speechSchema>): SpeechRequest => ({ text, voice, speed });
+
+/** In credits. */
+export const priceOfSpeech = ({ text }: SpeechRequest): number =>
+  priceOf({ operation: 'tts', characters: charactersOf(text) });

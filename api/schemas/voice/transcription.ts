@@ -1,0 +1,35 @@
+import { z } from '@hono/zod-openapi';
+import type { StoredTranscript } from '../../../src/voice/contents.ts';
+
+export const recordingForm = {
+  'multipart/form-data': {
+    schema: z
+      .object({
+        audio: z
+          .string()
+          .openapi({ format: 'binary', description: 'The recording. A part called `file` is taken for it too.' }),
+        language: z.string().optional().openapi({
+          pattern: '^[A-Za-z]{2}([-_].*)?$',
+          description: 'What is spoken, as a code of ISO 639-1. Found out where it is left out.',
+        }),
+      })
+      .openapi('Recording'),
+    examples: { A: { summary: 'Example', value: { audio: '(the bytes of the file)', language: 'en' } } },
+  },
+};
+
+export const transcriptionSchema = z
+  .object({
+    text: z.string(),
+    duration: z.number().openapi({ description: 'The length of the recording in seconds, to the millisecond.' }),
+    language: z.string().openapi({ description: 'A code of ISO 639-1.' }),
+  })
+  .openapi('Transcription');
+
+export const transcriptionExamples = { A: { text: 'Hello from Atelier.', duration: 1.656, language: 'en' } };
+
+export const transcriptionRecord = ({ text, seconds, language }: StoredTranscript) => ({
+  text,
+  duration: seconds,
+  language,
+});

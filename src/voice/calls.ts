@@ -1,0 +1,32 @@
+import type { Sealer } from '../platform/crypto.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type StoredTranscript, voiceContents } from './contents.ts';
+import type { VoiceCallStatus } from './core/status.ts';
+
+/** A call that has ended, or where it stands. */
+export interface Call {
+  id: string;
+  status: VoiceCallStatus;
+  /** In credits. */
+  price: number;
+  /** The name of the speech in the storage, once it is made. */
+  file: string | null;
+  /** Of a recording that was transcribed. */
+  transcript: StoredTranscript | undefined;
+}
+
+const find = statement<Omit<Call, 'transcript'> & { transcript: string | null }>(
+  'voice.find',
+  `select id, status, price, file, transcript from voice_call
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/** @returns undefined when it was removed, a day after it began */
+export async function findCall(sealer: Sealer, scope: Scope, callId: string): Promise<Call | undefined> {
+  const row = await scope.one(find, callId);
+  if (!row) return undefined;
+  const { transcript: sealed } = row;
+  const transcript = sealed === null ? undefined : voiceContents(sealer, scope).open(callId, 'transcript', sealed);
+  return { ...row, transcript };
+}

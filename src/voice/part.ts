@@ -1,0 +1,55 @@
+import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
+import type { Part } from '../platform/part.ts';
+import { Waiters } from '../platform/waiters.ts';
+import type { ProviderServices } from '../providers/part.ts';
+import type { StorageServices } from '../storage/part.ts';
+import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import { startPendingCall } from './create-call.ts';
+import { VoiceCall } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+import { endOverdueCalls, forgetCalls, watchStoppedCalls } from './overdue.ts';
+import { UploadPlaces } from './upload-places.ts';
+
+export interface VoiceServices {
+  voiceWaiters: Waiters;
+  voicePolicy: VoiceCallPolicy;
+  uploadPlaces: UploadPlaces;
+}
+
+const overdueAtOnce = 50;
+const forgottenAtOnce = 1_000;
+
+/** Texts that are spoken, and recordings that are transcribed. */
+export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
+  name: 'voice',
+  entities: [VoiceCall],
+  failPoints: failPoint.names,
+  promptKinds: ['voice.start'],
+  open({ notifications }) {
+    const voiceWaiters = new Waiters('voice');
+    notifications.on(voiceWaiters.channel, (id) => voiceWaiters.tell(id));
+    return { voiceWaiters, voicePolicy: defaultVoiceCallPolicy, uploadPlaces: new UploadPlaces() };
+  },
+  outbox: (services) => ({
+    'voice.start': (scope, id, hint?: Parameters<typeof startPendingCall>[3]) =>
+      startPendingCall(services, scope, id, hint),
+  }),
+  sweeps: ({ database, temporal, files, voiceWaiters: waiters, voicePolicy: { deadlineMs } }) => [
+    {
+      name: 'end voice calls that were terminated in Temporal',
+      everyMs: 5_000,
+      run: watchStoppedCalls({ database, temporal, files, waiters }),
+    },
+    {
+      name: 'end voice calls that nobody works on',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => endOverdueCalls({ database, files, waiters }, deadlineMs, limit), overdueAtOnce),
+    },
+    {
+      name: 'remove voice calls after a day',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => forgetCalls(database, limit), forgottenAtOnce),
+    },
+  ],
+};

@@ -1,0 +1,161 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type Call, ProviderFailure } from '../providers/ports.ts';
+import type { SpeechRequest } from '../providers/voice-ports.ts';
+import type { VoiceRegistry } from '../providers/voice-registry.ts';
+import { StorageFailure } from '../storage/failure.ts';
+import type { Files } from '../storage/files.ts';
+import type { VoiceCallEnd, VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import { type TranscriptionRequest, voiceContents } from './contents.ts';
+import { type VoiceCallError, voiceCallStates } from './core/status.ts';
+import { completeCall, type Ending, type EndServices, type Made, stopCall } from './end-call.ts';
+import type { VoiceKind } from './entities.ts';
+import { failPoint } from './fail-points.ts';
+
+export interface PerformServices extends EndServices {
+  files: Pick<Files, 'store' | 'record' | 'remove' | 'copyTo'>;
+  voices: VoiceRegistry;
+  voicePolicy: VoiceCallPolicy;
+}
+
+export interface Attempt {
+  /** From 1. */
+  attempt: number;
+  signal: AbortSignal;
+}
+
+interface OpenCall {
+  kind: VoiceKind;
+  request: string;
+  file: string | null;
+  ageMs: number;
+}
+
+const findOpen = statement<OpenCall>(
+  'voice.open',
+  `select kind, request, file, extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
+     from voice_call
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${voiceCallStates.sql('processing')})`,
+);
+
+const markSubmitted = statement<{ id: string }>(
+  'voice.mark_submitted',
+  `update voice_call set submitted_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and submitted_at is null and status = 'processing'
+   returning id`,
+);
+
+const unmarkSubmitted = statement<{ id: string }>(
+  'voice.unmark_submitted',
+  'update voice_call set submitted_at = null where organization_id = $1 and environment = $2 and id = $3 returning id',
+);
+
+const timedOut: VoiceCallError = { code: 'timeout', message: 'The provider did not answer in time.' };
+const lost: VoiceCallError = {
+  code: 'provider_error',
+  message: 'The provider was asked, and its answer was lost. It may charge for each attempt, so it is not asked again.',
+};
+
+/** The longest text at the slowest pace is a tenth of it. */
+const maxSpeechBytes = 256 * 1024 * 1024;
+
+/** Speaks a text, and stores the speech. */
+async function speak(
+  { voices, files }: PerformServices,
+  scope: Scope,
+  request: SpeechRequest,
+  call: Call,
+): Promise<Made> {
+  const made = await voices.speechModel(scope.tenant.environment).speak(request, call);
+  failPoint('voice.answered');
+  try {
+    const speech = await files.store(scope, {
+      ...{ kind: 'speech', type: 'mp3', title: 'speech', maxBytes: maxSpeechBytes, signal: call.signal },
+      content: createReadStream(made.path),
+    });
+    return { speech };
+  } finally {
+    await made.discard();
+  }
+}
+
+/** Transcribes a stored recording. */
+async function transcribe(
+  { voices, files }: PerformServices,
+  scope: Scope,
+  { request, file }: { request: TranscriptionRequest; file: string },
+  call: Call,
+): Promise<Made> {
+  const { format, seconds, language } = request;
+  const folder = await mkdtemp(join(tmpdir(), 'atelier-recording-'));
+  try {
+    const path = join(folder, `recording.${format}`);
+    await files.copyTo(file, path);
+    const model = voices.transcriptionModel(scope.tenant.environment);
+    const transcript = await model.transcribe({ path, format, seconds, language }, call);
+    failPoint('voice.answered');
+    return { transcript: { ...transcript, seconds } };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Asks the provider of a call once, and records what it gave. A provider may charge for every attempt: a mark in the row,
+ * committed before, keeps it from being asked twice whatever crashes. It is taken away when the provider certainly did no
+ * work. Harmless when it is repeated: a call that has ended is left as it is.
+ * @throws ProviderFailure or StorageFailure while another attempt may succeed; errors of the database
+ */
+export async function performCall(
+  services: PerformServices,
+  scope: Scope,
+  ending: Ending,
+  { attempt, signal }: Attempt,
+): Promise<VoiceCallEnd> {
+  const { voices, voicePolicy: policy } = services;
+  const { callId } = ending;
+  const open = await scope.one(findOpen, callId);
+  if (!open) return { kind: 'ended' };
+  const fail = async (error: VoiceCallError): Promise<VoiceCallEnd> => {
+    await stopCall(services, scope, ending, error);
+    return { kind: 'failed', code: error.code };
+  };
+  const leftMs = Math.ceil(policy.deadlineMs - open.ageMs);
+  if (leftMs <= 0) return fail(timedOut);
+  const limit = AbortSignal.timeout(leftMs);
+  const { environment, organizationId } = scope.tenant;
+  const call = { organizationId, attempt, signal: AbortSignal.any([signal, limit]) };
+
+  const repeatable = voices.isRepeatable(environment);
+  if (!repeatable && !(await scope.one(markSubmitted, callId))) return fail(lost);
+  failPoint('voice.submitting');
+  try {
+    const request = voiceContents(services.sealer, scope).open(callId, 'request', open.request);
+    const made =
+      open.kind === 'tts'
+        ? await speak(services, scope, request as SpeechRequest, call)
+        : await transcribe(services, scope, { request: request as TranscriptionRequest, file: open.file! }, call);
+    await completeCall(services, scope, ending, made);
+    return { kind: 'ended' };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (limit.aborted) return await fail(timedOut);
+    const mayRepeat = attempt < policy.retry.maximumAttempts;
+    if (error instanceof ProviderFailure) {
+      if (!error.retryable || !mayRepeat) return await fail({ code: codeOf(error), message: error.message });
+      if (!repeatable) await scope.one(unmarkSubmitted, callId);
+    }
+    // A disk that is full stays full for longer than somebody waits.
+    if (error instanceof StorageFailure && (!repeatable || !mayRepeat || error.reason !== 'unavailable')) {
+      return await fail({ code: 'provider_error', message: error.message });
+    }
+    throw error;
+  }
+}
+
+const codeOf = ({ kind }: ProviderFailure): VoiceCallError['code'] =>
+  kind === 'timeout' ? 'timeout' : 'provider_error';

@@ -1,0 +1,14 @@
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import type { VoiceRegistry } from '../providers/voice-registry.ts';
+import { notConfigured } from './errors.ts';
+
+/** @throws AppError provider_not_configured with the published sentence */
+export function requireVoice({ voices }: { voices: VoiceRegistry }, { tenant }: Scope): void {
+  try {
+    voices.isRepeatable(tenant.environment);
+  } catch (error) {
+    const isMissing = error instanceof AppError && error.kind === 'provider_not_configured';
+    throw isMissing ? notConfigured(error.facts) : error;
+  }
+}

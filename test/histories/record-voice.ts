@@ -1,0 +1,38 @@
+import type { Database } from '../../src/platform/database.ts';
+import { voiceCallWorkflowId } from '../../src/temporal/contracts/voice.ts';
+import type { ApiClient } from '../api-client.ts';
+import { until } from '../until.ts';
+
+/** Texts that are spoken: at once, retried, failed and cancelled by an operator. */
+export async function recordVoice(
+  api: ApiClient,
+  { pool }: Database,
+  cancel: (workflowId: string) => Promise<unknown>,
+  keep: (name: string, workflowId: string) => Promise<void>,
+): Promise<void> {
+  const newest = async () => {
+    const { rows } = await pool.query('select id from voice_call order by created_at desc, id desc limit 1');
+    return voiceCallWorkflowId(rows[0].id);
+  };
+  const speak = (text: string) => api.post('/api/voice/tts', { text });
+  const told = async (name: string, text: string) => {
+    await speak(text);
+    await keep(`performVoiceCall/${name}`, await newest());
+  };
+  await told('speech', 'Hello.');
+  await told('retried', 'sandbox:overloaded');
+  await told('failed', 'sandbox:fail');
+  const cancelled = speak('sandbox:slow=600 Hello.');
+  const workflowId = await until('it is under way', async () => {
+    const { rows } = await pool.query(`select id from voice_call where status = 'processing'`);
+    return rows[0] && voiceCallWorkflowId(rows[0].id);
+  });
+  await until('it is started', () =>
+    cancel(workflowId).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await cancelled;
+  await keep('performVoiceCall/cancelled', workflowId);
+}

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { reserveCredits } from '../../src/credits/reservations.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { apiClient } from '../api-client.ts';
+import { sharedProduct } from '../product.ts';
+import { creditsOf } from '../studio/files.ts';
+import { formOf, silence, type VoiceClient, voiceClient } from './voice.ts';
+
+// Speech is rendered in processes that others use too.
+jest.setTimeout(120_000);
+
+let product: Awaited<ReturnType<typeof sharedProduct>>;
+let voice: VoiceClient;
+beforeAll(async () => {
+  product = await sharedProduct();
+  voice = voiceClient(product.process.api, product.tenant.testKey);
+});
+afterAll(() => product.close());
+
+const newTenant = async (plan = 'enterprise') => {
+  const { testKey, liveKey } = await product.createTenant({ plan });
+  const { api } = product.process;
+  return { voice: voiceClient(api, testKey), live: voiceClient(api, liveKey), client: apiClient(api, testKey) };
+};
+
+async function told(response: Response) {
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what the published interface says, and says so when it is wrong
+  return { status: response.status, body: (await response.json()) as any };
+}
+const sentence = (status: number, error: unknown) => ({ status, body: { success: false, error } });
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+describe('speech', () => {
+  test('is an MP3 file for a credit, and is read again by the sandbox', async () => {
+    const { voice: own, client } = await newTenant();
+    const before = await creditsOf(client);
+    const text = 'The quick brown fox — jumps, über alles. 🦊';
+    const response = await own.speak({ text, voice: 'nova', speed: 1.5 });
+    const { headers, status } = response;
+    const speech = await bytesOf(response);
+    expect({
+      status,
+      type: headers.get('content-type'),
+      disposition: headers.get('content-disposition'),
+      bytes: Number(headers.get('content-length')),
+      credits: headers.get('x-credits-used'),
+      cache: headers.get('cache-control'),
+    }).toEqual({
+      ...{ status: 200, type: 'audio/mpeg', disposition: 'attachment; filename="speech.mp3"' },
+      ...{ bytes: speech.length, credits: '1', cache: 'no-store' },
+    });
+    expect(speech.subarray(0, 3).toString()).toBe('ID3');
+    expect(await creditsOf(client)).toEqual({ balance: before.balance - 1, reserved: 0 });
+
+    const read = await own.transcribe(formOf(speech));
+    expect(read.headers.get('x-credits-used')).toBe('2');
+    expect(await told(read)).toEqual({
+      status: 200,
+      body: { success: true, data: { text, duration: expect.any(Number), language: 'en' } },
+    });
+    expect(await creditsOf(client)).toEqual({ balance: before.balance - 3, reserved: 0 });
+    // Equal requests have equal files.
+    expect(await bytesOf(await own.speak({ text, voice: 'nova', speed: 1.5 }))).toEqual(speech);
+  });
+
+  test('is repeated for its Idempotency-Key, with its headers, and paid once', async () => {
+    const { voice: own, client } = await newTenant();
+    const key = { 'idempotency-key': 'once' };
+    const first = await own.speak({ text: 'Once.' }, key);
+    const speech = await bytesOf(first);
+    const before = await creditsOf(client);
+    const again = await own.speak({ text: 'Once.' }, key);
+    expect(await bytesOf(again)).toEqual(speech);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('x-credits-used')).toBe('1');
+    expect(await creditsOf(client)).toEqual(before);
+    expect((await told(await own.speak({ text: 'Twice.' }, key))).status).toBe(422);
+
+    const slow = { text: 'sandbox:slow=3 Hello.' };
+    const inFlight = { 'idempotency-key': 'in flight' };
+    const under = own.speak(slow, inFlight);
+    const both = [under.then(({ status }) => status)];
+    let second = 0;
+    while (second !== 409) second = (await own.speak(slow, inFlight)).status === 409 ? 409 : second;
+    expect(await Promise.all(both)).toEqual([200]);
+  });
+
+  test.each([
+    [{}, 'Text is required'],
+    [{ text: 5, voice: 'nobody' }, 'Text is required'],
+    [{ text: ' \n', voice: 'nobody' }, 'Text is required'],
+    [{ text: null }, 'Text is required'],
+    [{ text: 'x'.repeat(4_097), voice: 'nobody' }, 'Text too long'],
+    [{ text: 'x', voice: 'Alloy', speed: 9 }, 'Invalid voice'],
+    [{ text: 'x', voice: null }, 'Invalid voice'],
+    [{ text: 'x', speed: 0.24 }, 'Invalid speed'],
+    [{ text: 'x', speed: 4.01 }, 'Invalid speed'],
+    [{ text: 'x', speed: '1' }, 'Invalid speed'],
+    [{ text: 'x', speed: null }, 'Invalid speed'],
+    [[], 'Invalid request body'],
+    ['{', 'Invalid request body'],
+  ])('that cannot be made is refused in the published words: %j', async (body, error) => {
+    expect(await told(await voice.speak(body))).toEqual(sentence(400, error));
+  });
+
+  test('is counted in code points, up to 4,096 of them', async () => {
+    const { voice: own, client } = await newTenant();
+    const before = await creditsOf(client);
+    const response = await own.speak({ text: `a${' 🦊'.repeat(500)}` });
+    expect([response.status, response.headers.get('x-credits-used')]).toEqual([200, '2']);
+    expect(await creditsOf(client)).toEqual({ balance: before.balance - 2, reserved: 0 });
+    expect((await told(await own.speak({ text: '🦊'.repeat(4_097) }))).body.error).toBe('Text too long');
+  });
+
+  test.each(['sandbox:fail', 'sandbox:refuse', 'sandbox:timeout'])(
+    'that fails (%s) is free, and stays so',
+    async (text) => {
+      const { voice: own, client } = await newTenant();
+      const before = await creditsOf(client);
+      const failed = sentence(500, 'The voice service failed. Nothing was charged.');
+      for (const replayed of [null, 'true']) {
+        const response = await own.speak({ text }, { 'idempotency-key': text });
+        expect(response.headers.get('idempotent-replayed')).toBe(replayed);
+        expect(await told(response)).toEqual(failed);
+      }
+      expect(await creditsOf(client)).toEqual(before);
+    },
+  );
+
+  test('is retried while the provider is overloaded, and paid once', async () => {
+    const { voice: own, client } = await newTenant();
+    const before = await creditsOf(client);
+    expect((await own.speak({ text: 'sandbox:overloaded Hello.' })).status).toBe(200);
+    expect(await creditsOf(client)).toEqual({ balance: before.balance - 1, reserved: 0 });
+  });
+});
+
+describe('a recording', () => {
+  test('is measured here, and paid by its started minutes', async () => {
+    const { voice: own, client } = await newTenant();
+    const before = await creditsOf(client);
+    for (const [seconds, credits] of [
+      [60, '2'],
+      [60.001, '4'],
+    ] as const) {
+      const response = await own.transcribe(
+        formOf(silence(seconds), { as: 'file', language: 'DE-at', named: 'x.txt' }),
+      );
+      expect(response.headers.get('x-credits-used')).toBe(credits);
+      expect((await told(response)).body.data).toEqual({
+        ...{ duration: seconds, language: 'de', text: expect.stringContaining(`${seconds} seconds`) },
+      });
+    }
+    expect(await creditsOf(client)).toEqual({ balance: before.balance - 6, reserved: 0 });
+  });
+
+  test('is removed when it is transcribed', async () => {
+    const { pool } = product.database;
+    const { rows } = await pool.query(
+      `select count(*)::int as kept from file f join voice_call v on v.file = f.name
+        where v.kind = 'stt' and v.status <> 'processing' and (f.remove_at is null or f.remove_at > clock_timestamp())`,
+    );
+    expect(rows).toEqual([{ kept: 0 }]);
+  });
+
+  test('is known by its bytes to its Idempotency-Key, whatever the form and the name', async () => {
+    const { voice: own, client } = await newTenant();
+    const key = { 'idempotency-key': 'recording' };
+    const first = await told(await own.transcribe(formOf(silence(1)), key));
+    const before = await creditsOf(client);
+    const again = await own.transcribe(formOf(silence(1), { named: 'other.wav', more: 'ignored' }), key);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await told(again)).toEqual(first);
+    expect((await told(await own.transcribe(formOf(silence(1.5)), key))).status).toBe(422);
+    expect((await told(await own.transcribe(formOf(silence(1), { language: 'de' }), key))).status).toBe(422);
+    expect(await creditsOf(client)).toEqual(before);
+  });
+
+  const text = new FormData();
+  text.set('audio', 'this is no file');
+  const nothing = new FormData();
+  nothing.set('language', 'en');
+  const two = formOf(silence(1));
+  two.append('file', new Blob([new Uint8Array(silence(1))]), 'two.wav');
+  test.each<[string, FormData, string]>([
+    ['no file', nothing, 'Audio file is required'],
+    ['a text for a file', text, 'Audio file is required'],
+    ['two files', two, 'Audio file is required'],
+    ['an empty file', formOf(new Uint8Array()), 'Audio file is required'],
+    ['another format', formOf(Buffer.from('Hello, world. This is a text.')), 'Unsupported format'],
+    ['a header alone', formOf(silence(0)), 'Unsupported format'],
+    ['a forged length', formOf(silence(1).fill(0xff, 40, 44), {}), ''],
+    ['more than 30 minutes', formOf(silence(1_800.001)), 'Audio too long'],
+    ['too long a language', formOf(silence(1), { language: 'english' }), 'Invalid language'],
+    ['a language that there is not', formOf(silence(1), { language: 'qq' }), 'Invalid language'],
+    ['more than 25 MB', formOf(Buffer.concat([silence(1), Buffer.alloc(25 * 1024 * 1024)])), 'File too large'],
+  ])('that is wrong is refused in the published words: %s', async (_, form, error) => {
+    const { status, body } = await told(await voice.transcribe(form));
+    // What a header claims is not believed: the length is that of the samples that are there.
+    if (error === '') expect([status, body.data.duration]).toEqual([200, 1]);
+    else expect({ status, body }).toEqual(sentence(400, error));
+  });
+
+  test('comes in a form, or not at all', async () => {
+    const send = (type: string, body: string) =>
+      voice.send('/api/voice/stt', { headers: { 'content-type': type }, body }).then(told);
+    expect(await send('application/json', '{}')).toEqual(sentence(415, 'Unsupported content type'));
+    expect(await send('multipart/form-data', 'x')).toEqual(sentence(400, 'Invalid request body'));
+    const cut = '--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\nRIFF';
+    expect(await send('multipart/form-data; boundary=b', cut)).toEqual(sentence(400, 'Invalid request body'));
+  });
+
+  test('of 25 MB is taken whole', async () => {
+    const seconds = 25 * 1024 * 1024 - 44;
+    const file = silence(1);
+    file.writeUInt32LE(8_000_000, 28);
+    file.writeUInt32LE(8_000_000, 24);
+    const whole = Buffer.concat([file, Buffer.alloc(25 * 1024 * 1024 - file.length, 0x80)]);
+    whole.writeUInt32LE(seconds, 40);
+    const response = await voice.transcribe(formOf(whole));
+    expect(await told(response)).toMatchObject({ status: 200, body: { success: true } });
+  });
+});
+
+describe('whoever asks', () => {
+  test('needs a key, a provider, credits and a scope', async () => {
+    const { live } = await newTenant();
+    const nobody = voiceClient(product.process.api, 'sk_test_nonsense');
+    expect(await told(await nobody.speak('{'))).toEqual(sentence(401, 'Unauthorized'));
+    expect(await told(await nobody.transcribe(formOf(silence(1))))).toEqual(sentence(401, 'Unauthorized'));
+    const missing = sentence(503, 'Voice service not configured');
+    expect(await told(await live.speak({ text: 'x' }))).toEqual(missing);
+    expect(await told(await live.speak({ text: '' }))).toEqual(sentence(400, 'Text is required'));
+    expect(await told(await live.transcribe(formOf(silence(1))))).toEqual(missing);
+    expect(await told(await voice.send('/api/voice/tts', { headers: {}, body: null }))).toMatchObject({ status: 400 });
+    const get = await fetch(new URL('/api/voice/tts', product.process.api));
+    expect(await told(get)).toEqual(sentence(405, 'Method not allowed'));
+  });
+
+  test('without the credits gets nothing, and nothing is kept', async () => {
+    const { organizationId, testKey } = await product.createTenant({ plan: 'pro' });
+    const [own, client] = [voiceClient(product.process.api, testKey), apiClient(product.process.api, testKey)];
+    const { balance } = await creditsOf(client);
+    const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'test' } as const;
+    const scope = new Scope(product.database, tenant, 'voice-test');
+    const rest = { operation: 'image', key: 'everything else', amount: balance - 5, expiresInMs: 3_600_000 } as const;
+    await reserveCredits(scope, rest);
+    const refused = sentence(402, 'Insufficient credits');
+    expect(await told(await own.transcribe(formOf(silence(1_800))))).toEqual(refused);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => own.speak({ text: 'A crowd.' })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(200), ...Array(7).fill(402)]);
+    expect(await creditsOf(client)).toEqual({ balance: balance - 5, reserved: balance - 5 });
+    const { rows } = await product.database.pool.query(
+      'select count(*)::int as kept from file where organization_id = $1 and recorded_at is null and remove_at > clock_timestamp()',
+      [tenant.organizationId],
+    );
+    expect(rows).toEqual([{ kept: 0 }]);
+  });
+
+  test('has 60 requests for speech and 30 for transcriptions a minute, refused ones in no window', async () => {
+    const { voice: own } = await newTenant();
+    const burst = async (send: () => Promise<Response>, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, send));
+      return answers;
+    };
+    // The minute may change while the requests are sent.
+    for (const [send, limit] of [
+      [() => own.speak({}), 60],
+      [() => own.transcribe(new FormData()), 30],
+    ] as const) {
+      const answers = await burst(send, 2 * limit + 1);
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      for (const one of refused) {
+        expect(one.headers.get('x-ratelimit-limit')).toBe(String(limit));
+        expect(one.headers.get('x-ratelimit-remaining')).toBe('0');
+        expect(Number(one.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(await one.json()).toEqual({ success: false, error: 'Rate limit exceeded' });
+      }
+      const taken = answers.length - refused.length;
+      expect([limit, 2 * limit]).toContain(taken);
+    }
+  });
+});
