@@ -9,9 +9,13 @@ import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts
 import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
 import { defaultBookingPolicy } from '../../src/temporal/contracts/scheduling.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
+import { defaultVoiceCallPolicy } from '../../src/temporal/contracts/voice.ts';
 
 const heartbeatTimeoutMs = 5_000;
-const policies = [defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy];
+const policies = [
+  ...[defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy],
+  defaultVoiceCallPolicy,
+];
 for (const policy of policies) policy.heartbeatTimeoutMs = heartbeatTimeoutMs;
 Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs, instantMs: 3_000 });
 

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { apiClient } from '../api-client.ts';
+import { type FakeAudio, startFakeAudio } from '../fakes/openai-audio.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { creditsOf } from '../studio/files.ts';
+import { until } from '../until.ts';
+import { formOf, silence, voiceClient } from '../voice/voice.ts';
+import { soonNoticed } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+// Live keys, whose provider charges for each attempt. The process that takes the place of the one before is the next to die.
+let product: Product;
+let tenant: Tenant;
+let process: ProductProcess;
+let fake: FakeAudio;
+const start = () => product.start(['api', 'runs', 'generation']);
+const voice = () => voiceClient(process.api, tenant.liveKey);
+const credits = () => creditsOf(apiClient(process.api, tenant.liveKey));
+beforeAll(async () => {
+  fake = await startFakeAudio();
+  const env = { ...secrets, VOICE_API_KEY: fake.apiKey, VOICE_BASE_URL: fake.baseUrl, VOICE_NAMES: '{"nova":"jane"}' };
+  product = await openProduct({ entryPoint: soonNoticed, env });
+  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+});
+afterAll(async () => {
+  await product.close();
+  await fake.close();
+});
+
+const failed = { success: false, error: 'The voice service failed. Nothing was charged.' };
+
+test('a provider that fails is asked again only where it did no work, and is paid for what it made', async () => {
+  const limited = { fail: { status: 429, headers: { 'retry-after': '1' }, body: { error: { message: 'Slow down' } } } };
+  const broken = { fail: { status: 500, body: { error: { message: 'Oops' } } } };
+  for (const [behaviour, status, times] of [
+    [limited, 200, 2],
+    ['wav', 200, 1],
+    [broken, 500, 1],
+    ['lose the answer', 500, 1],
+    ['cut the answer', 500, 1],
+    ['garbage', 500, 1],
+  ] as const) {
+    const [before, asked] = [await credits(), fake.journal.length];
+    fake.next(behaviour);
+    const response = await voice().speak({ text: 'Hello.', voice: 'nova' });
+    expect([behaviour, response.status, fake.journal.length - asked]).toEqual([behaviour, status, times]);
+    if (status === 500) expect(await response.json()).toEqual(failed);
+    else expect(response.headers.get('content-type')).toBe('audio/mpeg');
+    expect(await credits()).toEqual({ balance: before.balance - (status === 200 ? 1 : 0), reserved: 0 });
+  }
+  expect(fake.journal.at(-1)!.body).toMatchObject({ voice: 'jane', input: 'Hello.', response_format: 'mp3' });
+});
+
+// Each with what the retry is answered, and how often the provider is asked in all.
+test.each([
+  ['voice.committed', 200, 1],
+  ['voice.submitting', 500, 0],
+  ['voice.answered', 500, 1],
+  ['voice.recorded', 200, 1],
+])('killed at %s: speech is answered %i for its key, the provider asked %i times', async (at, status, times) => {
+  const [before, asked] = [await credits(), fake.journal.length];
+  const key = { 'idempotency-key': at };
+  const speak = () => voice().speak({ text: `Hello, ${at}` }, key);
+  await process.arm(at);
+  await expect(speak()).rejects.toThrow();
+  await process.ended;
+  process = await start();
+  // Asked in the database: each request counts in the limit of the minute.
+  await until('the call has ended', async () => {
+    const { rows } = await product.database.pool.query(`select from voice_call where status = 'processing'`);
+    return rows.length === 0;
+  });
+  const answer = await speak();
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
+  if (status === 500) expect(await answer.json()).toEqual(failed);
+  else expect(Buffer.from(await answer.arrayBuffer()).length).toBeGreaterThan(1_000);
+  expect(fake.journal.length - asked).toBe(times);
+  expect(await credits()).toEqual({ balance: before.balance - (status === 200 ? 1 : 0), reserved: 0 });
+});
+
+test('killed when a recording is stored: the request begins anew, and is paid once', async () => {
+  const before = await credits();
+  const transcribe = () => voice().transcribe(formOf(silence(2)), { 'idempotency-key': 'recording' });
+  await process.arm('voice.stored');
+  await expect(transcribe()).rejects.toThrow();
+  await process.ended;
+  process = await start();
+  const answer = await transcribe();
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  expect(((await answer.json()) as { data: object }).data).toMatchObject({ duration: 2, text: '16044 bytes' });
+  expect(await credits()).toEqual({ balance: before.balance - 2, reserved: 0 });
+});
