@@ -24,6 +24,7 @@ import { runThroughput } from './items/run-throughput.ts';
 import { sandboxImages } from './items/sandbox-images.ts';
 import { syncCalendar } from './items/sync-calendar.ts';
 import { toolCalls } from './items/tool-calls.ts';
+import { uploadRecordings } from './items/upload-recordings.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
@@ -53,6 +54,7 @@ const items: Item[] = [
   liveRuns,
   chatTurns,
   toolCalls,
+  uploadRecordings,
   listSlotsItem,
   syncCalendar,
   makeBookings,
