@@ -7,6 +7,7 @@ import { trustedProxies } from './client-address.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import { documentHandler } from './document-handler.ts';
+import { LiteralFirstRouter } from './literal-first-router.ts';
 import { beginRequest } from './middleware/begin-request.ts';
 import { limitBroadly } from './middleware/limit-broadly.ts';
 import { mounts } from './mounts.ts';
@@ -35,7 +36,7 @@ export function buildApp(services: Services, build: Build): App {
 
 /** The same with what refuses requests before they reach it. */
 export function openApi(services: Services, build: Build): { app: App; refuse: RefuseEarly } {
-  const app: App = new OpenAPIHono({ getPath: pathWithoutSecret });
+  const app: App = new OpenAPIHono({ getPath: pathWithoutSecret, router: new LiteralFirstRouter() });
   const { env } = services;
   const findSurface = surfaceFinder(mounts);
   const proxies = trustedProxies(env);
