@@ -4,6 +4,7 @@ import type { Scope } from '../platform/scope.ts';
 import type { BookingStatus, ListedStatus } from './core/booking-status.ts';
 import { type DayNumber, dayMs, dayNumber } from './core/calendar-date.ts';
 import { bookingIds, eventTypeIds } from './core/ids.ts';
+import { endOfTime } from './core/read-times.ts';
 import { ZoneClock } from './core/zone-clock.ts';
 import { type EffectView, findEffects } from './effects/enqueue-effects.ts';
 import { type BookedLocation, Booking } from './entities.ts';
@@ -76,11 +77,11 @@ export interface BookingFilter {
   end?: string | undefined;
 }
 
-/** The first moment of a day in a zone. */
+/** The first moment of a day in a zone, and no later than the end of all bookings: PostgreSQL reads no later year. */
 function beginningOf(day: DayNumber, timezone: string): Date {
   // No clock is further from UTC than a day.
   const clock = new ZoneClock(timezone, { startsAt: (day - 2) * dayMs, endsAt: (day + 2) * dayMs });
-  return new Date(clock.startOfDay(day));
+  return new Date(Math.min(clock.startOfDay(day), endOfTime));
 }
 
 /** By start, then by id. */

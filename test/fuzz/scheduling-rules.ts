@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import type { ApiClient } from '../api-client.ts';
 import type { Things } from '../openapi/document.ts';
-import type { Rule } from './schema-arbitrary.ts';
+import { oneOf, type Rule, type WordedRule } from './schema-arbitrary.ts';
 
-const oneOf = (...values: unknown[]) => fc.constantFrom(...values);
 const replaced = (more: Record<string, unknown[]>): Rule => {
   const chosen = fc.record(Object.fromEntries(Object.entries(more).map(([name, values]) => [name, oneOf(...values)])));
   return (all) => fc.tuple(all, chosen).map(([one, given]) => ({ ...(one as object), ...given }));
@@ -30,7 +29,7 @@ const withTimes: Rule = (events) =>
   });
 
 /** The rules of scheduling that no schema can say, as in `documented-requests.test.ts`. */
-export const schedulingRules: { at: string[]; words: RegExp; follow: Rule }[] = [
+export const schedulingRules: WordedRule[] = [
   {
     at: [
       ...['TimeZone', 'NewHost.timezone', 'HostChange.timezone', 'NewBusinessHours.timezone', 'NewAttendee.timezone'],

@@ -63,6 +63,15 @@ function arrayOf(schema: Schema, known: Known): fc.Arbitrary<unknown> {
 /** What a value of a schema must obey besides it: makes the values obedient. */
 export type Rule = (values: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>;
 
+/** A rule that no schema can say: where it stands in the document, its words there, and values that follow it. */
+export interface WordedRule {
+  at: string[];
+  words: RegExp;
+  follow: Rule;
+}
+
+export const oneOf = (...values: unknown[]) => fc.constantFrom(...values);
+
 export interface Known {
   resolve(reference: string): Schema;
   /** By component or `Component.member`. */

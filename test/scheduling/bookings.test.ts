@@ -90,6 +90,7 @@ describe('a booking', () => {
     expect((await list(`&start=${day}&end=${day}&limit=1`)).pagination).toMatchObject({ total: 2, hasMore: true });
     expect((await list('&start=2040-06-13')).pagination.total).toBe(0);
     expect((await mine.get('bookings?eventTypeId=nonsense')).pagination.total).toBe(0);
+    expect((await list('&start=1970-01-01&end=9999-12-31')).pagination).toEqual((await list('')).pagination);
 
     // Every change is an event of its own, and its body says its type twice.
     const deliveries = (await mine.at(`/v1/webhooks/${hook.id}/deliveries`)).deliveries.toReversed().slice(0, 4);

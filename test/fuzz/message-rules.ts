@@ -1,0 +1,30 @@
+import type { Json } from '../openapi/document.ts';
+import { oneOf, type WordedRule } from './schema-arbitrary.ts';
+
+/** Rules of messages to models and of their tools. */
+export const messageRules: WordedRule[] = [
+  {
+    at: ['Chat.model', 'AgentMessage.model'],
+    words: /or another listed text model/,
+    follow: () => oneOf('gemini-2.0-flash', 'gemini-1.5-pro'),
+  },
+  {
+    at: ['Chat.mcpServers', 'AgentMessage.mcpServers'],
+    words: /Ids of tool servers/,
+    follow: () => oneOf([], ['github'], ['notion', 'docker']),
+  },
+  {
+    at: ['Chat.messages'],
+    words: /The last message is the one to reply to, with the role user/,
+    follow: (messages) =>
+      messages.map((list) =>
+        (list as Json[]).map((one, at, { length }) => (at < length - 1 ? one : { ...one, role: 'user' })),
+      ),
+  },
+  {
+    at: ['ToolServerChange'],
+    words: /Which values, secrets and address there are depends on the server/,
+    follow: (changes) =>
+      changes.map(({ enabled }: Json) => ({ enabled, url: 'https://tools.example.com/', secrets: { token: 'x' } })),
+  },
+];
