@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { calendarIds } from '../../src/scheduling/core/ids.ts';
 import { sharedProduct } from '../product.ts';
@@ -157,6 +158,27 @@ describe('a service that fails', () => {
     expect(await paths({ events: many })).toEqual([400, 'events']);
     expect(await paths({ events: many.slice(1) })).toEqual([200]);
   });
+});
+
+test('a sync that is asked for while the first one runs follows it', async () => {
+  const { eventType, calendar } = await connected(['08:00-18:00']);
+  const event = (id: string, time: string) => ({ id, start: at(time), end: at(`${time.slice(0, 2)}:30`) });
+  const many = Array.from({ length: 150 }, (_, index) => event(`e${1_000 + index}`, '09:00'));
+  const ask = async () => expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(202);
+  await put(calendar, many, 'partial_pages');
+  // Both in one second: what Temporal names runs after.
+  await sleep(1_000 - (Date.now() % 1_000));
+  await ask();
+  await until('it has begun', async () => {
+    const { rows } = await product.database.pool.query('select baseline from calendar where id = $1', [
+      calendarIds.parse(calendar),
+    ]);
+    return rows[0].baseline !== null;
+  });
+  // Before what is being listed.
+  await put(calendar, [event('a', '16:00'), ...many], 'partial_pages');
+  await ask();
+  await until('it is known', async () => !(await scene.open(eventType.id, day)).includes(utc('16:00')));
 });
 
 describe('bookings', () => {

@@ -108,11 +108,12 @@ export async function followCalendar(
   const paused = !isConnected(calendar.status);
   const options = optionsOf(services, scope.tenant, calendarId);
   if (!known) {
-    const state = { paused, ...(paused && { note: pauseNote }), triggerImmediately: sync && !paused };
+    // Not `triggerImmediately`: such a run does not count as running, so that one asked for in the same second would start
+    // beside it, under the same id, and be lost.
+    const state = { paused, ...(paused && { note: pauseNote }) };
     const create = { scheduleId: calendarScheduleId(calendarId), ...options, state };
     try {
       await within(temporal, () => temporal.client.schedule.create(create as never));
-      return;
     } catch (error) {
       // Another process was faster.
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
