@@ -62,6 +62,24 @@ describe('limits over several processes', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(140);
   });
 
+  test('are exact for an operation that has a limit of its own, and what it refuses counts nowhere', async () => {
+    await untilMinuteHasRoom();
+    const { id } = await createOrganization(product.database, { name: 'Voice', plan: 'enterprise', rateMinute: 100 });
+    const { key } = await createKey(product.database, { organizationId: id, environment: 'test' });
+    const clients = processes.map((one) => apiClient(one.api, key));
+    const send = (path: string, times: number) =>
+      Promise.all(Array.from({ length: times }, (_, index) => clients[index % 2]!.post(path, {})));
+    const transcriptions = await send('/api/voice/stt', 100);
+    expect(transcriptions.map(({ status }) => status).toSorted()).toEqual([
+      ...Array(30).fill(415),
+      ...Array(70).fill(429),
+    ]);
+    const speech = await send('/api/voice/tts', 100);
+    expect(speech.map(({ status }) => status).toSorted()).toEqual([...Array(60).fill(400), ...Array(40).fill(429)]);
+    const { headers } = await clients[0]!.get('/api/v1/health');
+    expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['100', '9']);
+  });
+
   test('hold for what is open, too, and a place that is given free can be taken elsewhere', async () => {
     const limits = { rateMinute: 10_000, rateDay: 10_000 };
     const { id } = await createOrganization(product.database, { name: 'Open', plan: 'free', ...limits });
