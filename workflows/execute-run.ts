@@ -13,6 +13,7 @@ import {
 import type { RunActivities } from '../activities/runs.ts';
 import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 /** Database work and steps that answer at once: local activities, which need no task of their own. */
 const local = proxyLocalActivities<RunActivities>({
@@ -29,11 +30,7 @@ const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeou
     // The last step that begins has the whole time of a step.
     startToCloseTimeout: timeoutMs + continueForMs,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-    },
+    retry: retryWithoutLimit(retry),
   });
 
 /**

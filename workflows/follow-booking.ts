@@ -10,16 +10,13 @@ import {
 } from '@temporalio/workflow';
 import type { BookingActivities } from '../activities/bookings.ts';
 import { type BookingPolicy, bookingMessages, type FollowBookingArgs } from '../src/temporal/contracts/scheduling.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: BookingPolicy) =>
   proxyActivities<BookingActivities>({
     startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-    },
+    retry: retryWithoutLimit(retry),
   });
 
 const rescheduled = defineSignal(bookingMessages.rescheduled);

@@ -20,17 +20,14 @@ import {
   generationMessages,
   type MakeGenerationArgs,
 } from '../src/temporal/contracts/studio.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 /** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
   proxyActivities<GenerationActivities>({
     startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-    },
+    retry: retryWithoutLimit(retry),
   });
 
 /** One attempt, in a local activity, which needs no task of its own. @returns undefined when it is to be made as any other */

@@ -9,17 +9,14 @@ import {
 import type { VoiceActivities } from '../activities/voice.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { PerformVoiceCallArgs, VoiceCallPolicy } from '../src/temporal/contracts/voice.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 /** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: VoiceCallPolicy) =>
   proxyActivities<VoiceActivities>({
     startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-    },
+    retry: retryWithoutLimit(retry),
   });
 
 /**

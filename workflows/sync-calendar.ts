@@ -15,17 +15,13 @@ import type {
   SyncCalendarArgs,
 } from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: CalendarPolicy) =>
   proxyActivities<CalendarActivities>({
     startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-      maximumAttempts: retry.maximumAttempts,
-    },
+    retry: { ...retryWithoutLimit(retry), maximumAttempts: retry.maximumAttempts },
   });
 
 /** Retried without limit: it writes to our own database alone. */

@@ -11,6 +11,7 @@ import {
 import type { TurnActivities } from '../activities/turns.ts';
 import type { TakeTurnArgs, TurnPolicy, TurnProgress } from '../src/temporal/contracts/conversation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { retryWithoutLimit } from './retry-options.ts';
 
 /** A model that answers at once, and what is recorded of it: a local activity, which needs no task of its own. */
 const local = proxyLocalActivities<TurnActivities>({
@@ -23,11 +24,7 @@ const called = (startToCloseTimeout: number, { heartbeatTimeoutMs, retry }: Turn
   proxyActivities<TurnActivities>({
     startToCloseTimeout,
     heartbeatTimeout: heartbeatTimeoutMs,
-    retry: {
-      initialInterval: retry.initialIntervalMs,
-      backoffCoefficient: retry.backoff,
-      maximumInterval: retry.maximumIntervalMs,
-    },
+    retry: retryWithoutLimit(retry),
   });
 
 /**

@@ -1,4 +1,4 @@
-import type { TemporalClient, WorkflowState } from '../temporal/client.ts';
+import type { TemporalClient } from '../temporal/client.ts';
 import { priorities } from '../temporal/contracts/priorities.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { type PerformVoiceCallArgs, voiceCallWorkflowId, voiceWorkflows } from '../temporal/contracts/voice.ts';
@@ -20,20 +20,3 @@ export const startPerformVoiceCall = (
     fairness,
     once: true,
   });
-
-/** @throws Error when Temporal does not answer in time */
-export const callWorkflowState = (temporal: TemporalClient, callId: string): Promise<WorkflowState> =>
-  temporal.state(voiceCallWorkflowId(callId));
-
-/**
- * The calls whose workflows were terminated or timed out since then.
- * @throws Error when Temporal does not answer in time
- */
-export async function stoppedCallIds(temporal: TemporalClient, since: Date): Promise<string[]> {
-  const ids = await temporal.workflowIds(
-    `TaskQueue = '${temporal.taskQueue(queues.generation)}' AND WorkflowType = '${voiceWorkflows.performVoiceCall}'
-       AND ExecutionStatus IN ('Terminated', 'TimedOut') AND CloseTime >= '${since.toISOString()}'`,
-  );
-  const prefix = voiceCallWorkflowId('');
-  return [...new Set(ids)].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length));
-}

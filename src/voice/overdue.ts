@@ -3,7 +3,9 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
-import { callWorkflowState, stoppedCallIds } from './call-workflows.ts';
+import { queues } from '../temporal/contracts/queues.ts';
+import { voiceCallWorkflowId, voiceWorkflows } from '../temporal/contracts/voice.ts';
+import { watchStopped } from '../temporal/stopped-workflows.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import { type StopServices, stopCall } from './end-call.ts';
 
@@ -65,34 +67,21 @@ export async function endOverdueCalls(services: WatchServices, deadlineMs: numbe
   return overdue.length;
 }
 
-/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
-const lateMs = 60_000;
-
-/**
- * Returns a function that ends the calls whose workflows an operator terminated since its last successful call, or that
- * timed out. One question to Temporal for all of them, and none while no call is open. A workflow that an operator reset is
- * listed as terminated, and its successor has the same id: hence the second look.
- */
-export function watchStoppedCalls(services: WatchServices & { temporal: TemporalClient }): () => Promise<number> {
-  const { database, temporal } = services;
-  let lookedAt = Date.now();
-  return async () => {
-    const sql = sqlOn(database.pool);
-    const since = new Date(lookedAt - lateMs);
-    const now = Date.now();
-    const [open] = await sql.rows(hasOpen);
-    const ids = open?.found ? await stoppedCallIds(temporal, since) : [];
-    const stopped = ids.length === 0 ? [] : await sql.rows(findOpen, [ids]);
-    let ended = 0;
-    for (const call of stopped) {
-      if ((await callWorkflowState(temporal, call.id)) === 'open') continue;
-      const error = { code: 'provider_error', message: 'The call was terminated by an operator.' } as const;
-      if (await end(services, call, error)) ended++;
-    }
-    lookedAt = now;
-    return ended;
-  };
-}
+/** Ends the calls whose workflows an operator terminated, or that timed out. */
+export const watchStoppedCalls = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
+  watchStopped(services, {
+    ...{ queue: queues.generation, type: voiceWorkflows.performVoiceCall, workflowId: voiceCallWorkflowId },
+    ...{ hasOpen, findOpen },
+    async end(calls) {
+      let ended = 0;
+      for (const call of calls) {
+        if ((await services.temporal.state(voiceCallWorkflowId(call.id))) === 'open') continue;
+        const error = { code: 'provider_error', message: 'The call was terminated by an operator.' } as const;
+        if (await end(services, call, error)) ended++;
+      }
+      return ended;
+    },
+  });
 
 /** As long as an Idempotency-Key is kept, which is taken with its call and so is forgotten first. */
 const keptHours = 24;
