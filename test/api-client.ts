@@ -16,8 +16,10 @@ export interface ApiClient {
   delete(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
 
+const isRaw = (body: unknown): body is string | FormData => typeof body === 'string' || body instanceof FormData;
+
 /**
- * Speaks to the API as any REST client would. A string body is sent as it is, anything else as JSON. Every answer of a
+ * Speaks to the API as any REST client would. A string or a form is sent as it is, anything else as JSON. Every answer of a
  * documented route is held against the OpenAPI document of the API.
  */
 export function apiClient(base: string, key?: string): ApiClient {
@@ -33,10 +35,10 @@ export function apiClient(base: string, key?: string): ApiClient {
       method,
       headers: {
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');

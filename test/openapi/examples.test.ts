@@ -4,6 +4,7 @@ import { asOperator } from '../operator.ts';
 import { type Product, sharedProduct } from '../product.ts';
 import { addCalendar } from '../scheduling/calendar-rows.ts';
 import { until } from '../until.ts';
+import { formOf, silence } from '../voice/voice.ts';
 import { atV1, type DocumentedOperation, type Json, type ReadDocument, readDocument } from './document.ts';
 
 let product: Product;
@@ -77,14 +78,16 @@ class Reader {
     for (const { type, body: example } of bodiesOf(of, this.#dialect)) {
       const filled = Object.keys(given).length > 0 ? { ...(example as object), ...given } : example;
       const body = await this.#withOwnImage(filled);
+      const isForm = type === 'multipart/form-data';
+      const sent = isForm ? formOf(silence(1), { language: body.language }) : body && JSON.stringify(body);
       const headers = {
         ...(of.isVersioned && { 'x-api-variant': this.#dialect }),
-        ...(type && { 'content-type': type }),
+        ...(type && !isForm && { 'content-type': type }),
         ...(JSON.stringify(of.operation.security).includes('cronSecret') && asOperator),
       };
       // 503 says that nothing was done and that it may be asked again.
       const answer = await until(`${of.endpoint} is available`, async () => {
-        const one = await this.#client.request(of.method, path, body && JSON.stringify(body), headers);
+        const one = await this.#client.request(of.method, path, sent, headers);
         return one.status !== 503 && one;
       });
       const seen = { of: of.endpoint, dialect: this.#dialect, sent: body, status: answer.status, got: answer.body };

@@ -174,7 +174,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('keeps what is written in volumes that the image prepares', () => {
-    const prepared = /install -d -o node -g node (.*)$/m.exec(read('Dockerfile'))![1]!.split(' ');
+    const prepared = /install -d -o node -g node ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile'))![1]!.split(/[\s\\]+/);
     for (const [name, { volumes = [], environment }] of own) {
       const targets = volumes.map((volume) => volume.split(':')[1]!);
       expect({ name, unprepared: targets.filter((target) => !prepared.includes(target)) }).toEqual({

@@ -235,7 +235,7 @@ describe('a booking of a test key', () => {
     expect(found).toHaveLength(2);
     for (const mail of found) expect(JSON.stringify([mail.text, mail.html])).not.toContain('javascript:');
     const places = found.map((mail) => invitationOf(mail).location).toSorted();
-    expect(places).toEqual(['google_meet', 'web']);
+    expect(places).toEqual(['Google Meet', 'web']);
     expect(mailsTo('grace.test@example.com')).toEqual([]);
 
     // An operator sees how it stands, in one line.
@@ -285,6 +285,6 @@ describe('a booking of a test key', () => {
     const all = await Promise.all(scene.files().map(scene.read));
     const mails = all.filter(({ to }) => [to].flat()[0]?.text === attendee.email);
     expect(mails.length).toBeGreaterThanOrEqual(2);
-    for (const mail of mails) expect(mail.text).toContain(`Where:   google_meet: ${url}\n`);
+    for (const mail of mails) expect(mail.text).toContain(`Where:   Google Meet: ${url}\n`);
   });
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
+import { locationName } from '../../../src/scheduling/core/mail-text.ts';
 
 const style = `
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 38rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; background: #fff; }
@@ -68,7 +69,9 @@ export function timeOf(start: Date, end: Date, timeZone: string): string {
 const isLink = (url: string) => /^(https?:|tel:)/i.test(url);
 
 const place = ({ type, url }: NonNullable<ShownBooking['location']>) =>
-  url !== null && isLink(url) ? html`${type}: <a href="${url}" rel="noreferrer">${url}</a>` : html`${type}`;
+  url !== null && isLink(url)
+    ? html`${locationName(type)}: <a href="${url}" rel="noreferrer">${url}</a>`
+    : html`${locationName(type)}`;
 
 export const facts = (booking: ShownBooking) => html`
       <dl>

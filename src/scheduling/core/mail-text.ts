@@ -52,13 +52,19 @@ export const subjectOf = ({ occasion, eventType, start, attendee }: MailFacts): 
 /** Only addresses of the web and of telephones are shown: mail programs make links of them. */
 const isShown = (url: string) => /^(https?:\/\/|tel:)/i.test(url);
 
+/** Types of locations that are names of services, as their services write them. Other types are the host's own words. */
+const services: Readonly<Record<string, string>> = { google_meet: 'Google Meet', microsoft_teams: 'Microsoft Teams' };
+
+/** A type of location, for people. */
+export const locationName = (type: string): string => services[type] ?? oneLine(type);
+
 /** Where the booking takes place; null where nobody said. */
 export function whereOf({ location, place }: Pick<MailFacts, 'location' | 'place'>): string | null {
   if (!location) return null;
   const { type, url } = location;
   const address = url !== null ? (isShown(url) ? url : '') : (place ?? '');
   const text = oneLine(address);
-  return text === '' ? oneLine(type) : `${oneLine(type)}: ${text}`;
+  return text === '' ? locationName(type) : `${locationName(type)}: ${text}`;
 }
 
 /** `Wed 14 Jun 2028, 12:00 - 12:30 Europe/Berlin`; the day of the end, too, where it is another one. */

@@ -39,5 +39,6 @@ export function invitationOf(
       { name: oneLine(attendee.name), email: attendee.email, status: ICalAttendeeStatus.ACCEPTED, rsvp: false },
     ],
   });
-  return { method, content: calendar.toString() };
+  // The library leaves out the end of the last line, which RFC 5545, 3.1 requires.
+  return { method, content: `${calendar.toString()}\r\n` };
 }
