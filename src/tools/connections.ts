@@ -37,6 +37,13 @@ const placeOf = ({ tenant, server }: ToolTarget) => `${tenant.organizationId}/${
 const keyOf = (target: ToolTarget) => `${placeOf(target)}/${target.configuration?.version ?? ''}`;
 const weightOf = ({ server }: ToolTarget): Weight => (catalogue[server].live.kind === 'local' ? 'local' : 'remote');
 
+/** Counts one more user of a connection. */
+function used(entry: Entry): Entry {
+  entry.users++;
+  clearTimeout(entry.idle);
+  return entry;
+}
+
 /**
  * Connections to tool servers: opened when they are needed, kept while they are used, closed when they are idle or broken,
  * and never more than a bound for each organization and for this process. Idle ones make room for others.
@@ -81,9 +88,7 @@ export class ToolConnections {
    * @throws whatever opening or `work` throws; the reason of `signal`
    */
   async use<T>(target: ToolTarget, signal: AbortSignal, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
-    const entry = await this.#entryOf(target, signal);
-    entry.users++;
-    clearTimeout(entry.idle);
+    const entry = await this.#take(target, signal);
     try {
       return await work(await unlessAborted(entry.opening, signal));
     } catch (error) {
@@ -106,19 +111,20 @@ export class ToolConnections {
     return tenant.environment === 'test' || catalogue[server].live.kind === 'local';
   }
 
-  async #entryOf(target: ToolTarget, signal: AbortSignal): Promise<Entry> {
+  /** The user is counted in the same step: what nobody uses may be closed before the caller goes on, to make room. */
+  async #take(target: ToolTarget, signal: AbortSignal): Promise<Entry> {
     const key = keyOf(target);
     for (;;) {
       signal.throwIfAborted();
       if (this.#isClosed) throw new Error('The process is ending.');
       const known = this.#entries.get(key);
-      if (known && (!known.connection || known.connection.isOpen)) return known;
+      if (known && (!known.connection || known.connection.isOpen)) return used(known);
       if (known) void this.#remove(known);
       // One that was made with an earlier configuration is of no use any more.
       for (const entry of this.#entries.values()) {
         if (entry.place === placeOf(target) && entry.users === 0) void this.#remove(entry);
       }
-      if (this.#makeRoom(target)) return this.#add(target, key);
+      if (this.#makeRoom(target)) return used(this.#add(target, key));
       await unlessAborted(this.#released.promise, signal);
     }
   }
