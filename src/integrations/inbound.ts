@@ -1,0 +1,55 @@
+import type { ProviderCall } from './provider-call.ts';
+
+/** What somebody sent to the address for a provider's events. Nothing of it is proven. */
+export interface InboundRequest {
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  body: Buffer;
+  /** The body as JSON; undefined where it is none. */
+  json: unknown;
+  /** The address as the provider knows it: from PUBLIC_URL, never from the request. */
+  url: string;
+}
+
+/** One event as a provider tells it. */
+export interface Notice {
+  /** `Account.id`. */
+  accountId: string;
+  /** The same for an event that is sent twice. At most 300 characters. */
+  key: string;
+  /** Of the integration; undefined for one that nobody can subscribe to, and for our own bot's messages. */
+  trigger?: string;
+  /** Of the trigger. Undefined where `fetch` has to find it out. */
+  data?: unknown;
+  /** What proves that the provider sent it, where that is in the event and not in a header. */
+  clientState?: string;
+  /** The subscription that it was sent for, where the provider has such. */
+  subscriptionId?: string;
+  /** Facts from which `Inbound.fetch` finds the data. Small JSON. */
+  reference?: Record<string, string>;
+  /** Says of the subscription itself that it ended, or has to be renewed. */
+  lifecycle?: 'renew' | 'removed' | 'missed';
+}
+
+/** Where a provider sends its events. */
+export interface Inbound {
+  /** HTTP status of the acknowledgement. */
+  acknowledged: 200 | 202;
+  /** Answers a question whether the address is ours. `isSigned`: only after `verify`. */
+  handshake?: {
+    isSigned: boolean;
+    answer(request: InboundRequest): { text: string } | { json: object } | undefined;
+  };
+  /** Each event of a request, at most 1,000. @returns undefined where it is not in the provider's form */
+  notices(request: InboundRequest): Notice[] | undefined;
+  /** The account that a handshake names, in the sandbox. */
+  accountOfHandshake?(request: InboundRequest): string | undefined;
+  /**
+   * Whether who knows `secret` sent this, within 300 seconds of `now` where there is a time. Compares in constant time.
+   * @param now in milliseconds
+   */
+  verify(request: InboundRequest, secret: string, now: number): boolean;
+  /** The data of an event that names only where they are. @returns undefined for one that is to be dropped */
+  fetch?(reference: Record<string, string>, call: ProviderCall): Promise<unknown>;
+}
