@@ -6,7 +6,7 @@ import { type CallRef, continueRun } from '../src/automation/continue-run.ts';
 import { walkSteps } from '../src/automation/walk-steps.ts';
 import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
-import { databaseFailure } from '../src/platform/database-errors.ts';
+import { isDatabaseUnavailable } from '../src/platform/database-errors.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { StorageFailure } from '../src/storage/failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
@@ -55,10 +55,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
       return await walkSteps(services, scope, ref);
     } catch (error) {
       const { isLocal, attempt } = Context.current().info;
-      const mayPass =
-        error instanceof WorkQueueFull ||
-        error instanceof StorageFailure ||
-        databaseFailure(error)?.code === 'service_unavailable';
+      const mayPass = error instanceof WorkQueueFull || error instanceof StorageFailure || isDatabaseUnavailable(error);
       if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
       services.log.error({ err: error, runId: ref.runId }, 'run failed: its steps keep failing unexpectedly');
       return failRun(services, scope, ref);

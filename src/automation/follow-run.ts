@@ -1,4 +1,4 @@
-import { databaseFailure } from '../platform/database-errors.ts';
+import { readPatiently } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
@@ -23,12 +23,11 @@ export interface SeenEvent extends RunEvent<StepResult> {
 }
 
 /** Reads for a follower: `later` while the database is unavailable, `gone` when the run was deleted. */
-async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
+async function readUnlessGone<Found>(read: () => Promise<Found>): Promise<Found | 'later' | 'gone'> {
   try {
-    return await read();
+    return await readPatiently(read, 'later');
   } catch (error) {
     if (isRunNotFound(error)) return 'gone';
-    if (databaseFailure(error)?.code === 'service_unavailable') return 'later';
     throw error;
   }
 }
@@ -55,10 +54,10 @@ export async function* followRun(
     }
     if (isTerminal(seen.status)) return;
     await waiters.nextSign(run.id, lookEveryMs, stop);
-    const found = await patiently(() => scope.one(findMark, run.id));
+    const found = await readUnlessGone(() => scope.one(findMark, run.id));
     if (found === undefined || found === 'gone') return;
     if (found === 'later' || found.mark === mark) continue;
-    const read = await patiently(() => getRun(scope, run.id));
+    const read = await readUnlessGone(() => getRun(scope, run.id));
     if (read === 'gone') return;
     if (read === 'later') continue;
     mark = found.mark;

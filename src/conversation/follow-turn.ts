@@ -1,5 +1,5 @@
 import type { Sealer } from '../platform/crypto.ts';
-import { databaseFailure } from '../platform/database-errors.ts';
+import { readPatiently } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { turnContents } from './contents.ts';
 import { findEntries } from './open-turn.ts';
@@ -50,16 +50,6 @@ class Bell {
       this.#wake = wake;
       if (this.#isRung || stop.aborted) wake();
     });
-  }
-}
-
-/** `later` while the database is unavailable. */
-async function patiently<Found>(read: () => Promise<Found>): Promise<Found | 'later'> {
-  try {
-    return await read();
-  } catch (error) {
-    if (databaseFailure(error)?.code === 'service_unavailable') return 'later';
-    throw error;
   }
 }
 
@@ -128,9 +118,10 @@ export class TurnReader {
     return performance.now() >= this.#lookAt;
   }
 
+  /** `later` while the database is unavailable. */
   async #look(): Promise<Turn | undefined | 'later'> {
     this.#lookAt = performance.now() + lookEveryMs;
-    return patiently(() => findTurn(this.#services.sealer, this.#scope, this.#turnId));
+    return readPatiently(() => findTurn(this.#services.sealer, this.#scope, this.#turnId), 'later');
   }
 
   #sleep(stop: AbortSignal): Promise<void> {
@@ -139,7 +130,7 @@ export class TurnReader {
 
   async *#toolsSoFar(): AsyncGenerator<TurnEvent> {
     const { round, position } = this.#tools.next;
-    const entries = await patiently(() => this.#scope.rows(findEntries, this.#turnId, round, position));
+    const entries = await readPatiently(() => this.#scope.rows(findEntries, this.#turnId, round, position), 'later');
     if (entries !== 'later') yield* this.#tools.read(entries);
   }
 

@@ -1,4 +1,4 @@
-import { databaseFailure } from '../platform/database-errors.ts';
+import { isDatabaseUnavailable } from '../platform/database-errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Sweep } from '../platform/part.ts';
 import type { SweepResult, TickArgs } from '../temporal/contracts/housekeeping.ts';
@@ -82,7 +82,7 @@ export class SweepRunner {
     } catch (error) {
       const failure = causeOf(error);
       // A database that is busy or away is no fault of the sweep, which runs again.
-      const level = databaseFailure(error)?.code === 'service_unavailable' ? 'warn' : 'error';
+      const level = isDatabaseUnavailable(error) ? 'warn' : 'error';
       if (failure !== earlierFailure) this.#log[level]({ err: error, sweep: name }, 'sweep failed');
       return { ...ended(), status: 'failed', failure };
     }

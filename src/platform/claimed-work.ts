@@ -1,5 +1,4 @@
-import { AppError } from './errors.ts';
-import type { ClaimOptions, IdempotencyClaim, Once } from './idempotency.ts';
+import { type ClaimOptions, type IdempotencyClaim, type Once, requestInProgress } from './idempotency.ts';
 import { newId } from './ids.ts';
 import type { Scope } from './scope.ts';
 import { statement } from './sql.ts';
@@ -36,7 +35,7 @@ async function take<Result>(
   const isOver = found.until < Date.now();
   // The process that had it died. One of those who notice takes it over.
   if (isOver && (await scope.one(replace, ...partsOf(claim), found.id, JSON.stringify(mine)))) return undefined;
-  throw new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
+  throw requestInProgress();
 }
 
 /**

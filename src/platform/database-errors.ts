@@ -39,3 +39,25 @@ export function databaseFailure(error: unknown): AppError | undefined {
   }
   return undefined;
 }
+
+/** Whether the database cannot be reached, or has no place or time: the same statement may succeed soon. */
+export const isDatabaseUnavailable = (error: unknown): boolean =>
+  databaseFailure(error)?.code === 'service_unavailable';
+
+/**
+ * What `read` finds, for those who wait until something is so: while the database is unavailable nobody knows, and they
+ * wait on.
+ * @param unknown returned while the database is unavailable
+ * @throws whatever else `read` throws
+ */
+export async function readPatiently<Found, const Unknown>(
+  read: () => Promise<Found>,
+  unknown: Unknown,
+): Promise<Found | Unknown> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) return unknown;
+    throw error;
+  }
+}

@@ -35,6 +35,10 @@ export const fingerprintOf = (body: unknown): Buffer =>
     .update(sortedJson(body ?? null))
     .digest();
 
+/** For who sends a request again before the first one with its Idempotency-Key is answered. */
+export const requestInProgress = () =>
+  new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
+
 const keptHours = 24;
 
 export interface Claimed {

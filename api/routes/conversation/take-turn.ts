@@ -3,10 +3,10 @@ import { createTurn } from '../../../src/conversation/create-turn.ts';
 import type { TurnKind } from '../../../src/conversation/entities.ts';
 import { TurnReader } from '../../../src/conversation/follow-turn.ts';
 import { answerOf, findTurn, type Turn, turnGone } from '../../../src/conversation/turns.ts';
-import { AppError } from '../../../src/platform/errors.ts';
+import { requestInProgress } from '../../../src/platform/idempotency.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Services } from '../../../src/services.ts';
-import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
+import { lingerMs, notYetThere, refusalOf } from '../../awaited-answer.ts';
 import type { ApiContext } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { markReplayed, readIdempotency } from '../../idempotency.ts';
@@ -20,28 +20,9 @@ export interface AskedTurn {
   streams: boolean;
 }
 
-/** For an end that is recorded by a sweep. */
-const lingerMs = 150_000;
-
-const inProgress = () =>
-  new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
-
-const notWaitedFor = () =>
-  new AppError(
-    'service_unavailable',
-    'The reply is not there yet. Send the request again with its Idempotency-Key.',
-    undefined,
-    { retryAfter: 5 },
-  );
-
-/** Why nothing is told to a caller whose reader found nothing, or who may not have it any more. */
-async function refusalOf(open: OpenRequest): Promise<AppError | undefined> {
-  return (await open.refusal()) ?? (open.signal.aborted ? notWaitedFor() : undefined);
-}
-
 function answerWhole(c: ApiContext, turn: Turn): Response {
   const answered = answerOf(turn);
-  if (!answered) throw inProgress();
+  if (!answered) throw requestInProgress();
   c.header('X-Credits-Used', String(answered.credits));
   return c.json(success(replyRecord(answered)), 200);
 }
@@ -73,7 +54,7 @@ export async function takeTurn(c: ApiContext, services: Services, asked: AskedTu
     if (replayed) {
       const earlier = await findTurn(services.sealer, scope, turnId);
       if (!earlier) throw turnGone();
-      if (earlier.status === 'processing') throw inProgress();
+      if (earlier.status === 'processing') throw requestInProgress();
       markReplayed(c, true);
       if (!streams) return answerWhole(c, earlier);
       reader.close();
@@ -83,10 +64,10 @@ export async function takeTurn(c: ApiContext, services: Services, asked: AskedTu
       const isFound = ({ hasBegun }: Turn) => streams && hasBegun;
       const hasTools = asked.request.servers.length > 0;
       const turn = streams && !hasTools ? undefined : await reader.find(isFound, AbortSignal.any([open.signal, limit]));
-      const refusal = await refusalOf(open);
+      const refusal = await refusalOf(open, 'reply');
       if (refusal) throw refusal;
       if (!streams || (turn && isRefused(turn))) {
-        if (!turn) throw notWaitedFor();
+        if (!turn) throw notYetThere('reply');
         return answerWhole(c, turn);
       }
     }

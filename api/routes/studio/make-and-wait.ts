@@ -1,6 +1,6 @@
-import { databaseFailure } from '../../../src/platform/database-errors.ts';
-import { AppError, invalid } from '../../../src/platform/errors.ts';
-import type { IdempotencyClaim } from '../../../src/platform/idempotency.ts';
+import { readPatiently } from '../../../src/platform/database-errors.ts';
+import { type AppError, invalid } from '../../../src/platform/errors.ts';
+import { type IdempotencyClaim, requestInProgress } from '../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
@@ -25,22 +25,14 @@ export type GenerateAnswer = { replayed: boolean } & (
   | { kind: 'failed'; failure: AppError }
 );
 
-/**
- * The generation once there is something to answer. While the database cannot be reached nobody knows, and the caller keeps
- * waiting.
- */
+/** The generation once there is something to answer. */
 async function findOnce(
   scope: Scope,
   id: string,
   isDecided: (generation: GenerationDetail) => boolean,
 ): Promise<GenerationDetail | undefined> {
-  try {
-    const generation = await getGeneration(scope, id);
-    return isDecided(generation) ? generation : undefined;
-  } catch (error) {
-    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
-    throw error;
-  }
+  const generation = await readPatiently(() => getGeneration(scope, id), undefined);
+  return generation && isDecided(generation) ? generation : undefined;
 }
 
 /** What its caller is told of a generation that failed or was cancelled. A fault of the request is refused as such. */
@@ -76,9 +68,7 @@ async function createAndWait(
     const found = replayed ? await look() : await waiters.wait(id, look, env.SYNC_WAIT_SECONDS * 1000, open.signal);
     const refusal = await open.refusal();
     if (refusal) throw refusal;
-    if (found === undefined && replayed) {
-      throw new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
-    }
+    if (found === undefined && replayed) throw requestInProgress();
     return { id, replayed, found };
   } finally {
     open.close();

@@ -1,43 +1,19 @@
-import { databaseFailure } from '../../../src/platform/database-errors.ts';
-import { AppError } from '../../../src/platform/errors.ts';
+import { readPatiently } from '../../../src/platform/database-errors.ts';
+import { requestInProgress } from '../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { type Call, findCall } from '../../../src/voice/calls.ts';
 import type { CreatedCall } from '../../../src/voice/create-call.ts';
 import { callFailed, callGone } from '../../../src/voice/errors.ts';
+import { lingerMs, notYetThere, refusalOf } from '../../awaited-answer.ts';
 import type { ApiContext } from '../../context.ts';
 import { markReplayed } from '../../idempotency.ts';
 
-/** For an end that is recorded by a sweep. */
-const lingerMs = 150_000;
-
-const inProgress = () =>
-  new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
-
-const notWaitedFor = () =>
-  new AppError(
-    'service_unavailable',
-    'The answer is not there yet. Send the request again with its Idempotency-Key.',
-    undefined,
-    { retryAfter: 5 },
-  );
-
-/** Undefined while it has not ended, and while the database cannot be reached: nobody knows then, and the caller waits on. */
+/** The call once it has ended. */
 async function findEnded({ sealer }: Services, scope: Scope, callId: string): Promise<Call | 'gone' | undefined> {
-  try {
-    const call = await findCall(sealer, scope, callId);
-    if (!call) return 'gone';
-    return call.status === 'processing' ? undefined : call;
-  } catch (error) {
-    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
-    throw error;
-  }
-}
-
-/** Why nothing is told to a caller that may not have it any more, or does not wait any more. */
-export async function refusalOf(open: OpenRequest): Promise<AppError | undefined> {
-  return (await open.refusal()) ?? (open.signal.aborted ? notWaitedFor() : undefined);
+  const call = await readPatiently(async () => (await findCall(sealer, scope, callId)) ?? 'gone', undefined);
+  return call === 'gone' || call?.status !== 'processing' ? call : undefined;
 }
 
 /**
@@ -55,9 +31,9 @@ export async function awaitCall(
   const look = () => findEnded(services, scope, callId);
   const limitMs = services.voicePolicy.deadlineMs + lingerMs;
   const call = replayed ? await look() : await services.voiceWaiters.wait(callId, look, limitMs, open.signal);
-  const refusal = await refusalOf(open);
+  const refusal = await refusalOf(open, 'answer');
   if (refusal) throw refusal;
-  if (call === undefined) throw replayed ? inProgress() : notWaitedFor();
+  if (call === undefined) throw replayed ? requestInProgress() : notYetThere('answer');
   if (call === 'gone') throw callGone();
   markReplayed(c, replayed);
   if (call.status !== 'completed') throw callFailed();

@@ -6,6 +6,7 @@ import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { type CreatedCall, findEarlier } from '../../../src/voice/create-call.ts';
 import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
+import { refusalOf } from '../../awaited-answer.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
@@ -18,7 +19,7 @@ import {
   transcriptionRecord,
   transcriptionSchema,
 } from '../../schemas/voice/transcription.ts';
-import { awaitCall, refusalOf } from './await-call.ts';
+import { awaitCall } from './await-call.ts';
 import { type Received, receiveRecording } from './receive-recording.ts';
 
 const description = [
@@ -67,7 +68,7 @@ async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequ
       await files.discard(received.recording);
     }
   } catch (error) {
-    throw (open.signal.aborted && (await refusalOf(open))) || error;
+    throw (open.signal.aborted && (await refusalOf(open, 'answer'))) || error;
   } finally {
     leave();
   }

@@ -2,7 +2,7 @@ import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/r
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
-import { databaseFailure } from '../../../../src/platform/database-errors.ts';
+import { readPatiently } from '../../../../src/platform/database-errors.ts';
 import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
 import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
@@ -26,17 +26,13 @@ function failureOf({ id, error }: RunDetail): AppError {
   return new AppError(kind, error?.message ?? 'The run failed.', { runId: id, ...error });
 }
 
-/**
- * The run if it has ended or was deleted. When the database cannot be reached the state of the run is unknown, and the
- * caller keeps waiting.
- */
+/** The run if it has ended or was deleted. */
 async function findEnded(scope: Scope, runId: string): Promise<RunDetail | 'deleted' | undefined> {
   try {
-    const run = await getRun(scope, runId);
-    return isTerminal(run.status) ? run : undefined;
+    const run = await readPatiently(() => getRun(scope, runId), undefined);
+    return run && isTerminal(run.status) ? run : undefined;
   } catch (error) {
     if (isRunNotFound(error)) return 'deleted';
-    if (databaseFailure(error)?.code === 'service_unavailable') return undefined;
     throw error;
   }
 }
