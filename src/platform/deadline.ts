@@ -13,3 +13,13 @@ export async function withDeadline<T>(begun: Promise<T>, deadlineMs: number): Pr
     clearTimeout(timer);
   }
 }
+
+/** What a promise gives, unless the signal aborts first: what was begun goes on then. @throws the reason of the signal */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => reject(signal.reason);
+    signal.addEventListener('abort', aborted, { once: true });
+    if (signal.aborted) aborted();
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}

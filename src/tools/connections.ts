@@ -1,3 +1,4 @@
+import { unlessAborted } from '../platform/deadline.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { catalogue } from './catalogue.ts';
@@ -193,14 +194,4 @@ export class ToolConnections {
     this.#released.resolve();
     this.#released = Promise.withResolvers();
   }
-}
-
-/** A promise, or the reason of the signal when it aborts first. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const aborted = () => reject(signal.reason);
-    if (signal.aborted) return aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
-  });
 }

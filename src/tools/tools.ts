@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { unlessAborted } from '../platform/deadline.ts';
 import { invalid } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -9,7 +10,7 @@ import {
   findConfiguredServers,
   keepFunctions,
 } from './configurations.ts';
-import { type ToolConnections, type ToolTarget, unlessAborted } from './connections.ts';
+import type { ToolConnections, ToolTarget } from './connections.ts';
 import { cutResult } from './core/result-text.ts';
 import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';

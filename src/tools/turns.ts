@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { databaseRoles } from '../platform/database.ts';
+import { unlessAborted } from '../platform/deadline.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { ToolServerId } from './core/server-ids.ts';
 
@@ -57,10 +58,8 @@ export class ToolTurns {
       if (this.#queues.get(key) === place) this.#queues.delete(key);
     };
     try {
-      if (before && !(await settledBefore(before, signal))) {
-        done();
-        return undefined;
-      }
+      // Aborted: there is no turn then either.
+      if (before) await unlessAborted(before, signal).catch(() => {});
       const turn = await this.#lock(key, signal, done);
       if (!turn) done();
       return turn;
@@ -116,17 +115,4 @@ export class ToolTurns {
     }
     return { client, lost, last: Promise.resolve() };
   }
-}
-
-/** Whether a promise settles before the signal aborts. */
-function settledBefore(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const aborted = () => resolve(false);
-    if (signal.aborted) return aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.finally(() => {
-      signal.removeEventListener('abort', aborted);
-      resolve(true);
-    });
-  });
 }
