@@ -1,9 +1,27 @@
 import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/failures.ts';
+import type { Scope } from '../../platform/scope.ts';
 import { ProviderFailure } from '../../providers/ports.ts';
+import { CalendarGone } from './ports.ts';
+import { stopSyncs } from './sync-state.ts';
 
-/** Whether a calendar has to be connected again. */
-export const isAccessGone = (error: unknown): boolean =>
-  error instanceof AuthExpired || error instanceof ConnectionMissing;
+/** Why a calendar has to be connected again. */
+export type LostAccess = 'auth_expired' | 'disconnected';
+
+function lostAccessOf(error: unknown): LostAccess | undefined {
+  if (error instanceof AuthExpired || error instanceof ConnectionMissing) return 'auth_expired';
+  return error instanceof CalendarGone ? 'disconnected' : undefined;
+}
+
+/**
+ * Ends the syncs of a calendar whose client failed because access was withdrawn or the calendar is gone.
+ * @param error of a client
+ * @returns why it has to be connected again; undefined when it need not be
+ */
+export async function stopIfLost(scope: Scope, calendarId: string, error: unknown): Promise<LostAccess | undefined> {
+  const lost = lostAccessOf(error);
+  if (lost) await stopSyncs(scope, calendarId, lost);
+  return lost;
+}
 
 /** A token that cannot be had at the moment, as any other failure of the provider; other errors as they are. */
 export function toCalendarFailure(error: unknown): unknown {

@@ -4,10 +4,9 @@ import { ProviderFailure } from '../../providers/ports.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
 import type { BookedLocation } from '../entities.ts';
 import { failPoint } from '../fail-points.ts';
-import { isAccessGone, toCalendarFailure } from './access-failures.ts';
+import { type LostAccess, stopIfLost, toCalendarFailure } from './access-failures.ts';
 import type { CalendarClients } from './clients.ts';
-import { type CalendarCall, CalendarGone } from './ports.ts';
-import { stopSyncs } from './sync-state.ts';
+import type { CalendarCall } from './ports.ts';
 
 export interface EntryServices {
   calendarClients: CalendarClients;
@@ -111,20 +110,18 @@ const meetingServices: Readonly<Record<string, Service>> = { google_meet: 'googl
 
 const callOf = (signal: AbortSignal, timezone: string): CalendarCall => ({ signal, timezone, memory: new Map() });
 
+const failureOf: Record<LostAccess, () => ProviderFailure> = {
+  auth_expired: () => new ProviderFailure('auth', 'Access to the calendar was withdrawn.'),
+  disconnected: () => new ProviderFailure('invalid_request', 'The calendar does not exist any more.'),
+};
+
 /** Makes what fails in a calendar known to its owner, as a sync would. @throws ProviderFailure */
 async function toldToOwner<T>(scope: Scope, calendarId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isAccessGone(error)) {
-      await stopSyncs(scope, calendarId, 'auth_expired');
-      throw new ProviderFailure('auth', 'Access to the calendar was withdrawn.');
-    }
-    if (error instanceof CalendarGone) {
-      await stopSyncs(scope, calendarId, 'disconnected');
-      throw new ProviderFailure('invalid_request', 'The calendar does not exist any more.');
-    }
-    throw toCalendarFailure(error);
+    const lost = await stopIfLost(scope, calendarId, error);
+    throw lost ? failureOf[lost]() : toCalendarFailure(error);
   }
 }
 

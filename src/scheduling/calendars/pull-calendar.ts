@@ -8,20 +8,13 @@ import { isConnected } from '../core/calendar-status.ts';
 import type { Interval } from '../core/intervals.ts';
 import { needsBaseline, syncWindow } from '../core/sync-window.ts';
 import { failPoint } from '../fail-points.ts';
-import { isAccessGone, toCalendarFailure } from './access-failures.ts';
+import { stopIfLost, toCalendarFailure } from './access-failures.ts';
 import type { CalendarClients } from './clients.ts';
 import { noteMissingEvents, takeOwnEvents } from './own-events.ts';
-import {
-  type CalendarCall,
-  CalendarGone,
-  CalendarTooLarge,
-  type ListedEvent,
-  type ListedPage,
-  SyncTokenExpired,
-} from './ports.ts';
+import { type CalendarCall, CalendarTooLarge, type ListedEvent, type ListedPage, SyncTokenExpired } from './ports.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
 import { busyOf, dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
-import { beginSync, type SyncedCalendar, stopSyncs } from './sync-state.ts';
+import { beginSync, type SyncedCalendar } from './sync-state.ts';
 import { type WatchServices, watchCalendar } from './watch.ts';
 
 export interface PullServices extends SettleServices, WatchServices {
@@ -237,14 +230,8 @@ export async function pullCalendar(
     return outcome;
   } catch (error) {
     if (error instanceof Superseded) return { superseded: true };
-    if (isAccessGone(error)) {
-      await stopSyncs(scope, calendarId, 'auth_expired');
-      return { stopped: 'auth_expired' };
-    }
-    if (error instanceof CalendarGone) {
-      await stopSyncs(scope, calendarId, 'disconnected');
-      return { stopped: 'disconnected' };
-    }
+    const lost = await stopIfLost(scope, calendarId, error);
+    if (lost) return { stopped: lost };
     throw toCalendarFailure(error);
   }
 }

@@ -98,11 +98,7 @@ const reasons = {
  * Ends the syncs of a calendar until it is connected again. The first time its Schedule is paused, and the organization's
  * contact gets a mail where access was withdrawn.
  */
-export async function stopSyncs(
-  scope: Scope,
-  calendarId: string,
-  status: Exclude<CalendarStatus, 'syncing' | 'active' | 'error'>,
-): Promise<void> {
+export async function stopSyncs(scope: Scope, calendarId: string, status: keyof typeof reasons): Promise<void> {
   await scope.transaction(async (tx) => {
     if (!(await tx.one(stop, calendarId, status, reasons[status]))) return;
     await tx.enqueue(calendarWork.schedule, calendarId);
