@@ -60,6 +60,14 @@ export class CalendarRefusal extends Error {
   }
 }
 
+/** Whether a request was refused with one of these statuses of HTTP. */
+export const isStatus = (error: unknown, ...statuses: number[]): boolean =>
+  error instanceof CalendarRefusal && statuses.includes(error.status);
+
+/** An address that attendees are sent to, as a provider gave it; null for one that is not to be given on. */
+export const meetingUrlOf = (url: string | null | undefined): string | null =>
+  url?.startsWith('https://') && url.length <= 2_000 ? url : null;
+
 /** Google's 403 for too many requests, and Microsoft's. */
 const tooFast = /^(rateLimitExceeded|userRateLimitExceeded|quotaExceeded|ApplicationThrottled|TooManyRequests)$/;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findTimezone } from '../../platform/core/timezone.ts';
 import { newId } from '../../platform/ids.ts';
 import { ProviderFailure } from '../../providers/ports.ts';
-import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal } from './calendar-http.ts';
+import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
 import { timeOfDays, timeOfInstants } from './event-times.ts';
 import {
   type Account,
@@ -96,8 +96,7 @@ function read(event: GoogleEvent, timezone: string): ListedEvent {
 
 function meetingOf({ conferenceData, hangoutLink }: z.infer<typeof writtenSchema>): string | null {
   const video = conferenceData?.entryPoints?.find(({ entryPointType }) => entryPointType === 'video')?.uri;
-  const link = video ?? hangoutLink ?? null;
-  return link !== null && /^https:\/\//.test(link) && link.length <= 2_000 ? link : null;
+  return meetingUrlOf(video ?? hangoutLink);
 }
 
 /** Google Calendar, version 3, of which the primary calendar is read and written. */
@@ -160,12 +159,11 @@ export class GoogleCalendarClient implements CalendarClient {
         { method: 'PATCH', path: `${events}/${encodeURIComponent(id)}?${query}`, body, signal },
         writtenSchema,
       );
-    const isMissing = (error: unknown) => error instanceof CalendarRefusal && error.status === 404;
-    const isThere = (error: unknown) => error instanceof CalendarRefusal && error.status === 409;
+    // 409: an event of this id is there already. 404: it is not there any more.
+    const [first, second, other] = entry.eventId === null ? [insert, change, 409] : [change, insert, 404];
     try {
-      const [first, second, isOther] = entry.eventId === null ? [insert, change, isThere] : [change, insert, isMissing];
       const written = await first().catch((error: unknown) => {
-        if (isOther(error)) return second();
+        if (isStatus(error, other)) return second();
         throw error;
       });
       return await this.#withLink(account, entry, written, signal);
@@ -183,7 +181,7 @@ export class GoogleCalendarClient implements CalendarClient {
     try {
       await this.#http.ask(account, { method: 'DELETE', path, signal }, z.unknown());
     } catch (error) {
-      if (error instanceof CalendarRefusal && (error.status === 404 || error.status === 410)) return;
+      if (isStatus(error, 404, 410)) return;
       throw this.#http.failureOf(error);
     }
   }

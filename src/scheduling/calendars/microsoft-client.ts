@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProviderFailure } from '../../providers/ports.ts';
-import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal } from './calendar-http.ts';
+import { CalendarHttp, type CalendarHttpOptions, CalendarRefusal, isStatus, meetingUrlOf } from './calendar-http.ts';
 import { eventSchema, type MicrosoftEvent, readEvent, type Series } from './microsoft-events.ts';
 import {
   type Account,
@@ -44,13 +44,7 @@ const tagId = `String {7d1c5b2e-5a0c-4c2e-9f43-3d8a6f0c9b11} Name ${bookingTag}`
 
 const lostState = /^(syncStateNotFound|syncStateInvalid|resyncRequired|ErrorInvalidSyncStateData)$/i;
 
-function meetingOf({ onlineMeeting }: z.infer<typeof writtenSchema>): string | null {
-  const url = onlineMeeting?.joinUrl ?? null;
-  return url !== null && /^https:\/\//.test(url) && url.length <= 2_000 ? url : null;
-}
-
-const isStatus = (error: unknown, ...statuses: number[]) =>
-  error instanceof CalendarRefusal && statuses.includes(error.status);
+const meetingOf = ({ onlineMeeting }: z.infer<typeof writtenSchema>) => meetingUrlOf(onlineMeeting?.joinUrl);
 
 /** Outlook's calendars by Microsoft Graph, version 1.0, of which the default calendar is read and written. */
 export class MicrosoftCalendarClient implements CalendarClient {
