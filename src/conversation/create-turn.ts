@@ -1,7 +1,7 @@
 import { priceOf } from '../credits/core/pricing.ts';
 import { reserveCredits } from '../credits/reservations.ts';
 import type { Sealer } from '../platform/crypto.ts';
-import { AppError, invalid, rateLimited } from '../platform/errors.ts';
+import { AppError, invalid, placesTaken } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -78,9 +78,6 @@ const countOpen = statement<{ open: number }>(
       where organization_id = $1 and environment = $2 and status in (${turnStates.sql('processing')}) limit $3) as counted`,
 );
 
-/** Nobody knows when a message is over. */
-const retryAfterSeconds = 5;
-
 /**
  * Each message under way holds a place of a worker, whether its caller waits or has hung up. To be called when the tenant's
  * credits are locked, so that two transactions do not count at the same time.
@@ -89,9 +86,7 @@ const retryAfterSeconds = 5;
 async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
   const limit = plans[plan].openMessages;
   const { open } = (await tx.one(countOpen, limit + 1))!;
-  if (open <= limit) return;
-  const resetAt = Math.ceil(Date.now() / 1_000) + retryAfterSeconds;
-  throw rateLimited({ window: 'open_messages', limit, resetAt, retryAfter: retryAfterSeconds });
+  if (open > limit) throw placesTaken(limit, 'open_messages');
 }
 
 /** @throws AppError validation_error; provider_not_configured with the published sentence */

@@ -92,6 +92,16 @@ export function rateLimited({ window, limit, resetAt, retryAfter }: Exceeded): A
   return new AppError('rate_limit_exceeded', message, { limit, resetAt, ...(window && { window }) }, { retryAfter });
 }
 
+/** Nobody knows when a place becomes free. */
+const placeRetryAfter = 5;
+
+/** As many are open at the same time as may be. */
+export const placesTaken = (limit: number, window?: Exceeded['window']): AppError =>
+  rateLimited({
+    ...{ limit, resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter, retryAfter: placeRetryAfter },
+    ...(window && { window }),
+  });
+
 /** A dependency is down and a retry may succeed soon. */
 export const unavailable = (what: string) =>
   new AppError('service_unavailable', `${what} is not available at the moment.`, undefined, { retryAfter: 1 });

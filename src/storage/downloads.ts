@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { rateLimited } from '../platform/errors.ts';
-import { MemoryOpenCounter } from '../tenancy/open-counter.ts';
+import { enterAll, MemoryOpenCounter } from '../tenancy/open-counter.ts';
 import type { ByteRange } from './core/byte-range.ts';
 import { isTooSlow } from './core/pace.ts';
 import type { Files } from './files.ts';
@@ -8,8 +7,6 @@ import type { FileRecord } from './ports.ts';
 
 /** Files that are read at the same time from one process: by one address, of one organization, and in all. */
 export const places = { address: 64, organization: 256, process: 1_000 } as const;
-/** Nobody knows when a place becomes free. */
-const retryAfterSeconds = 5;
 const lookAtPaceMs = 10_000;
 /** Readers may come back for the rest, so a draining process does not wait for all of a large file. */
 const drainMs = 10_000;
@@ -109,7 +106,11 @@ export class Downloads {
     range: ByteRange | undefined,
     reader: Reader,
   ): Promise<{ body: ReadableStream<Uint8Array>; close(): void } | undefined> {
-    const leave = await this.#enter(organizationId, reader.address);
+    const leave = await enterAll(this.#counter, [
+      [`address ${reader.address}`, places.address],
+      [`organization ${organizationId}`, places.organization],
+      ['process', places.process],
+    ]);
     try {
       const stream = await this.#files.open(name, range);
       if (stream) return this.#begin(stream, reader, leave);
@@ -141,27 +142,5 @@ export class Downloads {
 
   #each(act: (one: Download) => void): void {
     for (const one of [...this.#open]) act(one);
-  }
-
-  async #enter(organizationId: string, address: string): Promise<() => void> {
-    const entered: (() => void)[] = [];
-    const leave = () => {
-      for (const one of entered) one();
-    };
-    const subjects = [
-      [`address ${address}`, places.address],
-      [`organization ${organizationId}`, places.organization],
-      ['process', places.process],
-    ] as const;
-    for (const [subject, limit] of subjects) {
-      const one = await this.#counter.enter(subject, limit);
-      if (!one) {
-        leave();
-        const resetAt = Math.ceil(Date.now() / 1000) + retryAfterSeconds;
-        throw rateLimited({ limit, resetAt, retryAfter: retryAfterSeconds });
-      }
-      entered.push(one);
-    }
-    return leave;
   }
 }

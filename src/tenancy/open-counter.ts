@@ -1,7 +1,29 @@
+import { placesTaken } from '../platform/errors.ts';
+
 /** Counts what is open at the same time. */
 export interface OpenCounter {
   /** Takes a place, if there are fewer than `limit`. @returns what gives it free, once; undefined when all are taken */
   enter(subject: string, limit: number): Promise<(() => void) | undefined>;
+}
+
+/** What is counted, and how many of it may be open at the same time. */
+export type Place = readonly [subject: string, limit: number];
+
+/** Takes all of these places or none. @returns what gives them free, once. @throws AppError rate_limit_exceeded */
+export async function enterAll(counter: OpenCounter, places: readonly Place[]): Promise<() => void> {
+  const entered: (() => void)[] = [];
+  const leave = () => {
+    for (const one of entered.splice(0)) one();
+  };
+  for (const [subject, limit] of places) {
+    const one = await counter.enter(subject, limit);
+    if (!one) {
+      leave();
+      throw placesTaken(limit);
+    }
+    entered.push(one);
+  }
+  return leave;
 }
 
 /** Counts what is open in this process. */

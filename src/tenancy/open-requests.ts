@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { type AppError, rateLimited, unavailable } from '../platform/errors.ts';
+import { type AppError, placesTaken, unavailable } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
@@ -12,8 +12,6 @@ import { subjectOf } from './rate-limiter.ts';
 export type OpenKind = 'eventStreams' | 'waitingRequests';
 
 const windowOf = { eventStreams: 'event_streams', waitingRequests: 'waiting_requests' } as const;
-/** Nobody knows when a place becomes free. */
-const retryAfterSeconds = 5;
 /** A revoked or expired key loses what it has open within this time, and the time of a query. */
 const checkEveryMs = 500;
 
@@ -98,10 +96,7 @@ export class OpenRequests {
   async open(caller: Caller, kind: OpenKind): Promise<OpenRequest> {
     const limit = plans[caller.plan][kind];
     const leave = await this.#options.counter.enter(`${subjectOf(caller)}:${kind}`, limit);
-    if (!leave) {
-      const resetAt = Math.ceil(Date.now() / 1000) + retryAfterSeconds;
-      throw rateLimited({ window: windowOf[kind], limit, resetAt, retryAfter: retryAfterSeconds });
-    }
+    if (!leave) throw placesTaken(limit, windowOf[kind]);
     const one = new Held(this, caller);
     if (this.#options.draining.aborted) one.end();
     this.#held.set(one, leave);

@@ -1,6 +1,6 @@
 import { reserveCredits } from '../credits/reservations.ts';
 import type { Sealer } from '../platform/crypto.ts';
-import { rateLimited } from '../platform/errors.ts';
+import { placesTaken } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
@@ -73,9 +73,6 @@ const countOpen = statement<{ open: number }>(
      select from voice_call where organization_id = $1 and environment = $2 and ${isOpen} limit $3) as counted`,
 );
 
-/** Nobody knows when a call is over. */
-const retryAfterSeconds = 5;
-
 /**
  * Each call under way holds a place of a worker, whether its caller waits or has hung up. To be called when the tenant's
  * credits are locked, so that two transactions do not count at the same time.
@@ -84,9 +81,7 @@ const retryAfterSeconds = 5;
 async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
   const limit = plans[plan].openVoiceCalls;
   const { open } = (await tx.one(countOpen, limit + 1))!;
-  if (open <= limit) return;
-  const resetAt = Math.ceil(Date.now() / 1_000) + retryAfterSeconds;
-  throw rateLimited({ window: 'open_voice_calls', limit, resetAt, retryAfter: retryAfterSeconds });
+  if (open > limit) throw placesTaken(limit, 'open_voice_calls');
 }
 
 /** The call that an earlier request with the same key made. @throws AppError idempotency_key_reused */
