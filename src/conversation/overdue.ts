@@ -5,7 +5,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { conversationWorkflows, turnWorkflowId } from '../temporal/contracts/conversation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
-import { watchStopped } from '../temporal/stopped-workflows.ts';
+import { watchEachStopped } from '../temporal/stopped-workflows.ts';
 import { type TurnError, turnStates } from './core/status.ts';
 import { type EndServices, stopTurn } from './end-turn.ts';
 
@@ -70,18 +70,10 @@ export async function endOverdueTurns(services: WatchServices, deadlineMs: numbe
 
 /** Ends the turns whose workflows an operator terminated, or that timed out. */
 export const watchStoppedTurns = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
-  watchStopped(services, {
+  watchEachStopped(services, {
     ...{ queue: queues.generation, type: conversationWorkflows.takeTurn, workflowId: turnWorkflowId },
     ...{ hasOpen, findOpen },
-    async end(turns) {
-      let ended = 0;
-      for (const turn of turns) {
-        if ((await services.temporal.state(turnWorkflowId(turn.id))) === 'open') continue;
-        const error = { code: 'provider_error', message: 'The message was terminated by an operator.' } as const;
-        if (await end(services, turn, error)) ended++;
-      }
-      return ended;
-    },
+    end: (one) => end(services, one, { code: 'provider_error', message: 'The message was terminated by an operator.' }),
   });
 
 /** As long as an Idempotency-Key is kept, which is taken before its turn is made and so is forgotten first. */

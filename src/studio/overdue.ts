@@ -5,7 +5,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { generationWorkflowId, studioWorkflows } from '../temporal/contracts/studio.ts';
-import { watchStopped } from '../temporal/stopped-workflows.ts';
+import { watchEachStopped } from '../temporal/stopped-workflows.ts';
 import type { Deadlines } from './core/deadlines.ts';
 import { type GenerationError, generationStates } from './core/status.ts';
 import { type StopServices, stopGeneration } from './end-generation.ts';
@@ -70,16 +70,9 @@ export async function endOverdueGenerations(
 export const watchStoppedGenerations = (
   services: WatchServices & { temporal: TemporalClient },
 ): (() => Promise<number>) =>
-  watchStopped(services, {
+  watchEachStopped(services, {
     ...{ queue: queues.generation, type: studioWorkflows.makeGeneration, workflowId: generationWorkflowId },
     ...{ hasOpen, findOpen },
-    async end(generations) {
-      let ended = 0;
-      for (const generation of generations) {
-        if ((await services.temporal.state(generationWorkflowId(generation.id))) === 'open') continue;
-        const error = { code: 'provider_error', message: 'The generation was terminated by an operator.' } as const;
-        if (await end(services, generation, error)) ended++;
-      }
-      return ended;
-    },
+    end: (one) =>
+      end(services, one, { code: 'provider_error', message: 'The generation was terminated by an operator.' }),
   });

@@ -60,3 +60,20 @@ export function watchStopped<Row extends QueryResultRow, Result>(
     return result;
   };
 }
+
+/** As `watchStopped`, with an end for each row by itself. The function returns how many rows it ended. */
+export const watchEachStopped = <Row extends QueryResultRow & { id: string }>(
+  services: { database: Database; temporal: TemporalClient },
+  { end, ...watched }: Omit<WatchedWorkflows<Row, number>, 'end'> & { end(row: Row): Promise<boolean> },
+): (() => Promise<number>) =>
+  watchStopped(services, {
+    ...watched,
+    async end(rows) {
+      let ended = 0;
+      for (const row of rows) {
+        if ((await services.temporal.state(watched.workflowId(row.id))) === 'open') continue;
+        if (await end(row)) ended++;
+      }
+      return ended;
+    },
+  });

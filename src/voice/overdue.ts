@@ -5,7 +5,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { voiceCallWorkflowId, voiceWorkflows } from '../temporal/contracts/voice.ts';
-import { watchStopped } from '../temporal/stopped-workflows.ts';
+import { watchEachStopped } from '../temporal/stopped-workflows.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import { type StopServices, stopCall } from './end-call.ts';
 
@@ -69,18 +69,10 @@ export async function endOverdueCalls(services: WatchServices, deadlineMs: numbe
 
 /** Ends the calls whose workflows an operator terminated, or that timed out. */
 export const watchStoppedCalls = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
-  watchStopped(services, {
+  watchEachStopped(services, {
     ...{ queue: queues.generation, type: voiceWorkflows.performVoiceCall, workflowId: voiceCallWorkflowId },
     ...{ hasOpen, findOpen },
-    async end(calls) {
-      let ended = 0;
-      for (const call of calls) {
-        if ((await services.temporal.state(voiceCallWorkflowId(call.id))) === 'open') continue;
-        const error = { code: 'provider_error', message: 'The call was terminated by an operator.' } as const;
-        if (await end(services, call, error)) ended++;
-      }
-      return ended;
-    },
+    end: (one) => end(services, one, { code: 'provider_error', message: 'The call was terminated by an operator.' }),
   });
 
 /** As long as an Idempotency-Key is kept, which is taken with its call and so is forgotten first. */
