@@ -5,25 +5,17 @@ import { ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TurnPolicy, TurnProgress } from '../temporal/contracts/conversation.ts';
 import { countTokens } from '../tenancy/usage.ts';
+import { mostRounds } from '../tools/core/rounds.ts';
+import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
-import { type RoundAnswer, type TurnReply, turnContents } from './contents.ts';
-import { mostRounds } from './core/rounds.ts';
+import { type TurnReply, turnContents } from './contents.ts';
 import { type TurnError, turnStates } from './core/status.ts';
 import { chatProvider } from './create-turn.ts';
 import { completeTurn, contradicted, type Ending, type EndServices, stopTurn } from './end-turn.ts';
 import { failPoint } from './fail-points.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
-import {
-  executedIn,
-  findOpenTurn,
-  type OpenTurn,
-  type Round,
-  readAnswer,
-  readRounds,
-  resultsOf,
-  toExecute,
-} from './open-turn.ts';
+import { executedIn, findOpenTurn, type OpenTurn, readAnswer, readRounds } from './open-turn.ts';
 
 export interface AskServices extends EndServices {
   providers: Pick<ProviderRegistry, 'chatModel'>;
@@ -65,20 +57,10 @@ const nothingSaid: TurnError = { code: 'provider_error', message: 'The model ans
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
 /** The conversation as the model is asked to continue it. */
-function transcriptOf({ request }: OpenTurn, rounds: readonly Round[], tools: readonly DeclaredTool[]): ChatTurn[] {
-  const said = request.messages.map(({ role, content: text }): ChatTurn => ({ role, text }));
-  const since = rounds.flatMap((round): ChatTurn[] => [
-    { role: 'model', content: round.content },
-    {
-      role: 'tools',
-      results: resultsOf(round, tools).map((result, position) => {
-        const { id: callId, name } = round.calls[position]!;
-        return { callId, name, ...result };
-      }),
-    },
-  ]);
-  return [...said, ...since];
-}
+const transcriptOf = ({ request }: OpenTurn, rounds: readonly Round[], tools: readonly DeclaredTool[]): ChatTurn[] => [
+  ...request.messages.map(({ role, content: text }): ChatTurn => ({ role, text })),
+  ...turnsOf(rounds, tools),
+];
 
 /** One question to the model of a turn, and what is to be known for recording its answer. */
 class Question {
@@ -109,10 +91,7 @@ class Question {
         ...{ provider: chatProvider, model: open.model, turns: transcriptOf(open, this.#rounds, tools) },
         ...(request.system !== undefined && { system: request.system }),
         ...(request.temperature !== undefined && { temperature: request.temperature }),
-        ...(tools.length > 0 &&
-          !isLast && {
-            tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
-          }),
+        ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
       },
       {
         ...{ organizationId: this.#scope.tenant.organizationId, attempt, signal },
@@ -163,8 +142,7 @@ class Question {
 
   async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<TurnProgress> {
     const { turnId, waiter } = this.#ending;
-    const { text, calls, content } = answer;
-    const recorded: RoundAnswer = { text, calls, content };
+    const recorded = roundAnswer(answer);
     const place = { turnId, round, position: 0 };
     const contents = turnContents(this.#services.sealer, this.#scope);
     const sealed = contents.sealEntry(place, recorded);

@@ -1,10 +1,10 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
+import { mayCall, type ToolResult, unknownOutcome } from '../tools/core/rounds.ts';
 import type { Tools } from '../tools/tools.ts';
 import { endOfTurn } from './ask-model.ts';
 import { turnContents } from './contents.ts';
-import { mayCall, type ToolResult, unknownOutcome } from './core/rounds.ts';
 import { turnStates } from './core/status.ts';
 import type { Ending, EndServices } from './end-turn.ts';
 import { failPoint } from './fail-points.ts';

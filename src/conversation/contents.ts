@@ -2,8 +2,8 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { TenantSql } from '../platform/sql.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
-import type { AskedCall, ToolResult } from './core/rounds.ts';
+import type { RoundAnswer } from '../tools/rounds.ts';
+import type { DeclaredTool, ToolResult } from '../tools/tool.ts';
 
 export interface Message {
   role: 'user' | 'assistant';
@@ -25,15 +25,6 @@ export interface TurnRequest {
 export interface StoredRequest extends TurnRequest {
   servers: ToolServerId[];
   claim?: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>;
-}
-
-/** An answer of the model that asks for tools. */
-export interface RoundAnswer {
-  /** What it wrote beside its calls. */
-  text: string;
-  calls: AskedCall[];
-  /** The answer in the form of its provider, to be sent back unchanged. */
-  content: unknown;
 }
 
 /** A call that was executed. */

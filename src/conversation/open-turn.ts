@@ -1,8 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { Round, RoundAnswer } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
-import type { ExecutedCall, RoundAnswer, StoredRequest, TurnContents } from './contents.ts';
-import { executedCalls, refusalOf, type ToolResult } from './core/rounds.ts';
+import type { ExecutedCall, StoredRequest, TurnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
 import type { TurnKind } from './entities.ts';
 
@@ -18,13 +18,6 @@ export interface OpenTurn {
   /** The beginning of the reply that a reader was told by an attempt that was interrupted. */
   told: string;
   ageMs: number;
-}
-
-/** A round whose answer is recorded. */
-export interface Round extends RoundAnswer {
-  round: number;
-  /** By the positions of the calls, from 0: of those that were executed. */
-  results: Map<number, ToolResult>;
 }
 
 type TurnRow = Omit<OpenTurn, 'request' | 'tools' | 'told'> & {
@@ -93,22 +86,6 @@ export async function readRounds(scope: Scope, contents: TurnContents, turnId: s
     else rounds.at(-1)!.results.set(position - 1, contents.openResult({ turnId, round, position }, content));
   }
   return rounds;
-}
-
-const namesOf = (tools: readonly DeclaredTool[]) => new Set(tools.map(({ name }) => name));
-
-/** The positions of the calls of an answer that are executed, from 0. */
-export const toExecute = ({ calls }: RoundAnswer, tools: readonly DeclaredTool[]): number[] =>
-  executedCalls(calls, namesOf(tools));
-
-/** The result of each call of a round, as the model is told it. */
-export function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): ToolResult[] {
-  const offered = namesOf(tools);
-  return calls.map((call, position) => {
-    const result = refusalOf(call, position, offered) ?? results.get(position);
-    if (!result) throw new Error('A call of an earlier round has no result.');
-    return result;
-  });
 }
 
 /** The calls that were executed, in order, as the caller is told them. */

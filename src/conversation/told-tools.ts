@@ -1,5 +1,5 @@
+import type { AskedCall } from '../tools/core/rounds.ts';
 import type { TurnContents } from './contents.ts';
-import type { AskedCall } from './core/rounds.ts';
 import type { EntryRow } from './open-turn.ts';
 import type { Turn } from './turns.ts';
 

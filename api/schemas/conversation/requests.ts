@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { TurnRequest } from '../../../src/conversation/contents.ts';
-import { mostServers } from '../../../src/conversation/core/rounds.ts';
+import { mostServers } from '../../../src/tools/core/server-ids.ts';
 
 /** Also where no model is named. */
 export const defaultModel = 'gemini-2.0-flash';

@@ -14,6 +14,9 @@ export const toolServerIds = [
   'google-drive',
 ] as const;
 
+/** Servers that one request or step may name. */
+export const mostServers = toolServerIds.length;
+
 export type ToolServerId = (typeof toolServerIds)[number];
 
 export const isToolServerId = (text: string): text is ToolServerId =>

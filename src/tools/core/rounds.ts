@@ -9,9 +9,6 @@ const mostCalls = 5;
 /** Attempts of a tool that may be called again after an attempt whose end is unknown. */
 const attemptsOfIdempotent = 3;
 
-/** Servers of one turn. */
-export const mostServers = 12;
-
 export interface AskedCall {
   /** The provider's id of it. */
   id: string;

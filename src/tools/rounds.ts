@@ -1,0 +1,60 @@
+import { type AskedCall, executedCalls, refusalOf, type ToolResult } from './core/rounds.ts';
+import type { DeclaredTool } from './tool.ts';
+
+/** An answer of a model that asks for tools: what is kept of it until the model has answered in words. */
+export interface RoundAnswer {
+  /** What it wrote beside its calls. */
+  text: string;
+  calls: AskedCall[];
+  /** The answer in the form of its provider, to be sent back unchanged. */
+  content: unknown;
+}
+
+/** A round whose answer is recorded. */
+export interface Round extends RoundAnswer {
+  /** From 1. */
+  round: number;
+  /** By the positions of the calls, from 0: of those that were executed. */
+  results: Map<number, ToolResult>;
+}
+
+/** A part of a conversation, in the form in which models are given it. */
+export type RoundTurn =
+  | { role: 'model'; content: unknown }
+  | { role: 'tools'; results: (ToolResult & { callId: string; name: string })[] };
+
+/** What is kept of an answer. */
+export const roundAnswer = ({ text, calls, content }: RoundAnswer): RoundAnswer => ({ text, calls, content });
+
+const namesOf = (tools: readonly DeclaredTool[]) => new Set(tools.map(({ name }) => name));
+
+/** The positions of the calls of an answer that are executed, from 0. */
+export const toExecute = ({ calls }: RoundAnswer, tools: readonly DeclaredTool[]): number[] =>
+  executedCalls(calls, namesOf(tools));
+
+/** The result of each call of a round, as the model is told it. */
+function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): ToolResult[] {
+  const offered = namesOf(tools);
+  return calls.map((call, position) => {
+    const result = refusalOf(call, position, offered) ?? results.get(position);
+    if (!result) throw new Error('A call of an earlier round has no result.');
+    return result;
+  });
+}
+
+/** What was said in these rounds, as their model is told it when it is asked again. */
+export const turnsOf = (rounds: readonly Round[], tools: readonly DeclaredTool[]): RoundTurn[] =>
+  rounds.flatMap((round): RoundTurn[] => [
+    { role: 'model', content: round.content },
+    {
+      role: 'tools',
+      results: resultsOf(round, tools).map((result, position) => {
+        const { id: callId, name } = round.calls[position]!;
+        return { callId, name, ...result };
+      }),
+    },
+  ]);
+
+/** Tools as a model is offered them. */
+export const declarationsOf = (tools: readonly DeclaredTool[]) =>
+  tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
