@@ -1,9 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { startBareTemporal } from '../bare-temporal.ts';
-import { startChildProgram } from '../child-program.ts';
 import { interleave, type Side } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
 import { type Operation, timeAlone } from '../load.ts';
+import { message, startLoopbackModel, text, usage, wholeAnswer } from '../loopback-model.ts';
 
 const bareCall = 'bare call of the SDK';
 const bareWorkflow = 'bare workflow, one ordinary activity';
@@ -16,12 +16,8 @@ const asked = {
   max_tokens: 1_024,
   messages: [{ role: 'user' as const, content: 'Hello' }],
 };
-const message = { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null };
-const usage = { input_tokens: 20, output_tokens: 5 };
-const text = 'A short answer.';
 
-/** What a model says, in Anthropic's form: at once, or as the events of a stream. */
-const whole = JSON.stringify({ ...message, content: [{ type: 'text', text }], stop_reason: 'end_turn', usage });
+/** The answer as the events of a stream. */
 const streamed = [
   { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -44,20 +40,12 @@ export const chatTurns: Item = {
   title: 'POST /api/chat with a live key on a loopback provider: p50 alone; P18: time to the first delta of its stream',
   needs: 'stand',
   async run(stand, cleanup) {
-    const provider = await startChildProgram({
-      program: 'bare-answer.ts',
-      args: [String(stand.providerPort)],
-      logFile: stand.file('provider.log'),
-    });
-    cleanup.add(() => provider.stop());
-    const tell = (type: string, answer: string) =>
-      provider.ask({ status: 200, headers: { 'content-type': type }, text: answer });
+    const provider = await startLoopbackModel(stand, cleanup);
     const bare = await startBareTemporal(stand);
     cleanup.add(() => bare.close());
     const sdk = new Anthropic({ apiKey: 'bench', baseURL: `http://127.0.0.1:${stand.providerPort}`, maxRetries: 0 });
-    stand.meter.watch('provider', provider.pid);
 
-    await tell('application/json', whole);
+    await provider.tell('application/json', wholeAnswer);
     const { model, messages } = asked;
     const turns = await interleave(stand.meter, rounds, [
       side(bareCall, () => sdk.messages.create(asked)),
@@ -65,14 +53,13 @@ export const chatTurns: Item = {
       side('product', () => stand.liveClient.post('/api/chat', { model, messages })),
     ]);
 
-    await tell('text/event-stream', streamed);
+    await provider.tell('text/event-stream', streamed);
     const firstDeltas = await interleave(stand.meter, rounds, [
       side(bareStream, async () => {
         for await (const event of sdk.messages.stream(asked)) if (event.type === 'content_block_delta') return;
       }),
       side('product', () => stand.liveClient.untilText('/api/chat', { model, messages, stream: true }, 'event: delta')),
     ]);
-    stand.meter.unwatch('provider');
     await bare.close();
     await provider.stop();
     return [

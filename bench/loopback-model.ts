@@ -1,0 +1,38 @@
+import { startChildProgram } from './child-program.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { Stand } from './stand.ts';
+
+/** What a model says, in Anthropic's form. */
+export const text = 'A short answer.';
+export const message = {
+  ...{ id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null },
+};
+export const usage = { input_tokens: 20, output_tokens: 5 };
+export const wholeAnswer = JSON.stringify({
+  ...message,
+  ...{ content: [{ type: 'text', text }], stop_reason: 'end_turn', usage },
+});
+
+/** A provider that answers at once with what it was told. */
+export interface LoopbackModel {
+  tell(type: string, answer: string): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Starts a provider at the address to which the product's live calls go. */
+export async function startLoopbackModel(stand: Stand, cleanup: Cleanup): Promise<LoopbackModel> {
+  const provider = await startChildProgram({
+    program: 'bare-answer.ts',
+    args: [String(stand.providerPort)],
+    logFile: stand.file('provider.log'),
+  });
+  cleanup.add(() => provider.stop());
+  stand.meter.watch('provider', provider.pid);
+  return {
+    tell: (type, answer) => provider.ask({ status: 200, headers: { 'content-type': type }, text: answer }),
+    async stop() {
+      stand.meter.unwatch('provider');
+      await provider.stop();
+    },
+  };
+}
