@@ -1,7 +1,7 @@
 import type { Database } from '../../src/platform/database.ts';
 import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
 import type { ApiClient } from '../api-client.ts';
-import { until } from '../until.ts';
+import { cancelUnderWay } from './cancel-under-way.ts';
 
 const fourCalls = [
   'sandbox:tool=memory_create_entities {"entities":[]}',
@@ -31,17 +31,9 @@ export async function recordTurns(
   await told('retried', 'sandbox:overloaded');
   await told('failed', 'sandbox:fail');
   await told('with-tools', fourCalls.join(' '), ['memory']);
-  const cancelled = say('sandbox:slow=600 Hello');
-  const workflowId = await until('it is under way', async () => {
+  const underWay = async () => {
     const { rows } = await pool.query(`select id from conversation_turn where status = 'processing'`);
     return rows[0] && turnWorkflowId(rows[0].id);
-  });
-  await until('it is started', () =>
-    cancel(workflowId).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await cancelled;
-  await keep('takeTurn/cancelled', workflowId);
+  };
+  await keep('takeTurn/cancelled', await cancelUnderWay(say('sandbox:slow=600 Hello'), underWay, cancel));
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/platform/database.ts';
 import { voiceCallWorkflowId } from '../../src/temporal/contracts/voice.ts';
 import type { ApiClient } from '../api-client.ts';
-import { until } from '../until.ts';
+import { cancelUnderWay } from './cancel-under-way.ts';
 
 /** Texts that are spoken: at once, retried, failed and cancelled by an operator. */
 export async function recordVoice(
@@ -22,17 +22,9 @@ export async function recordVoice(
   await told('speech', 'Hello.');
   await told('retried', 'sandbox:overloaded');
   await told('failed', 'sandbox:fail');
-  const cancelled = speak('sandbox:slow=600 Hello.');
-  const workflowId = await until('it is under way', async () => {
+  const underWay = async () => {
     const { rows } = await pool.query(`select id from voice_call where status = 'processing'`);
     return rows[0] && voiceCallWorkflowId(rows[0].id);
-  });
-  await until('it is started', () =>
-    cancel(workflowId).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await cancelled;
-  await keep('performVoiceCall/cancelled', workflowId);
+  };
+  await keep('performVoiceCall/cancelled', await cancelUnderWay(speak('sandbox:slow=600 Hello.'), underWay, cancel));
 }
