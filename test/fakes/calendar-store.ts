@@ -107,6 +107,28 @@ export function occurrencesOf(event: FakeEvent): FakeEvent[] {
 export const isWithin = ({ start, end }: FakeEvent, from: string, to: string): boolean =>
   Date.parse(start) < Date.parse(to) && Date.parse(end) > Date.parse(from);
 
+/** Where a listing stands. */
+export interface Place {
+  since: number;
+  until: number;
+  offset: number;
+  from: string;
+  to: string;
+}
+
+/** Places as the opaque tokens of a provider. */
+export const writePlace = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+export const readPlace = (text: string | null): Place | undefined => {
+  try {
+    return text === null ? undefined : JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+};
+
+export const ok = (body: unknown, status = 200): WireAnswer => ({ status, body });
+export const noContent: WireAnswer = { status: 204, body: undefined };
+
 export interface CalendarRequest {
   method: string;
   url: URL;

@@ -3,8 +3,13 @@ import {
   type FakeCalendar,
   type FakeEvent,
   isWithin,
+  noContent,
   occurrencesOf,
+  ok,
+  type Place,
+  readPlace,
   startCalendarServer,
+  writePlace,
 } from './calendar-store.ts';
 import type { Json, WireAnswer } from './wire-server.ts';
 
@@ -16,8 +21,6 @@ export const googleCalendarError = (status: number, reason: string, headers?: Re
 });
 
 const base = '/calendar/v3/calendars/primary/events';
-
-const ok = (body: unknown): WireAnswer => ({ status: 200, body });
 
 function shown(event: FakeEvent): Json {
   const { id, start, end, allDay, free, declined, tentative, cancelled, written } = event;
@@ -32,23 +35,6 @@ function shown(event: FakeEvent): Json {
     ...(declined && { attendees: [{ email: 'ada@example.com', self: true, responseStatus: 'declined' }] }),
   };
 }
-
-/** Where a listing stands. */
-interface Place {
-  since: number;
-  until: number;
-  offset: number;
-  from: string;
-  to: string;
-}
-const writePlace = (place: Place) => Buffer.from(JSON.stringify(place)).toString('base64url');
-const readPlace = (text: string | null): Place | undefined => {
-  try {
-    return text === null ? undefined : JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
-};
 
 function list({ store }: Pick<FakeCalendar, 'store'>, { searchParams }: URL): WireAnswer {
   const [syncToken, pageToken] = [searchParams.get('syncToken'), searchParams.get('pageToken')];
@@ -103,7 +89,7 @@ function save(fake: Pick<FakeCalendar, 'store'>, id: string, body: Json, before?
 function answer(fake: Pick<FakeCalendar, 'store'>, { method, url, body }: CalendarRequest): WireAnswer {
   const { store } = fake;
   if (url.pathname === '/calendar/v3/calendars/primary') return ok({ id: 'ada@example.com', summary: 'Ada' });
-  if (url.pathname === '/calendar/v3/channels/stop') return { status: 204, body: undefined };
+  if (url.pathname === '/calendar/v3/channels/stop') return noContent;
   if (!url.pathname.startsWith(base) || store.isGone) return googleCalendarError(404, 'notFound');
   const id = decodeURIComponent(url.pathname.slice(base.length + 1));
   if (id === 'watch') {
@@ -126,7 +112,7 @@ function answer(fake: Pick<FakeCalendar, 'store'>, { method, url, body }: Calend
   if (method === 'PATCH') return save(fake, id, body, known);
   if (method !== 'DELETE') return googleCalendarError(404, 'notFound');
   store.remove(id);
-  return { status: 204, body: undefined };
+  return noContent;
 }
 
 /** Google Calendar, of one account. */

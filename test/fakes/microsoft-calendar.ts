@@ -4,8 +4,13 @@ import {
   type FakeCalendar,
   type FakeEvent,
   isWithin,
+  noContent,
   occurrencesOf,
+  ok,
+  type Place,
+  readPlace,
   startCalendarServer,
+  writePlace,
 } from './calendar-store.ts';
 import type { Json, WireAnswer } from './wire-server.ts';
 
@@ -17,7 +22,6 @@ export const graphError = (status: number, code: string, headers?: Record<string
 });
 
 const base = '/v1.0/me';
-const ok = (body: unknown, status = 200): WireAnswer => ({ status, body });
 
 const timeOf = (text: string) => ({ dateTime: `${text.replace(/Z$/, '').slice(0, 19)}.0000000`, timeZone: 'UTC' });
 const dayOf = (text: string) => ({ dateTime: `${text.slice(0, 10)}T00:00:00.0000000`, timeZone: 'UTC' });
@@ -50,20 +54,12 @@ function listedAs(event: FakeEvent, from: string, to: string): Json[] {
   ];
 }
 
-interface Place {
-  since: number;
-  until: number;
-  offset: number;
-  from: string;
-  to: string;
-}
-
 function delta({ store, origin }: Pick<FakeCalendar, 'store' | 'origin'>, { url, headers }: CalendarRequest) {
   const { searchParams } = url;
   const prefer = String(headers.prefer ?? '');
   if (!prefer.includes('outlook.timezone="UTC"')) return graphError(400, 'ErrorInvalidRequest');
   const text = searchParams.get('$skiptoken') ?? searchParams.get('$deltatoken');
-  const given: Place | undefined = text === null ? undefined : JSON.parse(Buffer.from(text, 'base64url').toString());
+  const given = readPlace(text);
   if (given && given.until < store.oldest) return graphError(410, 'syncStateNotFound');
   const place: Place = searchParams.has('$skiptoken')
     ? given!
@@ -80,8 +76,7 @@ function delta({ store, origin }: Pick<FakeCalendar, 'store' | 'origin'>, { url,
   const asked = Number(/odata\.maxpagesize=(\d+)/.exec(prefer)?.[1] ?? 10);
   const size = Math.min(store.perPage, asked);
   const offset = place.offset + size;
-  const link = (name: string, at: Place) =>
-    `${origin}${base}/calendarView/delta?${name}=${Buffer.from(JSON.stringify(at)).toString('base64url')}`;
+  const link = (name: string, at: Place) => `${origin}${base}/calendarView/delta?${name}=${writePlace(at)}`;
   const next =
     offset < all.length
       ? { '@odata.nextLink': link('$skiptoken', { ...place, offset }) }
@@ -120,7 +115,7 @@ function events(fake: Pick<FakeCalendar, 'store'>, { method, url, body }: Calend
   if (method === 'GET') return ok(shown(known, known.repeat === undefined ? 'singleInstance' : 'seriesMaster'));
   if (method === 'PATCH') return ok(shown(save(fake, id, body, known)));
   store.remove(id);
-  return { status: 204, body: undefined };
+  return noContent;
 }
 
 function subscriptions({ store }: Pick<FakeCalendar, 'store'>, { method, body }: CalendarRequest): WireAnswer {
