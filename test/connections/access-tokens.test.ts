@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AccessTokenRefused, AuthExpired, ConnectionMissing } from '../../src/connections/failures.ts';
 import { connections } from '../../src/connections/part.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
@@ -7,16 +7,9 @@ import { reseal } from '../../src/platform/reseal.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { secrets } from '../operator.ts';
 import { openConnections, providerOf } from './open-connections.ts';
-import { newTenant, openScene, type Scene } from './scene.ts';
+import { newTenant, sceneOfTests } from './scene.ts';
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await openScene();
-});
-beforeEach(async () => {
-  await scene.begin();
-});
-afterAll(() => scene.close());
+const scene = sceneOfTests();
 
 describe('an access token', () => {
   test('is used as long as it is good, and is stored sealed for its row', async () => {

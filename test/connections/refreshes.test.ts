@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AuthExpired } from '../../src/connections/failures.ts';
 import { until } from '../until.ts';
 import { openConnections, providerOf } from './open-connections.ts';
-import { openScene, type Scene } from './scene.ts';
+import { sceneOfTests } from './scene.ts';
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await openScene();
-});
-beforeEach(async () => {
-  await scene.begin();
-});
-afterAll(() => scene.close());
+const scene = sceneOfTests();
 
 describe('a refresh', () => {
   test.each(['before the end', 'after a refusal'])(

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Connections } from '../../src/connections/connections.ts';
 import { AccessTokenRefused } from '../../src/connections/failures.ts';
 import type { Database } from '../../src/platform/database.ts';
@@ -16,7 +17,7 @@ export const newTenant = async (database: Database, environment: 'live' | 'test'
 const policy = { tokenMs: 300, revokeMs: 300, leaseMs: 1_500, waitMs: 4_000, pauseMs: 40 };
 
 /** Two processes, as far as they know, that share a database, and two providers whose tokens they have. */
-export async function openScene() {
+async function openScene() {
   const files = await createTestDatabase();
   const [database, otherDatabase] = await Promise.all([openTestDatabase(files.url), openTestDatabase(files.url)]);
   const fakes = {
@@ -93,3 +94,16 @@ export async function openScene() {
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>;
+
+/** The scene of a file's tests: opened before them, begun anew for each, and closed after them. */
+export function sceneOfTests(): Scene {
+  const scene = {} as Scene;
+  beforeAll(async () => {
+    Object.defineProperties(scene, Object.getOwnPropertyDescriptors(await openScene()));
+  });
+  beforeEach(async () => {
+    await scene.begin();
+  });
+  afterAll(() => scene.close());
+  return scene;
+}

@@ -1,18 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AuthExpired } from '../../src/connections/failures.ts';
-import { openScene, type Scene } from '../connections/scene.ts';
+import { sceneOfTests } from '../connections/scene.ts';
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await openScene();
-});
-beforeEach(async () => {
-  await scene.begin();
-});
-afterAll(() => scene.close());
+const scene = sceneOfTests();
 
 /** Lets another process do it, which kills itself at the fail point. */
 async function killedAt(where: string, task: object): Promise<void> {
