@@ -28,7 +28,13 @@ test('an unexpected error is a failure like any other; an aborted attempt is non
   const [subscriptionId, eventId] = [newId(), newId()];
   const work: AttemptWork = {
     ...{ deliveryId: newId(), subscriptionId, maxAttempts: 3, hasFailed: false, attempts: 0, scheduleAttempts: 0 },
-    ...{ url: 'https://hooks.example.com', sealedHeaders: null, sealedPreviousSecret: null, sealedOlderSecret: null },
+    ...{
+      url: 'https://hooks.example.com',
+      integration: null,
+      sealedHeaders: null,
+      sealedPreviousSecret: null,
+      sealedOlderSecret: null,
+    },
     sealedSecret: sealer.seal(newSecret(), sealedColumn('sealed_secret', subscriptionId, tenant)),
     ...{ eventId, eventType: 'test.webhook', facts: { webhookId: subscriptionId, message: '' } },
     ...{ eventCreatedAt: new Date(), correlationId: 'its-cause' },

@@ -9,7 +9,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import { deliveryIds, eventIds } from './core/ids.ts';
 import { type AttemptResult, unforeseen } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
-import { type EventCatalog, payloadOf } from './payload.ts';
+import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventOf } from './publish-event.ts';
 import { sign } from './sign.ts';
 import { openHeaders, type SealedColumn, sealedColumn } from './subscription-secrets.ts';
@@ -36,6 +36,8 @@ export interface AttemptWork {
   /** Attempts recorded before in the current schedule. */
   scheduleAttempts: number;
   url: string;
+  /** Whose webhook it is; null for an ordinary one. */
+  integration: string | null;
   sealedHeaders: string | null;
   sealedSecret: string;
   /** Null when there is none, or it has expired. */
@@ -53,7 +55,7 @@ export interface AttemptWork {
 const findWork = statement<AttemptWork>(
   'delivery.work',
   `select d.id as "deliveryId", d.attempts, d.schedule_attempts as "scheduleAttempts", s.id as "subscriptionId",
-          s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
+          s.max_attempts as "maxAttempts", s.last_failed_at is not null as "hasFailed", s.url, s.integration, s.sealed_headers as "sealedHeaders", s.sealed_secret as "sealedSecret",
           case when s.previous_secret_expires_at > clock_timestamp() then s.sealed_previous_secret end as "sealedPreviousSecret",
           case when s.older_secret_expires_at > clock_timestamp() then s.sealed_older_secret end as "sealedOlderSecret",
           e.id as "eventId", e.type as "eventType", e.facts, e.created_at as "eventCreatedAt",
@@ -92,7 +94,10 @@ function requestOf(
   const open = (sealed: string, column: SealedColumn) =>
     sealer.open(sealed, sealedColumn(column, subscriptionId, tenant));
   const event = { id: work.eventId, type: eventType, facts: work.facts, createdAt: work.eventCreatedAt };
-  const body = payloadOf(events, event);
+  const secret = open(sealedSecret, 'sealed_secret');
+  const { integration } = work;
+  const body =
+    integration === null ? payloadOf(events, event) : integrationPayloadOf(events, event, { integration, secret });
   const own = openHeaders(sealer, sealedHeaders, { id: subscriptionId, tenant });
   const ids = { eventId: eventIds.format(work.eventId), deliveryId: deliveryIds.format(work.deliveryId) };
   const openIfAny = (sealed: string | null, column: SealedColumn) => (sealed === null ? [] : [open(sealed, column)]);
@@ -100,7 +105,7 @@ function requestOf(
     ...openIfAny(sealedPreviousSecret, 'sealed_previous_secret'),
     ...openIfAny(sealedOlderSecret, 'sealed_older_secret'),
   ];
-  const secrets = { brand: webhookBrand, secret: open(sealedSecret, 'sealed_secret'), earlierSecrets };
+  const secrets = { brand: webhookBrand, secret, earlierSecrets };
   const signed = sign({ ...ids, eventType, body, sentAt }, secrets);
   // A header of the owner's keeps its value.
   const isOwn = Object.keys(own).some((name) => name.toLowerCase() === correlationHeader);

@@ -1,3 +1,4 @@
+import { invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
@@ -16,11 +17,14 @@ import {
   viewOf,
 } from './subscriptions.ts';
 
+const fixedEvents = () =>
+  invalid([{ path: 'events', message: 'The event of a webhook of an integration cannot be changed.' }]);
+
 /**
  * Changes the given fields. Turning it on or changing its URL resets its failures; turning it off dead-letters its open
  * deliveries in the same transaction.
  * @param id in either form
- * @throws AppError not_found, validation_error with paths url and headers.<name>; SealError
+ * @throws AppError not_found, validation_error with paths url, headers.<name> and, for a webhook of an integration, events; SealError
  */
 export async function updateSubscription(
   services: SubscriptionServices,
@@ -34,6 +38,7 @@ export async function updateSubscription(
     const subscription = await lockSubscription(tx.em, id);
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
     if (given.length === 0) return viewOf(services, scope, subscription);
+    if (subscription.integration !== null && change.events) throw fixedEvents();
     const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
     const { isActive: wasActive } = subscription;
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;

@@ -1,10 +1,12 @@
+import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { deliveryIds, webhookIds } from './core/ids.ts';
 import { type DeliveryEntry, type DeliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
-import { type EventCatalog, payloadOf } from './payload.ts';
+import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventIdOf } from './publish-event.ts';
+import { sealedColumn } from './subscription-secrets.ts';
 
 export interface Attempt {
   number: number;
@@ -37,12 +39,19 @@ export async function findSubscriptionId(scope: Scope, id: string): Promise<stri
   return found.id;
 }
 
-const ofSubscription = `from delivery d join event e on e.id = ${eventIdOf('d')}
-   where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3`;
+interface BodyRow {
+  facts: unknown;
+  eventCreatedAt: Date;
+  /** Of the subscription. */
+  integration: string | null;
+  sealedSecret: string;
+}
 
-const findOne = statement<DeliveryRow & { facts: unknown; eventCreatedAt: Date }>(
+const findOne = statement<DeliveryRow & BodyRow>(
   'delivery.by_id',
-  `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt" ${ofSubscription} and d.id = $4`,
+  `select ${entryColumns}, e.facts, e.created_at as "eventCreatedAt", s.integration, s.sealed_secret as "sealedSecret"
+     from delivery d join event e on e.id = ${eventIdOf('d')} join webhook_subscription s on s.id = d.subscription_id
+    where d.organization_id = $1 and d.environment = $2 and d.subscription_id = $3 and d.id = $4`,
 );
 
 const findOwn = statement<{ id: string }>(
@@ -78,9 +87,9 @@ const findAttempts = statement<Attempt>(
    order by number`,
 );
 
-/** Both ids in either form. @throws AppError not_found, of the subscription or of the delivery */
+/** Both ids in either form. @throws AppError not_found, of the subscription or of the delivery; SealError */
 export async function getDelivery(
-  { events }: { events: EventCatalog },
+  { events, sealer }: { events: EventCatalog; sealer: Sealer },
   scope: Scope,
   subscriptionId: string,
   deliveryId: string,
@@ -91,7 +100,12 @@ export async function getDelivery(
     ? await Promise.all([scope.one(findOne, subscription.id, uuid), scope.rows(findAttempts, uuid)])
     : [];
   if (!found || !attemptLog) throw deliveryNotFound(deliveryId);
-  const { facts, eventCreatedAt, ...row } = found;
+  const { facts, eventCreatedAt, integration, sealedSecret, ...row } = found;
   const event = { id: row.eventId, type: row.eventType, facts, createdAt: eventCreatedAt };
-  return { ...entryOf(row, subscription), requestBody: payloadOf(events, event), attemptLog };
+  const secret = () => sealer.open(sealedSecret, sealedColumn('sealed_secret', subscription.id, scope.tenant));
+  const requestBody =
+    integration === null
+      ? payloadOf(events, event)
+      : integrationPayloadOf(events, event, { integration, secret: secret() });
+  return { ...entryOf(row, subscription), requestBody, attemptLog };
 }

@@ -17,6 +17,8 @@ export const WebhookSubscription = defineEntity({
     url: p.text(),
     /** Event types, or `*`. */
     events: p.json<string[]>(),
+    /** The integration whose webhook it is: then its payloads are signed in the body. Null for all others. */
+    integration: p.string().length(40).nullable(),
     isActive: p.boolean(),
     /** Why the product turned it off; null when its owner did. */
     disabledReason: p.string().length(20).$type<DisabledReason>().nullable(),

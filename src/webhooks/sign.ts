@@ -12,8 +12,14 @@ function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): s
 }
 
 /** The key of Standard Webhooks is what the secret encodes in base64; a secret in another form is used as it is. */
-const standardKey = (secret: string): string | Buffer =>
-  secret.startsWith(secretPrefix) ? Buffer.from(secret.slice(secretPrefix.length), 'base64') : secret;
+function standardKey(secret: string): string | Buffer {
+  if (!secret.startsWith(secretPrefix)) return secret;
+  const encoded = secret.slice(secretPrefix.length);
+  const key = Buffer.from(encoded, 'base64');
+  // The decoder skips what is no base64, and would make a weak key of a secret that its owner chose.
+  const unpadded = (text: string) => text.replace(/=+$/, '');
+  return unpadded(key.toString('base64')) === unpadded(encoded) ? key : secret;
+}
 
 function signaturesOf(attempt: SignedAttempt, secret: string): Signatures {
   const { a, b, standard } = signingInputs(attempt);

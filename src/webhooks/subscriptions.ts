@@ -37,6 +37,13 @@ export interface NewSubscription {
   concurrency: number;
 }
 
+/** What a webhook of an integration has beside the fields of all. */
+export interface IntegrationWebhook {
+  integration: string;
+  /** Chosen by its owner; one is made where it is absent. */
+  secret?: string | undefined;
+}
+
 export type SubscriptionChange = { [Field in keyof NewSubscription]?: NewSubscription[Field] | undefined };
 
 export interface Subscription extends NewSubscription {
@@ -105,6 +112,7 @@ export async function createSubscription(
   scope: Scope,
   input: NewSubscription,
   claim?: IdempotencyClaim,
+  of?: IntegrationWebhook,
 ): Promise<Once<CreatedSubscription>> {
   checkSubscription(services.egress, services.webhookBrand, input);
   const { sealer } = services;
@@ -115,9 +123,10 @@ export async function createSubscription(
     const id = newId();
     if (fields.isActive) await checkSameUrl(tx, { id, ...fields });
     const now = new Date();
-    const secret = newSecret();
+    const secret = of?.secret ?? newSecret();
     const made = tx.em.create(WebhookSubscription, {
       ...{ id, ...tenant, ...fields, ...untried },
+      integration: of?.integration ?? null,
       disabledReason: null,
       disabledAt: fields.isActive ? null : now,
       sealedHeaders: sealHeaders(sealer, headers, { id, tenant }),
@@ -146,11 +155,14 @@ const columns = `id, name, url, events, is_active as "isActive", max_attempts as
 
 const listPage = statement<SubscriptionRow>(
   'subscription.list',
-  `select ${columns} ${live} order by created_at desc, id desc limit $3 offset $4`,
+  `select ${columns} ${live} and integration is null order by created_at desc, id desc limit $3 offset $4`,
 );
-const countAll = statement<{ count: number }>('subscription.count_live', `select count(*)::int as count ${live}`);
+const countAll = statement<{ count: number }>(
+  'subscription.count_live',
+  `select count(*)::int as count ${live} and integration is null`,
+);
 
-/** Newest first. @throws SealError */
+/** Newest first, without those of integrations. @throws SealError */
 export async function listSubscriptions(
   services: Pick<SubscriptionServices, 'sealer'>,
   scope: Scope,
