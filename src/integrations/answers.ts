@@ -10,8 +10,8 @@ export function retryAfterOf({ headers }: Pick<ProviderAnswer, 'headers'>): numb
 
 /**
  * What the status of an answer means by HTTP itself (RFC 9110), for whatever an integration does not read more from:
- * 401 a token that is refused, 429 too many requests, 503 with Retry-After a request that was not taken, any other status
- * from 500 on one of which nobody knows what it did, and all else a refusal.
+ * 401 is a token that is refused, 429 too many requests, 408 and 503 with Retry-After a request that was not taken, any
+ * other status from 500 on a request of which nobody knows what it did, and all else a refusal.
  * @param providerCode as the provider names it
  * @returns undefined for a success
  */
@@ -21,6 +21,8 @@ export function statusFailure(answer: ProviderAnswer, providerCode?: string): In
   const facts = { providerCode, retryAfterSeconds: retryAfterOf(answer) };
   if (status === 401) return new IntegrationFailure('auth_expired', facts);
   if (status === 429) return new IntegrationFailure('rate_limited', facts);
+  // It did not receive the whole request.
+  if (status === 408) return new IntegrationFailure('not_done', facts);
   if (status === 503 && facts.retryAfterSeconds !== undefined) return new IntegrationFailure('not_done', facts);
   if (status >= 500) return new IntegrationFailure('lost', facts);
   return new IntegrationFailure('action_failed', facts);
