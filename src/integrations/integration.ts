@@ -77,8 +77,11 @@ export interface Poll {
 export interface PushSubscription {
   /** How long before its end it is renewed, and how long one lasts. */
   lastsSeconds: number;
+  /** What an account has that is subscribed to one by one, at most 50: see `create`. Undefined where it is one thing. */
+  resources?(call: ProviderCall): Promise<string[]>;
+  /** @param address `resource` is one of `resources`; the first one where it is left out */
   create(
-    address: { url: string; lifecycleUrl: string; clientState: string; endsAt: Date },
+    address: { url: string; lifecycleUrl: string; clientState: string; endsAt: Date; resource?: string },
     call: ProviderCall,
   ): Promise<{ id: string; endsAt: Date }>;
   /** @throws IntegrationFailure with providerCode `gone` for one that does not exist any more */

@@ -48,6 +48,8 @@ export const mayReach = ({ allowed, denied }: EgressRules, address: string): boo
 
 const loopback = ['127.0.0.1', '::1'];
 const longestUrl = 2_048;
+/** Of a request that we make: a query of a search language stands in the address of some APIs. */
+export const longestRequestUrl = 32_768;
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
@@ -74,13 +76,14 @@ const isName = (hostname: string): boolean => {
 
 /**
  * Checks a URL without the DNS. Called when a URL is saved, so that its author sees the problem, and before each request.
+ * @param longest in characters
  * @returns the problem as a sentence that begins in lower case; undefined for an allowed URL
  */
-export function checkDestination(text: string, rules: EgressRules): string | undefined {
-  const url = text.length <= longestUrl ? URL.parse(text) : null;
+export function checkDestination(text: string, rules: EgressRules, longest = longestUrl): string | undefined {
+  const url = text.length <= longest ? URL.parse(text) : null;
   const schemes = rules.httpsOnly ? ['https:'] : ['https:', 'http:'];
   if (!url || !['https:', 'http:'].includes(url.protocol)) {
-    return `expected an absolute URL of at most ${longestUrl} characters that begins with https://`;
+    return `expected an absolute URL of at most ${longest} characters that begins with https://`;
   }
   if (!schemes.includes(url.protocol)) return 'only https is allowed';
   if (url.username !== '' || url.password !== '') return 'a URL with a user name or password is not allowed';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { dial, dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
-import { checkDestination, checkHeader, type EgressRules, isOpened } from './egress-destination.ts';
+import { checkDestination, checkHeader, type EgressRules, isOpened, longestRequestUrl } from './egress-destination.ts';
 import { EgressFailure, toEgressFailure } from './egress-failure.ts';
 
 export interface EgressRequest {
@@ -225,7 +225,7 @@ export class Egress {
   }
 
   #permitted(text: string): URL {
-    const problem = this.checkDestination(text);
+    const problem = checkDestination(text, this.#rules, longestRequestUrl);
     if (problem !== undefined) {
       throw new EgressFailure('forbidden_destination', `Requests to this URL are not allowed: ${problem}.`);
     }

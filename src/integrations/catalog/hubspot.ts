@@ -1,11 +1,155 @@
 import { z } from 'zod';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
-import { statusFailure } from '../answers.ts';
-import { defineIntegration } from '../integration.ts';
+import type { FieldError } from '../../platform/errors.ts';
+import { retryAfterOf, statusFailure } from '../answers.ts';
+import { IntegrationFailure } from '../failures.ts';
+import { defineAction, defineIntegration } from '../integration.ts';
+import type { ProviderAnswer } from '../provider-call.ts';
+import { digitsOf, momentOf } from '../sandbox-values.ts';
 import { withoutSlash } from './base-url.ts';
+import { hubspotInbound } from './hubspot-events.ts';
 
 const scopes = ['oauth', 'crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read'];
-const details = z.object({ portalId: z.int(), uiDomain: z.string() });
+
+/** https://developers.hubspot.com/docs/api-reference/latest/account/account-information/guide */
+const accountDetails = z.object({
+  portalId: z.int().nonnegative(),
+  portalName: z.string().max(1_000).nullish(),
+  uiDomain: z.string().max(255).nullish(),
+});
+const accountPath = '/account-info/2026-03/details';
+const nameOf = ({ portalId, portalName }: z.infer<typeof accountDetails>) => portalName || `HubSpot ${portalId}`;
+
+/** https://developers.hubspot.com/docs/api-reference/error-handling */
+const errorBody = z.object({
+  category: z.string().nullish(),
+  errorType: z.string().nullish(),
+  policyName: z.string().nullish(),
+  errors: z
+    .array(
+      z.object({
+        code: z.string().nullish(),
+        in: z.string().nullish(),
+        context: z.record(z.string(), z.unknown()).nullish(),
+      }),
+    )
+    .max(1_000)
+    .nullish(),
+});
+
+/** Limits are told without Retry-After: by the time over which requests are counted. */
+const waits: Readonly<Record<string, number>> = { SECONDLY: 1, TEN_SECONDLY_ROLLING: 10, DAILY: 3_600 };
+
+const namePattern = /^\w{1,100}$/;
+const mostErrors = 50;
+
+function errorsOf(said: z.infer<typeof errorBody> | undefined, code: string): FieldError[] {
+  const found = (said?.errors ?? []).slice(0, mostErrors).flatMap((error) => {
+    const [named] = [error.context?.propertyName ?? error.in].flat();
+    if (typeof named !== 'string' || !namePattern.test(named)) return [];
+    const why = namePattern.test(error.code ?? '') ? error.code : code;
+    return [{ path: `properties.${named}`, message: `HubSpot does not take this value: ${why}.` }];
+  });
+  return found.length > 0
+    ? found
+    : [{ path: 'properties', message: `HubSpot does not take these properties: ${code}.` }];
+}
+
+function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
+  const { data: said } = errorBody.safeParse(answer.body);
+  const providerCode = said?.category ?? said?.errorType ?? undefined;
+  const failure = statusFailure(answer, providerCode);
+  if (failure?.kind === 'rate_limited') {
+    const retryAfterSeconds = failure.retryAfterSeconds ?? waits[said?.policyName ?? ''];
+    return new IntegrationFailure('rate_limited', {
+      providerCode: said?.policyName ?? providerCode,
+      retryAfterSeconds,
+    });
+  }
+  if (answer.status === 400) {
+    const errors = errorsOf(said, failure?.providerCode ?? 'VALIDATION_ERROR');
+    return new IntegrationFailure('invalid_payload', { providerCode, errors });
+  }
+  // Locked, and moved between data centers: both are refused before anything is done.
+  if (answer.status === 423 || answer.status === 477) {
+    return new IntegrationFailure('not_done', { providerCode, retryAfterSeconds: retryAfterOf(answer) ?? 2 });
+  }
+  return failure;
+}
+
+const property = z.union(
+  [z.string().max(65_536), z.number(), z.boolean()],
+  'Expected a string of at most 65,536 characters, a number or a boolean.',
+);
+const properties = z
+  .record(z.string().min(1).max(250), property)
+  .refine((all) => Object.keys(all).length > 0, 'Expected at least one property.')
+  .refine((all) => Object.keys(all).length <= 500, 'Expected at most 500 properties.');
+
+const contactAnswer = z.object({
+  id: z.string(),
+  properties: z.record(z.string(), z.string().nullable()),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+});
+const contact = z.object({
+  id: z.string().min(1).max(100),
+  properties: z.record(z.string(), z.string().nullable()),
+  createdAt: z.string().max(50),
+  updatedAt: z.string().max(50),
+});
+
+const contactsPath = '/crm/objects/2026-03/contacts';
+/** HubSpot's values are strings. */
+const asStrings = (given: z.infer<typeof properties>) =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+
+const exampleAnswer = {
+  id: '51',
+  properties: { email: 'ada@example.com', firstname: 'Ada', lastname: 'Lovelace', company: 'Analytical Engines' },
+  createdAt: '2026-11-20T09:30:00.000Z',
+  updatedAt: '2026-11-20T09:30:00.000Z',
+};
+
+const createContact = defineAction({
+  summary: 'Creates a contact.',
+  payload: z.object({ properties }),
+  answer: contactAnswer,
+  example: { payload: { properties: exampleAnswer.properties }, answer: exampleAnswer },
+  writes: true,
+  perform: (payload, call) =>
+    call.request({ method: 'POST', path: contactsPath, json: { properties: asStrings(payload.properties) } }, contact),
+  sandbox(payload, seed) {
+    const at = momentOf(seed).toISOString();
+    return { id: digitsOf(seed, 11), properties: asStrings(payload.properties), createdAt: at, updatedAt: at };
+  },
+});
+
+const updateContact = defineAction({
+  summary: 'Changes properties of a contact.',
+  payload: z.object({
+    contactId: z.string().regex(/^\d{1,20}$/, 'Expected the id of a contact: digits.'),
+    properties,
+  }),
+  answer: contactAnswer,
+  example: {
+    payload: { contactId: '51', properties: { company: 'Analytical Engines' } },
+    answer: { ...exampleAnswer, properties: { company: 'Analytical Engines' } },
+  },
+  writes: true,
+  perform: (payload, call) =>
+    call.request(
+      {
+        ...{ method: 'PATCH', path: `${contactsPath}/${encodeURIComponent(payload.contactId)}` },
+        json: { properties: asStrings(payload.properties) },
+      },
+      contact,
+    ),
+  sandbox(payload, seed) {
+    const at = momentOf(seed).toISOString();
+    return { id: payload.contactId, properties: asStrings(payload.properties), createdAt: at, updatedAt: at };
+  },
+});
 
 /** HubSpot's CRM. */
 export const hubspot = defineIntegration({
@@ -39,18 +183,19 @@ export const hubspot = defineIntegration({
     };
   },
   scopes: { all: scopes, default: scopes },
-  async accountOf(_, call) {
-    const path = '/account-info/2026-03/details';
-    const { portalId, uiDomain } = await call.request({ method: 'GET', path }, details);
-    return { id: String(portalId), name: uiDomain, details: {} };
+  async accountOf(answer, call) {
+    const found = await call.request({ method: 'GET', path: accountPath }, accountDetails);
+    const { user_id: user } = answer;
+    const details = { ...(Number.isSafeInteger(user) && { user: String(user) }) };
+    return { id: String(found.portalId), name: nameOf(found), details };
   },
+  // HubSpot names the person to the client alone, with its secret: here it is known by the id that came with the tokens.
   async test(call) {
-    const path = '/account-info/2026-03/details';
-    const { portalId, uiDomain } = await call.request({ method: 'GET', path }, details);
-    return { workspace: uiDomain, user: String(portalId) };
+    const found = await call.request({ method: 'GET', path: accountPath }, accountDetails);
+    return { workspace: nameOf(found), user: call.account.details.user ?? String(found.portalId) };
   },
-  failureOf: statusFailure,
-  actions: {},
+  failureOf,
+  actions: { create_contact: createContact, update_contact: updateContact },
   triggers: {
     contact_created: {
       summary: 'A contact was created.',
@@ -63,4 +208,5 @@ export const hubspot = defineIntegration({
       example: { dealId: '17', property: 'dealstage', value: 'closedwon', occurredAt: '2026-11-20T09:30:00.000Z' },
     },
   },
+  inbound: hubspotInbound,
 });

@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Inbound, Notice } from '../inbound.ts';
+
+const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
+
+/** https://developers.hubspot.com/docs/api-reference/latest/webhooks/guide: apps of before name objects in the type. */
+const event = z.object({
+  eventId: number,
+  subscriptionId: number.nullish(),
+  portalId: number,
+  occurredAt: z.int().nonnegative().max(8_640_000_000_000_000),
+  subscriptionType: z.string().max(200),
+  objectTypeId: z.string().max(100).nullish(),
+  objectId: number.nullish(),
+  propertyName: z.string().max(250).nullish(),
+  propertyValue: z.union([z.string(), z.number(), z.boolean()]).nullish(),
+});
+const events = z.array(event).min(1).max(1_000);
+type HubSpotEvent = z.infer<typeof event>;
+
+const longestValue = 65_536;
+
+/** @returns undefined for an event that nobody can subscribe to */
+function meaningOf(told: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undefined {
+  const { subscriptionType, objectTypeId, objectId, propertyName, propertyValue } = told;
+  if (objectId == null) return undefined;
+  const occurredAt = new Date(told.occurredAt).toISOString();
+  const [noun, verb] = subscriptionType.split('.');
+  if (verb === 'creation' && (noun === 'contact' || (noun === 'object' && objectTypeId === '0-1'))) {
+    return { trigger: 'contact_created', data: { contactId: objectId, occurredAt } };
+  }
+  if (verb === 'propertyChange' && (noun === 'deal' || (noun === 'object' && objectTypeId === '0-3'))) {
+    const value = String(propertyValue ?? '').slice(0, longestValue);
+    return { trigger: 'deal_updated', data: { dealId: objectId, property: propertyName ?? '', value, occurredAt } };
+  }
+  return undefined;
+}
+
+/** "This value is not guaranteed to be unique": of the id. An event that is sent again differs in `attemptNumber` alone. */
+const keyOf = ({ eventId, subscriptionId, objectId, occurredAt }: HubSpotEvent) =>
+  [eventId, subscriptionId ?? '', objectId ?? '', occurredAt].join(':');
+
+/** What HubSpot decodes in an address before it signs. */
+const decoded = (url: string) =>
+  url.replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) => decodeURIComponent(code));
+
+const windowMs = 300_000;
+
+/** Events of HubSpot's webhooks, with version 3 of its signature. */
+export const hubspotInbound: Inbound = {
+  acknowledged: 200,
+  notices({ json }) {
+    return events
+      .safeParse(json)
+      .data?.map((told) => ({ accountId: told.portalId, key: keyOf(told), ...meaningOf(told) }));
+  },
+  verify({ headers, url, body }, secret, now) {
+    const { 'x-hubspot-signature-v3': signature = '', 'x-hubspot-request-timestamp': timestamp = '' } = headers;
+    if (!/^\d{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > windowMs) return false;
+    const hmac = createHmac('sha256', secret)
+      .update(`POST${decoded(url)}`)
+      .update(body)
+      .update(timestamp);
+    const [own, given] = [Buffer.from(hmac.digest('base64')), Buffer.from(signature)];
+    return own.length === given.length && timingSafeEqual(own, given);
+  },
+};

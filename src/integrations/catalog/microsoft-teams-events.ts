@@ -1,0 +1,217 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { IntegrationFailure } from '../failures.ts';
+import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
+import type { PushSubscription } from '../integration.ts';
+import type { ProviderCall, ProviderRequest } from '../provider-call.ts';
+
+export const teamPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** `19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2`. No slash, no dots alone. */
+export const channelPattern = /^[A-Za-z0-9][A-Za-z0-9:_.@-]{0,199}$/;
+const messagePattern = /^\d{1,20}$/;
+
+interface Place {
+  team: string;
+  channel: string;
+}
+
+export const messagesPath = ({ team, channel }: Place): string =>
+  `/v1.0/teams/${encodeURIComponent(team)}/channels/${encodeURIComponent(channel)}/messages`;
+
+/** `teams('<id>')/channels('<id>')/messages('<id>')`, and the same with `/replies('<id>')`. */
+const resourcePattern =
+  /^\/?teams\('([^']+)'\)\/channels\('([^']+)'\)\/messages\('([^']+)'\)(?:\/replies\('([^']+)'\))?$/;
+
+/** Where a message is, if a resource is the address of one in a channel: it comes from outside, and is fetched. */
+export function readResource(resource: string): (Place & Record<string, string>) | undefined {
+  const [, team = '', channel = '', message = '', reply] = resourcePattern.exec(resource) ?? [];
+  const isMessage = [message, ...(reply === undefined ? [] : [reply])].every((id) => messagePattern.test(id));
+  if (!isMessage || !teamPattern.test(team) || !channelPattern.test(channel)) return undefined;
+  return { team, channel, message, ...(reply !== undefined && { reply }) };
+}
+
+const reference = z.object({
+  team: z.string().regex(teamPattern),
+  channel: z.string().regex(channelPattern),
+  message: z.string().regex(messagePattern),
+  reply: z.string().regex(messagePattern).optional(),
+});
+
+const text = z.string().max(1_000);
+/** https://learn.microsoft.com/graph/api/resources/changenotification, and the same for lifecycle notifications. */
+const notification = z.object({
+  subscriptionId: text,
+  clientState: text.nullish(),
+  tenantId: text.nullish(),
+  organizationId: text.nullish(),
+  changeType: text.nullish(),
+  resource: text.nullish(),
+  lifecycleEvent: text.nullish(),
+  resourceData: z.unknown(),
+});
+const collection = z.object({ value: z.array(notification).min(1).max(1_000) });
+
+const lifecycles: Readonly<Record<string, Notice['lifecycle']>> = {
+  reauthorizationRequired: 'renew',
+  subscriptionRemoved: 'removed',
+  missed: 'missed',
+};
+
+const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+function noticeOf(item: z.infer<typeof notification>, whole: unknown): Notice {
+  const { subscriptionId, changeType, resource, lifecycleEvent } = item;
+  const about = {
+    accountId: item.tenantId ?? item.organizationId ?? '',
+    subscriptionId,
+    ...(typeof item.clientState === 'string' && { clientState: item.clientState }),
+  };
+  const lifecycle = lifecycles[lifecycleEvent ?? ''];
+  // Two of them differ in their expiration at least.
+  if (lifecycleEvent) return { ...about, key: hashOf(whole), ...(lifecycle && { lifecycle }) };
+  const where = changeType === 'created' ? readResource(resource ?? '') : undefined;
+  const key = `${resource}:${changeType}`;
+  const keyed = { ...about, key: key.length <= 300 ? key : hashOf(key) };
+  if (!where) return keyed;
+  // Graph itself sends ids alone; who plays it in the sandbox has no message that could be fetched.
+  const { data: message } = chatMessage.safeParse(item.resourceData);
+  if (!message) return { ...keyed, trigger: 'message_received', reference: where };
+  const data = dataOf(where, message);
+  return data === undefined ? keyed : { ...keyed, trigger: 'message_received', data };
+}
+
+const read = ({ json }: InboundRequest) => collection.safeParse(json).data?.value;
+
+function isSame(given: string | null | undefined, secret: string): boolean {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(secret)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const person = z.object({ id: z.string().max(200).nullish() }).nullish();
+const chatMessage = z.object({
+  id: z.string().regex(messagePattern),
+  messageType: z.string().nullish(),
+  deletedDateTime: z.string().nullish(),
+  from: z.object({ user: person, application: person }).nullish(),
+  body: z.object({ contentType: z.string().nullish(), content: z.string().nullish() }),
+});
+
+const longestText = 40_000;
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
+
+/** What a message in HTML says. Teams writes a small part of HTML, in which text needs no more than these entities. */
+export const textOf = (html: string): string =>
+  html
+    .replace(/<(?:br|\/p|\/div|\/li)\b[^<>]{0,200}>/gi, '\n')
+    .replace(/<[^<>]*>/g, '')
+    .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => entities[name]!)
+    .trim();
+
+/** @param self the account's own id @returns undefined for what is no message of somebody else */
+function dataOf({ team, channel }: Place, message: z.infer<typeof chatMessage>, self?: string): unknown {
+  const { from, body, deletedDateTime, messageType } = message;
+  if (deletedDateTime || (messageType ?? 'message') !== 'message') return undefined;
+  const user = from?.user?.id ?? from?.application?.id;
+  // What the account itself sent would come back for ever to who answers each message.
+  if (!user || user === self) return undefined;
+  const content = body.content ?? '';
+  const words = body.contentType === 'html' ? textOf(content) : content;
+  return { channel: `${team}/${channel}`, user, text: words.slice(0, longestText), ts: message.id };
+}
+
+async function fetchMessage(given: Record<string, string>, call: ProviderCall): Promise<unknown> {
+  const { data: at } = reference.safeParse(given);
+  if (!at) return undefined;
+  const path = `${messagesPath(at)}/${at.message}${at.reply === undefined ? '' : `/replies/${at.reply}`}`;
+  const message = await unlessGone(call, { method: 'GET', path }, chatMessage);
+  return message && dataOf(at, message, call.account.details.user);
+}
+
+/** @returns undefined for what the provider does not have any more */
+async function unlessGone<Schema extends z.ZodType>(
+  call: ProviderCall,
+  request: ProviderRequest,
+  schema: Schema,
+): Promise<z.infer<Schema> | undefined> {
+  try {
+    return await call.request(request, schema);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Our code for an answer with status 404. */
+export const notFound = 'NotFound';
+
+export const isGone = (error: unknown): error is IntegrationFailure =>
+  error instanceof IntegrationFailure && error.kind === 'action_failed' && error.providerCode === notFound;
+
+/** Change notifications of Microsoft Graph: unsigned, proven by the `clientState` that a subscription was made with. */
+export const teamsInbound: Inbound = {
+  acknowledged: 202,
+  handshake: {
+    isSigned: false,
+    answer({ query }) {
+      const token = query.get('validationToken');
+      return token !== null && /^[\x20-\x7e]{1,4096}$/.test(token) ? { text: token } : undefined;
+    },
+  },
+  notices(request) {
+    const items = read(request);
+    const wholes = (request.json as { value?: unknown[] } | undefined)?.value ?? [];
+    return items?.map((item, index) => noticeOf(item, wholes[index]));
+  },
+  verify: (request, secret) => read(request)?.every(({ clientState }) => isSame(clientState, secret)) ?? false,
+  fetch: fetchMessage,
+};
+
+const channels = z.object({ value: z.array(z.object({ id: z.string().max(200) })).max(1_000) });
+const subscription = z.object({ id: z.string().min(1).max(200), expirationDateTime: z.string().max(50) });
+const most = 50;
+const subscriptionPath = (id: string) => `/v1.0/subscriptions/${encodeURIComponent(id)}`;
+
+function endOf({ expirationDateTime }: z.infer<typeof subscription>, asked: Date): Date {
+  const at = Date.parse(expirationDateTime);
+  return Number.isFinite(at) ? new Date(Math.min(at, asked.getTime())) : asked;
+}
+
+/** Of the first team: an account's own rights allow channels one by one, and the whole tenant to applications alone. */
+async function channelResources(call: ProviderCall): Promise<string[]> {
+  const { team } = call.account.details;
+  if (team === undefined) return [];
+  const request = {
+    method: 'GET',
+    path: `/v1.0/teams/${encodeURIComponent(team)}/channels`,
+    query: { $select: 'id' },
+  } as const;
+  const { value } = await call.request(request, channels);
+  const ids = value.map(({ id }) => id).filter((id) => channelPattern.test(id));
+  return ids.slice(0, most).map((id) => `/teams/${team}/channels/${id}/messages`);
+}
+
+/** https://learn.microsoft.com/graph/teams-changenotifications-chatmessage */
+export const teamsPush: PushSubscription = {
+  // Of the three days that are allowed with lifecycle notifications.
+  lastsSeconds: 2 * 86_400,
+  resources: channelResources,
+  async create({ url, lifecycleUrl, clientState, endsAt, resource }, call) {
+    const wanted = resource ?? (await channelResources(call))[0];
+    if (wanted === undefined) throw new IntegrationFailure('action_failed', { providerCode: 'no_channel' });
+    const json = {
+      ...{ changeType: 'created', notificationUrl: url, lifecycleNotificationUrl: lifecycleUrl, resource: wanted },
+      ...{ expirationDateTime: endsAt.toISOString(), clientState, latestSupportedTlsVersion: 'v1_2' },
+    };
+    const made = await call.request({ method: 'POST', path: '/v1.0/subscriptions', json }, subscription);
+    return { id: made.id, endsAt: endOf(made, endsAt) };
+  },
+  async renew(id, endsAt, call) {
+    const json = { expirationDateTime: endsAt.toISOString() };
+    const renewed = await unlessGone(call, { method: 'PATCH', path: subscriptionPath(id), json }, subscription);
+    if (!renewed) throw new IntegrationFailure('action_failed', { providerCode: 'gone' });
+    return { endsAt: endOf(renewed, endsAt) };
+  },
+  async remove(id, call) {
+    await unlessGone(call, { method: 'DELETE', path: subscriptionPath(id) }, z.unknown());
+  },
+};

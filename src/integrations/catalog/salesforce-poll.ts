@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { IntegrationFailure } from '../failures.ts';
+import type { Poll } from '../integration.ts';
+import type { ProviderCall } from '../provider-call.ts';
+import { queryRequest } from './salesforce-query.ts';
+
+/** What is asked for: records of an object, in the order of a time that Salesforce sets when it saves them. */
+interface Source {
+  object: 'Contact' | 'Opportunity';
+  stamp: 'CreatedDate' | 'SystemModstamp';
+  fields: readonly string[];
+  eventOf(found: Found): { trigger: string; key: string; data: unknown };
+}
+
+interface Found {
+  Id: string;
+  at: string;
+  StageName?: string | null | undefined;
+}
+
+const contacts: Source = {
+  object: 'Contact',
+  // A contact that is changed later has another SystemModstamp, and is no new one.
+  ...{ stamp: 'CreatedDate', fields: [] },
+  eventOf: ({ Id, at }) => ({
+    ...{ trigger: 'contact_created', key: `contact_created:${Id}` },
+    data: { contactId: Id, occurredAt: at },
+  }),
+};
+
+const opportunities: Source = {
+  object: 'Opportunity',
+  ...{ stamp: 'SystemModstamp', fields: ['StageName'] },
+  eventOf: ({ Id, at, StageName }) => ({
+    ...{ trigger: 'deal_updated', key: `deal_updated:${Id}:${at}` },
+    data: { dealId: Id, property: 'StageName', value: StageName ?? '', occurredAt: at },
+  }),
+};
+
+/**
+ * How far a round begins before the newest record of what was seen. Times are set when a transaction saves, and records are
+ * seen when it commits: one that takes long shows records with times of before.
+ */
+const overlapMs = 120_000;
+const perPage = 200;
+/** Of what was told in the overlap. What is forgotten has the same key when it is told again. */
+const mostTold = 500;
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const idPattern = /^[A-Za-z0-9]{15,18}$/;
+const time = z.string().regex(timePattern);
+
+/** How far an object was read. Times are Salesforce's own, so that its clock and ours need not agree. */
+const placeSchema = z.object({
+  /** What is not later is not told. */
+  after: time,
+  /** Of all that was seen; `seenMs`: when, by our clock. */
+  newest: time,
+  seenMs: z.number(),
+  /** Where the next round begins. */
+  from: time,
+  /** Within a round that is under way. */
+  at: z.object({ time, id: z.string().regex(idPattern) }).optional(),
+  /** Short hashes of the last keys that were told. */
+  told: z.array(z.string().max(20)).max(mostTold),
+});
+type Place = z.infer<typeof placeSchema>;
+const cursorSchema = z.object({ Contact: placeSchema, Opportunity: placeSchema });
+
+const epoch = '1970-01-01T00:00:00.000Z';
+
+const hashOf = (key: string) => createHash('sha256').update(key).digest('base64url').slice(0, 12);
+const toldAfter = (told: readonly string[], more: readonly string[]) => [...told, ...more].slice(-mostTold);
+
+/** `2026-11-20T09:30:00.000+0000`, as Salesforce writes it. */
+const stamp = z
+  .string()
+  .max(40)
+  .transform((text, { addIssue }) => {
+    const at = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'));
+    if (Number.isFinite(at) && at >= 0 && at < 253_402_300_800_000) return new Date(at).toISOString();
+    addIssue({ code: 'custom', message: 'no time' });
+    return z.NEVER;
+  });
+
+const recordOf = (source: Source) =>
+  z
+    .object({ Id: z.string().regex(idPattern), [source.stamp]: stamp, StageName: z.string().max(1_000).nullish() })
+    .transform((record): Found => {
+      const { Id, StageName } = record as { Id: string; StageName?: string | null };
+      return { Id, StageName, at: (record as Record<string, unknown>)[source.stamp] as string };
+    });
+
+/** Made of nothing but what is in this file, and of times and ids that fit their patterns. */
+function soqlOf({ object, stamp: name, fields }: Source, conditions: string, order: string): string {
+  const where = conditions === '' ? '' : ` WHERE ${conditions}`;
+  return `SELECT ${['Id', name, ...fields].join(', ')} FROM ${object}${where} ORDER BY ${order}`;
+}
+
+/** @returns undefined for an object that this account cannot read */
+async function read(source: Source, soql: string, call: ProviderCall): Promise<Found[] | undefined> {
+  const schema = z.object({ records: z.array(recordOf(source)).max(perPage) });
+  try {
+    return (await call.request(queryRequest(soql), schema)).records;
+  } catch (error) {
+    const cannot = error instanceof IntegrationFailure && error.kind === 'invalid_payload';
+    if (cannot && /^INVALID_(TYPE|FIELD)$/.test(error.providerCode ?? '')) return undefined;
+    throw error;
+  }
+}
+
+const earlier = (at: string) => new Date(Math.max(0, Date.parse(at) - overlapMs)).toISOString();
+const later = (a: string, b: string) => (a > b ? a : b);
+
+/** Where to begin: what is there already is not told, and what is saved within the same second later is. */
+async function begin(source: Source, call: ProviderCall, now: number): Promise<Place> {
+  const found = (await read(source, `${soqlOf(source, '', `${source.stamp} DESC`)} LIMIT ${perPage}`, call)) ?? [];
+  const newest = found[0]?.at ?? epoch;
+  const oldest = found.length === perPage ? found.at(-1)!.at : epoch;
+  const after = later(earlier(newest), oldest);
+  const told = found.filter(({ at }) => at > after).map((record) => hashOf(source.eventOf(record).key));
+  return { after, newest, seenMs: now, from: after, told };
+}
+
+/** The next page of a round, or the first one of another. */
+async function next(source: Source, place: Place, call: ProviderCall, now: number) {
+  const { stamp: name, eventOf } = source;
+  const { after, from, at, told } = place;
+  // A whole page may have the same time: the id goes on within it.
+  const condition = at
+    ? `((${name} = ${at.time} AND Id > '${at.id}') OR ${name} > ${at.time})`
+    : after >= from
+      ? `${name} > ${after}`
+      : `${name} >= ${from}`;
+  const found = (await read(source, `${soqlOf(source, condition, `${name}, Id`)} LIMIT ${perPage}`, call)) ?? [];
+  const last = found.at(-1);
+  const isMore = last !== undefined && found.length === perPage;
+  const events = found.map(eventOf).filter(({ key }) => !told.includes(hashOf(key)));
+  const newest = last ? later(place.newest, last.at) : place.newest;
+  // What committed before this round began was seen by it. What commits later has times of which this page saw the first.
+  const nextFrom = at ? from : earlier(newest);
+  const isSettled = !isMore && newest === place.newest && now - place.seenMs >= overlapMs;
+  const following: Place = {
+    after: isSettled ? newest : after,
+    ...{ newest, seenMs: newest === place.newest ? place.seenMs : now, from: nextFrom },
+    ...(isMore && { at: { time: last.at, id: last.Id } }),
+    told: toldAfter(
+      told,
+      events.map(({ key }) => hashOf(key)),
+    ),
+  };
+  return { events, place: following, isMore };
+}
+
+/**
+ * New contacts and saved opportunities, asked for in SOQL: two requests each time.
+ * @param clock in milliseconds
+ */
+export const salesforcePollBy = (clock: () => number): Poll => ({
+  everySeconds: 60,
+  async poll(cursor, call) {
+    const now = clock();
+    if (cursor === null) {
+      const [Contact, Opportunity] = [await begin(contacts, call, now), await begin(opportunities, call, now)];
+      return { events: [], cursor: JSON.stringify({ Contact, Opportunity }), more: false };
+    }
+    const places = cursorSchema.parse(JSON.parse(cursor));
+    // An object that was read to its end waits for the other one, so that a round of it begins every minute and not sooner.
+    const isUnderWay = places.Contact.at !== undefined || places.Opportunity.at !== undefined;
+    const step = async (source: Source, place: Place) =>
+      isUnderWay && place.at === undefined ? { events: [], place, isMore: false } : next(source, place, call, now);
+    const one = await step(contacts, places.Contact);
+    const other = await step(opportunities, places.Opportunity);
+    return {
+      events: [...one.events, ...other.events],
+      cursor: JSON.stringify({ Contact: one.place, Opportunity: other.place }),
+      more: one.isMore || other.isMore,
+    };
+  },
+});
+
+export const salesforcePoll = salesforcePollBy(Date.now);
