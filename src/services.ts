@@ -4,6 +4,7 @@ import { connections } from './connections/part.ts';
 import { conversation } from './conversation/part.ts';
 import { credits } from './credits/part.ts';
 import type { Foundation } from './foundation.ts';
+import { integrations } from './integrations/part.ts';
 import { operations } from './operations/part.ts';
 import { SweepRunner } from './operations/sweep-runner.ts';
 import { AuditEntry } from './platform/audit.ts';
@@ -54,6 +55,7 @@ const parts = new Composition<Foundation, object>()
   .with(conversation)
   .with(voice)
   .with(scheduling)
+  .with(integrations)
   .with(operations);
 
 type ServicesOf<Composed> = Composed extends Composition<infer Opened, object> ? Opened : never;

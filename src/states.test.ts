@@ -7,6 +7,7 @@ import { automationStateTable } from './automation/core/automation-state.ts';
 import { runStates, stepStates } from './automation/core/run-status.ts';
 import { connectionStates } from './connections/core/connection-status.ts';
 import { turnStates } from './conversation/core/status.ts';
+import { integrationStates } from './integrations/core/connection-status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
 import { bookingStates } from './scheduling/core/booking-status.ts';
@@ -29,6 +30,7 @@ const machines = {
   'A booking': bookingStates,
   'An effect of a booking': effectStates,
   'A connection': connectionStates,
+  'A connected integration': integrationStates,
 } as Record<string, StateTable<string>>;
 
 const stored = Object.values(machines).flatMap(({ storedIn, all, canMove }): StoredStates[] =>

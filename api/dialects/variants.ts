@@ -41,7 +41,10 @@ const codesOfKinds: Partial<Record<ErrorKind, string>> = {
   not_found: 'RESOURCE_NOT_FOUND',
   rate_limit_exceeded: 'RATE_LIMITED',
 };
-const codesOfFeatures: Readonly<Record<string, string>> = { workflow_inactive: 'workflow_disabled' };
+const codesOfFeatures: Readonly<Record<string, string>> = {
+  workflow_inactive: 'workflow_disabled',
+  integration_not_found: 'INTEGRATION_NOT_FOUND',
+};
 
 const inE3: readonly ErrorKind[] = ['unauthorized', 'forbidden', 'rate_limit_exceeded'];
 

@@ -70,6 +70,12 @@ export class AccessTokens {
     throw new AuthExpired();
   }
 
+  /** Ends access as if the provider refused it. Nothing where there is none any more. */
+  async expire(scope: Scope, connectionId: string): Promise<void> {
+    const access = await scope.one(findAccess, connectionId);
+    if (access) await this.#end(scope, connectionId, access.version);
+  }
+
   /** @param refused the version of the token that the provider refused */
   async #usable(scope: Scope, id: string, refused?: number): Promise<Usable> {
     const waitsUntil = Date.now() + this.#policy.waitMs;

@@ -11,7 +11,7 @@ import { SandboxAuthority } from './sandbox-authority.ts';
 export class Authorities {
   readonly #purposes = new Map<string, Purpose>();
   readonly #live = new Map<string, Authority>();
-  readonly #sandbox: Authority;
+  readonly #sandbox = new Map<string, Authority>();
   readonly #publicUrl: string;
   readonly #egress: Egress;
   readonly #policy: ConnectionPolicy;
@@ -19,7 +19,6 @@ export class Authorities {
   constructor(publicUrl: string, egress: Egress, policy: ConnectionPolicy) {
     this.#policy = policy;
     this.#publicUrl = publicUrl.replace(/\/+$/, '');
-    this.#sandbox = new SandboxAuthority(this.#publicUrl);
     this.#egress = egress;
   }
 
@@ -28,8 +27,14 @@ export class Authorities {
     if (this.#purposes.has(purpose.name)) throw new Error(`Two features declare the purpose ${purpose.name}.`);
     this.#purposes.set(purpose.name, purpose);
     for (const [id, provider] of Object.entries(purpose.providers)) {
+      this.#sandbox.set(`${purpose.name}/${id}`, this.#inSandbox(purpose, id));
       if (provider) this.#live.set(`${purpose.name}/${id}`, new LiveAuthority(provider, this.#egress, this.#policy));
     }
+  }
+
+  #inSandbox({ sandboxPath }: Purpose, provider: string): Authority {
+    const pathOf = sandboxPath ?? (({ state }) => `/sandbox/oauth/authorize?state=${state}`);
+    return new SandboxAuthority(({ state, redirectUri }) => this.#publicUrl + pathOf({ provider, state, redirectUri }));
   }
 
   /** @throws Error when nobody declared it */
@@ -47,7 +52,7 @@ export class Authorities {
   /** @throws AppError provider_not_configured for a live key where the client's credentials are not set */
   of(environment: Environment, purpose: string, provider: string): Authority {
     if (!(provider in this.purpose(purpose).providers)) throw new Error(`${purpose} has no provider ${provider}.`);
-    const authority = environment === 'test' ? this.#sandbox : this.#live.get(`${purpose}/${provider}`);
+    const authority = (environment === 'test' ? this.#sandbox : this.#live).get(`${purpose}/${provider}`);
     if (authority) return authority;
     throw new AppError('provider_not_configured', 'This provider is not configured for live keys.', { provider });
   }

@@ -20,6 +20,8 @@ export interface AuthorizationRequest {
   redirectUri: string;
   /** Which account is meant. */
   loginHint: string | undefined;
+  /** What is asked for; undefined for what the provider's declaration says. */
+  scopes?: readonly string[] | undefined;
 }
 
 export interface AuthorizationAnswer {
@@ -28,12 +30,16 @@ export interface AuthorizationAnswer {
   state: string;
   verifier: string;
   redirectUri: string;
+  /** What was asked for. */
+  scopes?: readonly string[] | undefined;
 }
 
 /** Who grants access to accounts: a provider, or the sandbox. */
 export interface Authority {
   /** Whether revoking one token ends all that our client has of the account, whoever connected it. */
   readonly revokesAccount: boolean;
+  /** Which of its tokens can be revoked. */
+  readonly revokes: 'access' | 'refresh';
   /** Where the owner of the account is asked. */
   authorizeUrl(request: AuthorizationRequest): string;
   /**

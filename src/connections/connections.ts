@@ -4,18 +4,18 @@ import { invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { sqlOn, statement } from '../platform/sql.ts';
-import { findAccess } from './access-sql.ts';
+import { statement } from '../platform/sql.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
 import type { Tokens } from './authority.ts';
 import { Connection } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { AuthorizationFailure } from './failures.ts';
+import { type Grant, Grants } from './grants.ts';
 import { checkRedirect } from './redirects.ts';
 import { deniedHint, sandboxCode } from './sandbox-authority.ts';
-import { openToken, sealTokens } from './sealed-tokens.ts';
-import { type States, stateSeconds } from './states.ts';
+import { sealTokens } from './sealed-tokens.ts';
+import { type Asked, type States, stateSeconds } from './states.ts';
 
 export interface NewQuestion {
   /** One that a feature declared. */
@@ -28,7 +28,23 @@ export interface NewQuestion {
   redirectUrl?: string | undefined;
   /** Which account is meant, in the provider's words. */
   loginHint?: string | undefined;
+  /** What is asked for, where it is not what the provider's declaration says. */
+  scopes?: readonly string[] | undefined;
 }
+
+/** A question that waits for its answer. */
+export interface Open {
+  state: string;
+  /** Of PKCE. */
+  verifier: string;
+  /** Our callback. */
+  redirectUri: string;
+  /** Seconds. */
+  expiresIn: number;
+}
+
+/** What became of a code. */
+export type Exchanged = { tokens: Tokens } | { error: 'access_denied' | 'exchange_failed' };
 
 /** What a callback brought. */
 export interface Answered {
@@ -38,7 +54,7 @@ export interface Answered {
   subject: Record<string, unknown>;
   redirectUrl: string | null;
   loginHint: string | null;
-  result: { tokens: Tokens } | { error: 'access_denied' | 'exchange_failed' };
+  result: Exchanged;
 }
 
 export interface NewConnection {
@@ -54,14 +70,6 @@ export interface NewConnection {
 const takeTurn = statement(
   'connection.turn',
   "select pg_advisory_xact_lock(hashtextextended('connection ' || $1::uuid || $2::text || $3::text, 0))",
-);
-// Knows no tenant: the provider does not either.
-const findShared = statement<{ id: string }>(
-  'connection.of_same_account',
-  `select other.id from oauth_connection own
-     join oauth_connection other
-       on other.purpose = own.purpose and other.provider = own.provider and other.account_id = own.account_id
-    where own.id = $1 and other.id <> own.id and other.environment = own.environment and other.status = 'active' limit 1`,
 );
 const erase = statement(
   'connection.erase',
@@ -88,9 +96,11 @@ const unknownState = () =>
  */
 export class Connections {
   readonly #parts: Parts;
+  readonly #grants: Grants;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#grants = new Grants(parts);
   }
 
   /** Called when the feature is opened. @throws Error when another one declared a purpose of this name */
@@ -104,17 +114,31 @@ export class Connections {
    * @throws AppError validation_error with path redirectUrl, provider_not_configured, rate_limit_exceeded; SealError
    */
   async begin(scope: Scope, question: NewQuestion): Promise<{ authUrl: string; state: string; expiresIn: number }> {
-    const { authorities, states, allowsLoopback } = this.#parts;
-    const { purpose, provider, subject, redirectUrl = null, loginHint } = question;
-    if (redirectUrl !== null) await checkRedirect(scope, redirectUrl, allowsLoopback);
-    const authority = authorities.of(scope.tenant.environment, purpose, provider);
-    const asked = { purpose, provider, subject, redirectUrl, loginHint: loginHint ?? null };
-    const { state, verifier } = await states.ask(scope, asked);
-    const redirectUri = authorities.callbackUrl(purpose);
-    return {
-      authUrl: authority.authorizeUrl({ state, verifier, redirectUri, loginHint }),
-      ...{ state, expiresIn: stateSeconds },
-    };
+    await this.#checkRedirect(scope, question);
+    const { purpose, provider, loginHint, scopes } = question;
+    const authority = this.#parts.authorities.of(scope.tenant.environment, purpose, provider);
+    const { expiresIn, ...open } = await this.#keepQuestion(scope, question);
+    return { authUrl: authority.authorizeUrl({ ...open, loginHint, scopes }), state: open.state, expiresIn };
+  }
+
+  /**
+   * The same without an address: of a provider whose page knows no OAuth. `take` takes the answer.
+   * @throws as `begin`
+   */
+  async ask(scope: Scope, question: NewQuestion): Promise<Open> {
+    await this.#checkRedirect(scope, question);
+    return this.#keepQuestion(scope, question);
+  }
+
+  async #checkRedirect(scope: Scope, { redirectUrl }: NewQuestion): Promise<void> {
+    if (redirectUrl !== undefined) await checkRedirect(scope, redirectUrl, this.#parts.allowsLoopback);
+  }
+
+  async #keepQuestion(scope: Scope, { redirectUrl, loginHint, scopes, ...question }: NewQuestion): Promise<Open> {
+    const { authorities, states } = this.#parts;
+    const optional = { redirectUrl: redirectUrl ?? null, loginHint: loginHint ?? null, scopes: scopes ?? null };
+    const asked = await states.ask(scope, { ...question, ...optional });
+    return { ...asked, redirectUri: authorities.callbackUrl(question.purpose), expiresIn: stateSeconds };
   }
 
   /**
@@ -124,39 +148,61 @@ export class Connections {
    * @throws AppError validation_error with path state for one that is unknown, used, expired or of another purpose
    */
   async finish(query: URLSearchParams, purpose: string): Promise<Answered> {
-    const { authorities, states, log } = this.#parts;
+    const asked = await this.take(query, purpose);
+    const { scope, provider, subject, redirectUrl, loginHint } = asked;
+    return { scope, provider, subject, redirectUrl, loginHint, result: await this.exchange(asked, query) };
+  }
+
+  /** The first half of `finish`. @throws AppError validation_error with path state */
+  async take(query: URLSearchParams, purpose: string): Promise<Asked> {
     const given = query.getAll('state');
-    const asked = given.length === 1 ? await states.take(given[0]!, 'callback') : undefined;
+    const asked = given.length === 1 ? await this.#parts.states.take(given[0]!, 'callback') : undefined;
     if (asked?.purpose !== purpose) throw unknownState();
-    const { scope, provider, subject, redirectUrl, loginHint, verifier } = asked;
-    const answered = { scope, provider, subject, redirectUrl, loginHint };
+    return asked;
+  }
+
+  /** The second half. @param query of the callback */
+  async exchange({ scope, purpose, provider, verifier, scopes }: Asked, query: URLSearchParams): Promise<Exchanged> {
+    const { authorities, log } = this.#parts;
     try {
       const authority = authorities.of(scope.tenant.environment, purpose, provider);
       const redirectUri = authorities.callbackUrl(purpose);
-      const tokens = await authority.exchange({ query, state: given[0]!, verifier, redirectUri });
+      const answer = { query, state: query.get('state')!, verifier, redirectUri, scopes: scopes ?? undefined };
+      const tokens = await authority.exchange(answer);
       failPoint('connection.exchanged');
-      return { ...answered, result: { tokens } };
+      return { tokens };
     } catch (error) {
-      const isDenied = error instanceof AuthorizationFailure && error.code === 'access_denied';
-      if (isDenied) return { ...answered, result: { error: 'access_denied' } };
+      if (error instanceof AuthorizationFailure && error.code === 'access_denied') return { error: 'access_denied' };
       log.warn({ err: error, provider, purpose }, 'a code could not be exchanged for tokens');
-      return { ...answered, result: { error: 'exchange_failed' } };
+      return { error: 'exchange_failed' };
     }
   }
 
   /**
    * What the owner of an account does in the sandbox: agrees at once, or refuses where the account is `sandbox:denied`.
+   * @param expected what the address to which the owner was sent says of the question, and whether the tester refuses
    * @returns our callback with the answer. @throws AppError validation_error with path state
    */
-  async answerInSandbox(state: string): Promise<string> {
+  async answerInSandbox(
+    state: string,
+    { purpose, provider, denies = false }: { purpose?: string; provider?: string; denies?: boolean } = {},
+  ): Promise<string> {
     const { authorities, states } = this.#parts;
     const asked = await states.look(state, 'sandbox');
     if (asked?.scope.tenant.environment !== 'test') throw unknownState();
+    if ((purpose ?? asked.purpose) !== asked.purpose || (provider ?? asked.provider) !== asked.provider) {
+      throw unknownState();
+    }
     const callback = new URL(authorities.callbackUrl(asked.purpose));
-    if (asked.loginHint === deniedHint) callback.searchParams.set('error', 'access_denied');
+    if (denies || asked.loginHint === deniedHint) callback.searchParams.set('error', 'access_denied');
     else callback.searchParams.set('code', sandboxCode(asked.verifier));
     callback.searchParams.set('state', state);
     return callback.href;
+  }
+
+  /** Of the answers to questions for a purpose. */
+  callbackUrl(purpose: string): string {
+    return this.#parts.authorities.callbackUrl(purpose);
   }
 
   /**
@@ -191,36 +237,37 @@ export class Connections {
     return this.#parts.accessTokens.use(scope, connectionId, work);
   }
 
+  /** Ends access as if the provider refused it: `onExpired` follows. Nothing where there is none any more. */
+  expire(scope: Scope, connectionId: string): Promise<void> {
+    return this.#parts.accessTokens.expire(scope, connectionId);
+  }
+
   /** Asks the provider to end the grant, for five seconds at most, whatever comes of it; then erases the connection. */
   async revoke(scope: Scope, connectionId: string): Promise<void> {
     await this.revokeAtProvider(scope, connectionId);
     await this.erase(scope, connectionId);
   }
 
-  /**
-   * The first half of `revoke`. Never rejects because of the provider. Nothing is revoked where that would end what others
-   * have of the same account.
-   */
+  /** The first half of `revoke`. Never rejects because of the provider. */
   async revokeAtProvider(scope: Scope, connectionId: string): Promise<void> {
-    const { database, authorities, sealer, log } = this.#parts;
-    const access = await scope.one(findAccess, connectionId);
-    if (!access) return;
-    const of = { id: connectionId, tenant: scope.tenant };
-    try {
-      const token =
-        openToken(sealer, 'sealed_refresh_token', access.sealedRefreshToken, of) ??
-        openToken(sealer, 'sealed_access_token', access.sealedAccessToken, of);
-      if (token === null) return;
-      const authority = authorities.of(scope.tenant.environment, access.purpose, access.provider);
-      if (authority.revokesAccount && (await sqlOn(database.pool).one(findShared, [connectionId]))) return;
-      await authority.revoke(token);
-    } catch (error) {
-      log.warn({ err: error, connectionId, provider: access.provider }, 'a grant could not be revoked');
-    }
+    const grant = await this.#grants.find(scope, connectionId);
+    if (grant) await this.#grants.revoke(grant);
   }
 
   /** The second half, in a transaction of the caller's or in its own. */
   async erase(scope: Scope, connectionId: string): Promise<void> {
     await scope.rows(erase, connectionId);
+  }
+
+  /** Erases a connection in a transaction, after whose commit `revokeGrant` is called with what this returns. */
+  async detach(tx: Transaction, connectionId: string): Promise<Grant | undefined> {
+    const grant = await this.#grants.find(tx, connectionId);
+    await this.erase(tx, connectionId);
+    return grant;
+  }
+
+  /** Asks the provider to end a grant, for five seconds at most. Never rejects because of the provider. */
+  revokeGrant(grant: Grant): Promise<void> {
+    return this.#grants.revoke(grant);
   }
 }

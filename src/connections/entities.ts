@@ -19,6 +19,8 @@ export const OAuthState = defineEntity({
     subject: p.json<Record<string, unknown>>(),
     redirectUrl: p.text().nullable(),
     loginHint: p.text().nullable(),
+    /** What is asked for; null for what the provider's declaration says. */
+    scopes: p.json<readonly string[]>().nullable(),
     /** The code verifier of PKCE. */
     sealedVerifier: p.text(),
     correlationId: p.string().length(128),

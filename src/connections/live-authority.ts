@@ -18,6 +18,7 @@ const longestLifeSeconds = 10 * 365 * 86_400;
 /** A provider over OAuth 2. The exchange, its checks and errors are oauth4webapi's; the network is ours. */
 export class LiveAuthority implements Authority {
   readonly revokesAccount: boolean;
+  readonly revokes: 'access' | 'refresh';
   readonly #provider: OAuthProvider;
   readonly #egress: Egress;
   readonly #policy: ConnectionPolicy;
@@ -26,18 +27,19 @@ export class LiveAuthority implements Authority {
     this.#policy = policy;
     this.#provider = provider;
     this.revokesAccount = provider.revokesAccount ?? false;
+    this.revokes = provider.revokesAccessToken ? 'access' : 'refresh';
     this.#egress = egress;
   }
 
-  authorizeUrl({ state, verifier, redirectUri, loginHint }: AuthorizationRequest): string {
-    const { authorizeUrl, clientId, scopes, pkce, authorizeParameters } = this.#provider;
+  authorizeUrl({ state, verifier, redirectUri, loginHint, scopes }: AuthorizationRequest): string {
+    const { authorizeUrl, clientId, pkce, authorizeParameters, scopeSeparator = ' ' } = this.#provider;
     const url = new URL(authorizeUrl);
     const parameters = {
       ...authorizeParameters,
       response_type: 'code',
       client_id: clientId,
       redirect_uri: redirectUri,
-      scope: scopes.join(' '),
+      scope: (scopes ?? this.#provider.scopes).join(scopeSeparator),
       state,
       ...(pkce && { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' }),
       ...(loginHint !== undefined && { login_hint: loginHint }),
@@ -46,7 +48,7 @@ export class LiveAuthority implements Authority {
     return url.href;
   }
 
-  async exchange({ query, state, verifier, redirectUri }: AuthorizationAnswer): Promise<Tokens> {
+  async exchange({ query, state, verifier, redirectUri, scopes }: AuthorizationAnswer): Promise<Tokens> {
     const oauth = await load();
     const [server, client] = this.#parties(this.#issuer(query.get('iss')));
     return this.#ask(this.#policy.tokenMs, async (request) => {
@@ -57,7 +59,7 @@ export class LiveAuthority implements Authority {
         this.#options(oauth, request),
       );
       const given = await oauth.processAuthorizationCodeResponse(server, client, answer);
-      this.#requireScopes(given.scope);
+      this.#requireScopes(given.scope, scopes);
       return tokensOf(given);
     });
   }
@@ -86,7 +88,7 @@ export class LiveAuthority implements Authority {
   }
 
   async #ask<T>(deadlineMs: number, work: (request: TokenRequest) => Promise<T>): Promise<T> {
-    const request = new TokenRequest(this.#egress, deadlineMs);
+    const request = new TokenRequest(this.#egress, deadlineMs, this.#provider.tokenAnswer);
     try {
       return await work(request);
     } catch (error) {
@@ -95,8 +97,8 @@ export class LiveAuthority implements Authority {
   }
 
   /** Who grants less than what is asked for is not connected: it would fail later, for reasons that nobody sees. */
-  #requireScopes(granted: string | undefined): void {
-    const { grantsInPart, scopes } = this.#provider;
+  #requireScopes(granted: string | undefined, scopes = this.#provider.scopes): void {
+    const { grantsInPart } = this.#provider;
     if (!grantsInPart || granted === undefined) return;
     const all = granted.split(' ');
     if (scopes.every((scope) => all.includes(scope))) return;

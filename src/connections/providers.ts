@@ -10,7 +10,10 @@ export interface OAuthProvider {
   revokeUrl?: string;
   clientId: string;
   clientSecret: string;
+  /** What is asked for where a question names nothing else. */
   scopes: readonly string[];
+  /** Between scopes, where it is not the space of RFC 6749. */
+  scopeSeparator?: ',';
   /** Whether it takes PKCE with S256. */
   pkce: boolean;
   /** How the client proves its identity at the token endpoint: in the form, or in the header Authorization. */
@@ -21,6 +24,13 @@ export interface OAuthProvider {
   revokesAccount?: boolean;
   /** Whether the owner of an account may grant some of the scopes and not others, and the provider says which. */
   grantsInPart?: boolean;
+  /** Whether access tokens are revoked, and refresh tokens are not. */
+  revokesAccessToken?: boolean;
+  /**
+   * An answer of its token endpoint as RFC 6749 has it, where the provider's own differs. With a member `error` it is a
+   * refusal, whatever the status was.
+   */
+  tokenAnswer?(answer: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /** Further parameters of the address at which the owner of an account is asked. */
   authorizeParameters?: Readonly<Record<string, string>>;
 }
@@ -33,6 +43,8 @@ export interface Purpose {
   callbackPath: string;
   /** All that there are, by id; undefined where the environment does not have the client's credentials. */
   providers: Readonly<Record<string, OAuthProvider | undefined>>;
+  /** Path and query of where the owner of an account is sent in the sandbox, below PUBLIC_URL; undefined for the usual ones. */
+  sandboxPath?(question: { provider: string; state: string; redirectUri: string }): string;
   /** What follows in the transaction that ends a connection's access because the provider refuses it: once each time. */
   onExpired?(tx: Transaction, connectionId: string): Promise<void>;
 }

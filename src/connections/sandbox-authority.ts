@@ -22,15 +22,16 @@ const tokens = (): Tokens => ({
 /** Stands in for every provider where the key is one of the test environment: it asks nobody and reaches nothing. */
 export class SandboxAuthority implements Authority {
   readonly revokesAccount = false;
-  readonly #publicUrl: string;
+  readonly revokes = 'refresh';
+  readonly #addressOf: (request: AuthorizationRequest) => string;
 
-  /** @param publicUrl without a slash at its end */
-  constructor(publicUrl: string) {
-    this.#publicUrl = publicUrl;
+  /** @param addressOf where the owner of an account is sent */
+  constructor(addressOf: (request: AuthorizationRequest) => string) {
+    this.#addressOf = addressOf;
   }
 
-  authorizeUrl({ state }: AuthorizationRequest): string {
-    return `${this.#publicUrl}/sandbox/oauth/authorize?state=${state}`;
+  authorizeUrl(request: AuthorizationRequest): string {
+    return this.#addressOf(request);
   }
 
   async exchange({ query, verifier }: AuthorizationAnswer): Promise<Tokens> {

@@ -18,6 +18,8 @@ export interface Question {
   subject: Record<string, unknown>;
   redirectUrl: string | null;
   loginHint: string | null;
+  /** What is asked for; null for what the provider's declaration says. */
+  scopes: readonly string[] | null;
 }
 
 /** A question whose answer has come. */
@@ -38,10 +40,10 @@ const removeOver = statement(
 const keep = statement<{ kept: boolean }>(
   'oauth_state.keep',
   `insert into oauth_state (organization_id, environment, state_hash, purpose, provider, subject, redirect_url,
-                            login_hint, sealed_verifier, correlation_id, created_at, expires_at)
-   select $1::uuid, $2::text, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, clock_timestamp(),
-          clock_timestamp() + make_interval(secs => $11)
-    where (select count(*) from oauth_state where organization_id = $1 and environment = $2) < $12
+                            login_hint, scopes, sealed_verifier, correlation_id, created_at, expires_at)
+   select $1::uuid, $2::text, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11, clock_timestamp(),
+          clock_timestamp() + make_interval(secs => $12)
+    where (select count(*) from oauth_state where organization_id = $1 and environment = $2) < $13
    returning true as kept`,
 );
 
@@ -53,7 +55,7 @@ interface Row extends Question, Tenant {
 }
 
 const columns = `organization_id as "organizationId", environment, purpose, provider, subject,
-  redirect_url as "redirectUrl", login_hint as "loginHint", sealed_verifier as "sealedVerifier",
+  redirect_url as "redirectUrl", login_hint as "loginHint", scopes, sealed_verifier as "sealedVerifier",
   correlation_id as "correlationId", expires_at > clock_timestamp() as "isOpen"`;
 
 // The only look-ups that know no tenant: the state says which one it is.
@@ -85,13 +87,13 @@ export class States {
     const [state, verifier] = [newSecret(), newSecret()];
     const hash = hashOfState(state);
     const sealed = this.#sealer.seal(verifier, placeOf(hash, scope.tenant));
-    const { purpose, provider, subject, redirectUrl, loginHint } = question;
+    const { purpose, provider, subject, redirectUrl, loginHint, scopes } = question;
     const kept = await scope.transaction(async (tx) => {
       await tx.rows(takeTurn);
       await tx.rows(removeOver);
       return tx.one(
         ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),
-        ...[sealed, scope.correlationId, stateSeconds, mostOpen],
+        ...[scopes && JSON.stringify(scopes), sealed, scope.correlationId, stateSeconds, mostOpen],
       );
     });
     if (kept) return { state, verifier };

@@ -2,6 +2,7 @@ import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import { AuthorizationFailure } from './failures.ts';
+import type { OAuthProvider } from './providers.ts';
 
 /** Far above any answer with tokens. */
 const maxAnswerBytes = 64 * 1024;
@@ -12,11 +13,13 @@ type FetchOptions = { method?: string; headers?: Record<string, string>; body?: 
 export class TokenRequest {
   readonly #egress: Egress;
   readonly #deadlineMs: number;
+  readonly #tokenAnswer: OAuthProvider['tokenAnswer'];
   #status: number | undefined;
   #retryAfter: string | undefined;
 
-  constructor(egress: Egress, deadlineMs: number) {
+  constructor(egress: Egress, deadlineMs: number, tokenAnswer?: OAuthProvider['tokenAnswer']) {
     this.#egress = egress;
+    this.#tokenAnswer = tokenAnswer;
     this.#deadlineMs = deadlineMs;
   }
 
@@ -33,6 +36,8 @@ export class TokenRequest {
     this.#retryAfter = answer.headers['retry-after'];
     if (answer.truncated) throw new Error(`The answer is larger than ${maxAnswerBytes} bytes.`);
     const { status } = answer;
+    const standard = this.#standard(status, answer.body);
+    if (standard) return standard;
     const type = answer.headers['content-type'];
     return new Response(answer.body.length > 0 ? new Uint8Array(answer.body) : null, {
       // What no Response can have is told as what it is: no answer of such an endpoint.
@@ -40,6 +45,16 @@ export class TokenRequest {
       ...(type !== undefined && { headers: { 'content-type': type } }),
     });
   };
+
+  /** The answer in the form of RFC 6749, where the provider's differs. */
+  #standard(status: number, body: Buffer): Response | undefined {
+    if (!this.#tokenAnswer || status < 200 || status > 299) return undefined;
+    const answer: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof answer !== 'object' || answer === null) return undefined;
+    const standard = this.#tokenAnswer(answer as Record<string, unknown>);
+    if (standard.error !== undefined) this.#status = 400;
+    return Response.json(standard, { status: this.#status ?? status });
+  }
 
   /** The failure behind an error of the library or of the network. What the provider said is not repeated. */
   failureOf(error: unknown): AuthorizationFailure {

@@ -17,6 +17,10 @@ export const errorKinds = [
   'unsupported_media_type',
   'range_not_satisfiable',
   'rate_limit_exceeded',
+  // Of a provider that a tenant connected, as opposed to our own keys and limits.
+  'auth_expired',
+  'rate_limited',
+  'action_failed',
   'ai_provider_error',
   'internal_error',
   'service_unavailable',

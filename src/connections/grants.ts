@@ -1,0 +1,93 @@
+import type { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Environment } from '../platform/tenant.ts';
+import type { Authorities } from './authorities.ts';
+import { openToken } from './sealed-tokens.ts';
+
+/** What a provider is asked to end. It holds a token: it is never stored and never logged. */
+export interface Grant {
+  connectionId: string;
+  environment: Environment;
+  purpose: string;
+  provider: string;
+  accountId: string;
+  token: string;
+}
+
+interface Row {
+  purpose: string;
+  provider: string;
+  accountId: string;
+  sealedAccessToken: string | null;
+  sealedRefreshToken: string | null;
+}
+
+const find = statement<Row>(
+  'connection.grant',
+  `select purpose, provider, account_id as "accountId", sealed_access_token as "sealedAccessToken",
+          sealed_refresh_token as "sealedRefreshToken"
+     from oauth_connection where organization_id = $1 and environment = $2 and id = $3`,
+);
+// Knows no tenant: the provider does not either.
+const findShared = statement<{ id: string }>(
+  'connection.of_same_account',
+  `select id from oauth_connection
+    where purpose = $1 and provider = $2 and account_id = $3 and environment = $4 and id <> $5 and status = 'active'
+    limit 1`,
+);
+
+interface Parts {
+  database: Database;
+  sealer: Sealer;
+  log: Log;
+  authorities: Authorities;
+}
+
+/** What is done with grants at their end. */
+export class Grants {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** @returns undefined where there is no access, or its tokens cannot be opened */
+  async find(scope: Scope, connectionId: string): Promise<Grant | undefined> {
+    const { authorities, sealer, log } = this.#parts;
+    const row = await scope.one(find, connectionId);
+    if (!row) return undefined;
+    const { purpose, provider, accountId, sealedAccessToken, sealedRefreshToken } = row;
+    const { environment } = scope.tenant;
+    const of = { id: connectionId, tenant: scope.tenant };
+    try {
+      const refreshToken =
+        authorities.of(environment, purpose, provider).revokes === 'refresh'
+          ? openToken(sealer, 'sealed_refresh_token', sealedRefreshToken, of)
+          : null;
+      const token = refreshToken ?? openToken(sealer, 'sealed_access_token', sealedAccessToken, of);
+      return token === null ? undefined : { connectionId, environment, purpose, provider, accountId, token };
+    } catch (error) {
+      log.warn({ err: error, connectionId, provider }, 'a grant that is to end cannot be revoked');
+      return undefined;
+    }
+  }
+
+  /**
+   * Asks the provider to end a grant. Nothing is revoked where that would end what others have of the same account. Never
+   * rejects because of the provider.
+   */
+  async revoke({ connectionId, environment, purpose, provider, accountId, token }: Grant): Promise<void> {
+    const { database, authorities, log } = this.#parts;
+    try {
+      const authority = authorities.of(environment, purpose, provider);
+      const shared = [purpose, provider, accountId, environment, connectionId];
+      if (authority.revokesAccount && (await sqlOn(database.pool).one(findShared, shared))) return;
+      await authority.revoke(token);
+    } catch (error) {
+      log.warn({ err: error, connectionId, provider }, 'a grant could not be revoked');
+    }
+  }
+}

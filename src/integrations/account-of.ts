@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
+import { IntegrationFailure } from './failures.ts';
+import type { Account } from './provider-call.ts';
+
+/** How long finding out whose account was connected may take. */
+export const accountMs = 10_000;
+
+const longestId = 320;
+const longestName = 320;
+const longestDetail = 2_000;
+const mostDetails = 20;
+
+// What PostgreSQL cannot store, and what would break lines.
+const text = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value));
+const accountSchema = z.object({
+  id: text(longestId).min(1),
+  name: z.string().transform((name) =>
+    name
+      .toWellFormed()
+      .replace(/\p{Cc}/gu, ' ')
+      .slice(0, longestName)
+      .toWellFormed(),
+  ),
+  details: z
+    .record(z.string().max(40), text(longestDetail))
+    .refine((details) => Object.keys(details).length <= mostDetails),
+});
+
+/** An account in the form in which it is stored. @throws ZodError for one that a provider cannot mean */
+export const storedAccount = (account: Account): Account => accountSchema.parse(account);
+
+/** Whether an account could not be found out because of its provider, and not because of us. */
+export const isProvidersFault = (error: unknown): boolean =>
+  [IntegrationFailure, AuthExpired, AccessTokenRefused, z.ZodError].some((kind) => error instanceof kind);

@@ -1,0 +1,213 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Tokens } from '../connections/authority.ts';
+import type { Grant } from '../connections/grants.ts';
+import type { ConnectionServices } from '../connections/part.ts';
+import type { Asked } from '../connections/states.ts';
+import type { Background } from '../platform/background.ts';
+import type { Sealer } from '../platform/crypto.ts';
+import { invalid, unavailable } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { accountMs, isProvidersFault, storedAccount } from './account-of.ts';
+import { findIntegration } from './catalog.ts';
+import { IntegrationConnection } from './entities.ts';
+import { integrationNotFound } from './errors.ts';
+import { failPoint } from './fail-points.ts';
+import type { HostedConsent, Integration } from './integration.ts';
+import type { Integrations } from './integrations.ts';
+import type { Account } from './provider-call.ts';
+import { newSandboxSecret, sandboxAccount } from './sandbox-account.ts';
+
+/** The purpose of connections to integrations. */
+export const integrationPurpose = 'integration';
+export const integrationCallbackPath = '/api/v1/integrations/callback';
+
+/** R54: where test keys send the owners of accounts. */
+export const sandboxAuthorizePath = ({
+  provider: integration,
+  state,
+  redirectUri,
+}: {
+  provider: string;
+  state: string;
+  redirectUri: string;
+}) =>
+  `/api/v1/integrations/sandbox/authorize?${new URLSearchParams({ integration, redirect_uri: redirectUri, state })}`;
+
+export interface ConnectServices extends Pick<ConnectionServices, 'connections'> {
+  integrations: Integrations;
+  sealer: Sealer;
+  background: Background;
+  log: Log;
+}
+
+export interface NewConsent {
+  /** As the caller wrote it. */
+  integrationId: string;
+  redirectUrl?: string | undefined;
+  /** In place of the defaults. */
+  scopes?: readonly string[] | undefined;
+}
+
+/** @throws AppError integration_not_found */
+export function getIntegration(integrationId: string): Integration {
+  const integration = findIntegration(integrationId);
+  if (!integration) throw integrationNotFound(integrationId);
+  return integration;
+}
+
+function checkScopes({ scopes: { all } }: Integration, scopes: readonly string[]): void {
+  const errors = scopes.flatMap((scope, at) =>
+    all.includes(scope) ? [] : [{ path: `scopes.${at}`, message: 'The integration has no such scope.' }],
+  );
+  if (errors.length > 0) throw invalid(errors);
+}
+
+/** Of requests that are made before there is a connection. */
+const options = () => ({ idempotencyKey: newId(), signal: AbortSignal.timeout(accountMs), timeoutMs: accountMs });
+
+/**
+ * Asks for access to an account. What is connected stays until the answer has come.
+ * @throws AppError integration_not_found; validation_error with path redirectUrl or scopes.<i>; provider_not_configured;
+ *   rate_limit_exceeded; service_unavailable when the provider of a hosted page does not give one
+ */
+export async function beginConnect(
+  { connections, integrations, log }: Pick<ConnectServices, 'connections' | 'integrations' | 'log'>,
+  scope: Scope,
+  { integrationId, redirectUrl, scopes }: NewConsent,
+): Promise<{ authUrl: string; state: string; expiresIn: number }> {
+  const integration = getIntegration(integrationId);
+  if (scopes) checkScopes(integration, scopes);
+  const asked = scopes ?? integration.scopes.default;
+  const question = { purpose: integrationPurpose, provider: integration.id, subject: {}, redirectUrl, scopes: asked };
+  const hosted = hostedOf(integrations, scope, integration);
+  if (!hosted) return connections.begin(scope, question);
+  const { state, redirectUri, expiresIn } = await connections.ask(scope, question);
+  const callbackUrl = `${redirectUri}?${new URLSearchParams({ state })}`;
+  try {
+    const call = integrations.callWith(integration.id, hosted.apiKey, options());
+    return { authUrl: await hosted.consent.begin({ state, callbackUrl, call }), state, expiresIn };
+  } catch (error) {
+    if (!isProvidersFault(error)) throw error;
+    log.warn({ err: error, integration: integration.id }, 'a page for a consent could not be had');
+    throw unavailable(integration.name);
+  }
+}
+
+/** The page on which access is granted, where the integration knows no OAuth. The sandbox does the same for all. */
+function hostedOf(
+  { clients }: Integrations,
+  scope: Scope,
+  { id }: Integration,
+): { consent: HostedConsent; apiKey: string } | undefined {
+  const consent = scope.tenant.environment === 'live' ? clients.get(id)?.consent : undefined;
+  return consent?.kind === 'hosted' ? { consent: consent.hosted, apiKey: consent.apiKey } : undefined;
+}
+
+/** How a consent ended. */
+export interface ConnectOutcome {
+  integrationId: string;
+  redirectUrl: string | null;
+  error?: 'access_denied' | 'exchange_failed';
+}
+
+type Granted = { account: Account; tokens: Tokens | null } | { error: 'access_denied' | 'exchange_failed' };
+
+/**
+ * Connects the account whose owner answered, in place of the one before.
+ * @param query of the callback
+ * @throws AppError validation_error with path state for an answer to nothing that is open
+ */
+export async function finishConnect(services: ConnectServices, query: URLSearchParams): Promise<ConnectOutcome> {
+  const { connections, background } = services;
+  const asked = await connections.take(query, integrationPurpose);
+  const integration = getIntegration(asked.provider);
+  const { redirectUrl } = asked;
+  const granted = await grantOf(services, integration, asked, query);
+  if ('error' in granted) return { integrationId: integration.id, redirectUrl, error: granted.error };
+  const replaced = await keepConnection(services, asked.scope, integration, granted);
+  failPoint('integration.connected');
+  // The browser does not wait for it.
+  if (replaced) background.run('revoke a connection that was replaced', connections.revokeGrant(replaced));
+  return { integrationId: integration.id, redirectUrl };
+}
+
+async function grantOf(
+  { connections, integrations, log }: ConnectServices,
+  integration: Integration,
+  asked: Asked,
+  query: URLSearchParams,
+): Promise<Granted> {
+  const { id } = integration;
+  const { scope } = asked;
+  try {
+    const hosted = hostedOf(integrations, scope, integration);
+    if (hosted) {
+      if (query.has('error')) return { error: 'access_denied' };
+      const call = integrations.callWith(id, hosted.apiKey, options());
+      const account = await hosted.consent.finish({ state: query.get('state')!, query, call });
+      return { account: storedAccount(account), tokens: null };
+    }
+    const exchanged = await connections.exchange(asked, query);
+    if ('error' in exchanged) return exchanged;
+    const { tokens } = exchanged;
+    if (scope.tenant.environment === 'test') return { account: sandboxAccount(scope.tenant, integration), tokens };
+    const account = await integration.accountOf(
+      tokens.answer,
+      integrations.callWith(id, tokens.accessToken, options()),
+    );
+    return { account: storedAccount(account), tokens };
+  } catch (error) {
+    if (!isProvidersFault(error)) throw error;
+    log.warn({ err: error, integration: id }, 'the account of an integration could not be found out');
+    return { error: 'exchange_failed' };
+  }
+}
+
+/** @returns what is to be revoked: the access to another account that was connected before */
+function keepConnection(
+  { connections, sealer }: ConnectServices,
+  scope: Scope,
+  integration: Integration,
+  { account, tokens }: { account: Account; tokens: Tokens | null },
+): Promise<Grant | undefined> {
+  return scope.transaction(async (tx) => {
+    await takeTurn(tx, `integration ${integration.id}`);
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const known = await tx.em.findOne(IntegrationConnection, { integration: integration.id }, lock);
+    const access =
+      tokens &&
+      (await connections.keep(tx, {
+        ...{ purpose: integrationPurpose, provider: integration.id, tokens },
+        ...{ accountId: account.id, accountName: account.name },
+      }));
+    const isSame = known?.accountId === account.id;
+    let replaced: Grant | undefined;
+    if (known && !isSame) {
+      if (known.connectionId) replaced = await connections.detach(tx, known.connectionId);
+      tx.em.remove(known);
+      await tx.em.flush();
+    }
+    const id = known && isSame ? known.id : newId();
+    const kept = {
+      ...{ connectionId: access?.id ?? null, accountName: account.name, details: { ...account.details } },
+      ...({ status: 'connected', connectedAt: new Date() } as const),
+    };
+    if (known && isSame) Object.assign(known, kept);
+    else {
+      const sendsEvents = tx.tenant.environment === 'test' && integration.inbound !== undefined;
+      const made = tx.em.create(IntegrationConnection, {
+        ...{ id, ...tx.tenant, integration: integration.id, accountId: account.id, ...kept },
+        sealedSandboxSecret: sendsEvents ? newSandboxSecret(sealer, id, tx.tenant) : null,
+      });
+      tx.em.persist(made);
+    }
+    await tx.audit({
+      ...{ action: 'integration.connect', subjectId: id },
+      facts: { integration: integration.id, account: account.id },
+    });
+    return replaced;
+  });
+}

@@ -1,0 +1,3 @@
+import { defineId } from '../../platform/core/ids.ts';
+
+export const integrationConnectionIds = defineId('icn');

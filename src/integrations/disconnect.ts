@@ -1,0 +1,32 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { ConnectionServices } from '../connections/part.ts';
+import type { Scope } from '../platform/scope.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { getIntegration } from './connect.ts';
+import { IntegrationConnection } from './entities.ts';
+import { notConnected } from './errors.ts';
+
+/**
+ * Ends the access to an account and forgets it: with us at once, and at the provider best effort within five seconds.
+ * Webhooks of the integration stay, and are silent until it is connected again.
+ * @returns what to tell the caller. @throws AppError integration_not_found, not_connected
+ */
+export async function disconnect(
+  { connections }: Pick<ConnectionServices, 'connections'>,
+  scope: Scope,
+  integrationId: string,
+): Promise<string> {
+  const { id, name } = getIntegration(integrationId);
+  const grant = await scope.transaction(async (tx) => {
+    await takeTurn(tx, `integration ${id}`);
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+    const known = await tx.em.findOne(IntegrationConnection, { integration: id }, lock);
+    if (!known) throw notConnected(id);
+    tx.em.remove(known);
+    const detached = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
+    await tx.audit({ action: 'integration.disconnect', subjectId: known.id, facts: { integration: id } });
+    return detached;
+  });
+  if (grant) await connections.revokeGrant(grant);
+  return `${name} was disconnected.`;
+}

@@ -1,0 +1,34 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+import type { IntegrationStatus } from './core/connection-status.ts';
+
+/** A tenant's connection of one integration. It has at most one. */
+export const IntegrationConnection = defineEntity({
+  name: 'IntegrationConnection',
+  tableName: 'integration_connection',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    /** `slack` */
+    integration: p.string().length(40),
+    /** Its tokens in `oauth_connection`; null where the client's API key stands in for them. */
+    connectionId: p.uuid().nullable(),
+    /** The provider's name of the account, which its events carry. */
+    accountId: p.string().length(320),
+    accountName: p.string().length(320),
+    /** What was found out when it was connected. */
+    details: p.json<Record<string, string>>(),
+    status: p.string().length(12).$type<IntegrationStatus>(),
+    /** With which the tester signs events of the sandbox; null for live keys, and where the provider sends none. */
+    sealedSandboxSecret: p.text().nullable(),
+    connectedAt: p.datetime(),
+  },
+  uniques: [
+    { name: 'integration_connection_unique', properties: ['organizationId', 'environment', 'integration'] },
+    { name: 'integration_connection_access_unique', properties: ['connectionId'] },
+  ],
+  indexes: [{ name: 'integration_connection_account_index', properties: ['integration', 'accountId'] }],
+});
+export type IntegrationConnection = InferEntity<typeof IntegrationConnection>;

@@ -1,0 +1,52 @@
+import { AppError, type ErrorCodes, type FieldError } from '../platform/errors.ts';
+
+/** `auth_expired`, `rate_limited` and `action_failed` are kinds: each has a status that no other kind of failure has here. */
+export const integrationErrors = {
+  integration_not_found: 'not_found',
+  not_connected: 'conflict',
+  invalid_payload: 'validation_error',
+} as const satisfies ErrorCodes;
+
+/** @param integrationId as the caller wrote it */
+export const integrationNotFound = (integrationId: string) =>
+  new AppError('not_found', 'There is no such integration.', { integrationId }, { code: 'integration_not_found' });
+
+export const notConnected = (integrationId: string) =>
+  new AppError('conflict', 'Connect the integration first.', { integrationId }, { code: 'not_connected' });
+
+export const authExpired = (integrationId: string) =>
+  new AppError('auth_expired', 'The provider takes our access no more. Connect the integration again.', {
+    integrationId,
+  });
+
+/** @param retryAfter whole seconds */
+export const providerRateLimited = (integrationId: string, retryAfter: number) =>
+  new AppError('rate_limited', 'The provider limits the rate of requests.', { integrationId }, { retryAfter });
+
+/** @param errors with paths within the payload */
+export const invalidPayload = (errors: readonly FieldError[]) =>
+  new AppError(
+    'validation_error',
+    'The payload does not fit the action.',
+    { errors: [...errors] },
+    {
+      code: 'invalid_payload',
+    },
+  );
+
+/** What is known of an action that failed. `outcome`: whether the provider may have done it all the same. */
+export interface ActionFailure {
+  integrationId: string;
+  actionId: string;
+  providerCode?: string | undefined;
+  outcome: 'failed' | 'unknown';
+}
+
+export const actionFailed = ({ integrationId, actionId, providerCode, outcome }: ActionFailure) =>
+  new AppError(
+    'action_failed',
+    outcome === 'unknown'
+      ? "The provider's answer was lost: it may have done it or not."
+      : 'The provider did not do it.',
+    { integrationId, actionId, ...(providerCode !== undefined && { providerCode }), outcome },
+  );

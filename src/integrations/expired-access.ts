@@ -1,0 +1,34 @@
+import type { Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { publishEvent } from '../webhooks/publish-event.ts';
+import { integrationAuthExpired } from './core/events.ts';
+
+const byAccess = statement<{ integration: string }>(
+  'integration.access_expired',
+  `update integration_connection set status = 'auth_expired'
+    where organization_id = $1 and environment = $2 and connection_id = $3 and status = 'connected'
+   returning integration`,
+);
+const byConnection = statement<{ integration: string }>(
+  'integration.connection_expired',
+  `update integration_connection set status = 'auth_expired'
+    where organization_id = $1 and environment = $2 and id = $3 and connected_at = $4 and status = 'connected'
+   returning integration`,
+);
+
+const tell = (tx: Transaction, integration: string) => publishEvent(tx, integrationAuthExpired, null, { integration });
+
+/** Follows, in one transaction, the end of the access to an account: the connection says so, and webhooks are told once. */
+export async function accessExpired(tx: Transaction, connectionId: string): Promise<void> {
+  const ended = await tx.one(byAccess, connectionId);
+  if (ended) await tell(tx, ended.integration);
+}
+
+/**
+ * The same for a connection without tokens of its own, unless it was connected again since.
+ * @param connectedAt of the connection whose access was refused
+ */
+export async function connectionExpired(tx: Transaction, id: string, connectedAt: Date): Promise<void> {
+  const ended = await tx.one(byConnection, id, connectedAt);
+  if (ended) await tell(tx, ended.integration);
+}

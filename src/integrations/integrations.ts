@@ -1,0 +1,118 @@
+import type { Connections } from '../connections/connections.ts';
+import { AccessTokenRefused, AuthExpired, AuthorizationFailure, ConnectionMissing } from '../connections/failures.ts';
+import type { Scope } from '../platform/scope.ts';
+import { findIntegration } from './catalog.ts';
+import type { IntegrationClients } from './clients.ts';
+import { notConnected } from './errors.ts';
+import { connectionExpired } from './expired-access.ts';
+import { IntegrationFailure } from './failures.ts';
+import { type Connected, findConnection } from './find-connection.ts';
+import type { Integration, IntegrationClient } from './integration.ts';
+import type { Account, ProviderCall } from './provider-call.ts';
+import { type ProviderCallOptions, providerCall, type TokenAccess } from './provider-http.ts';
+
+export type CallOptions = Pick<ProviderCallOptions, 'idempotencyKey' | 'signal' | 'timeoutMs'>;
+
+interface Parts {
+  connections: Connections;
+  clients: IntegrationClients;
+  egress: ProviderCallOptions['egress'];
+}
+
+/** The integrations of an installation, and what tenants connected of them. */
+export class Integrations {
+  readonly clients: IntegrationClients;
+  readonly #connections: Connections;
+  readonly #egress: ProviderCallOptions['egress'];
+
+  constructor({ connections, clients, egress }: Parts) {
+    this.clients = clients;
+    this.#connections = connections;
+    this.#egress = egress;
+  }
+
+  /** @returns undefined where nothing is connected; one whose access ended is returned with its status */
+  findConnection(scope: Scope, integrationId: string): Promise<Connected | undefined> {
+    return findConnection(scope, integrationId);
+  }
+
+  /**
+   * Requests with a token that belongs to no connection yet.
+   * @throws AppError not_connected without a client; each request throws AccessTokenRefused and IntegrationFailure
+   */
+  callWith(integrationId: string, token: string, options: CallOptions): ProviderCall {
+    const account: Account = { id: '', name: '', details: {} };
+    return providerCall({
+      ...{ ...options, ...this.#clientOf(integrationId), account, egress: this.#egress },
+      access: (work) => work(token),
+    });
+  }
+
+  /**
+   * Lends requests to the provider of a connection. Its access token is refreshed before its end, and once when the provider
+   * refuses it. Not in the sandbox, which reaches no provider.
+   * @returns a function that does the work and throws what the work throws. A request throws AuthExpired where access has
+   *   ended, which is then told once; IntegrationFailure, `not_done` where no token can be had at the moment; AppError
+   *   not_connected where the connection was removed meanwhile
+   */
+  call(scope: Scope, connected: Connected, options: CallOptions) {
+    return async <T>(work: (call: ProviderCall) => Promise<T>): Promise<T> => {
+      if (scope.tenant.environment === 'test') throw new Error('The sandbox reaches no provider.');
+      if (connected.status === 'auth_expired') throw new AuthExpired();
+      const { integration, client } = this.#clientOf(connected.integrationId);
+      const access =
+        connected.connectionId === null
+          ? this.#keyAccess(scope, connected, client)
+          : this.#tokenAccess(scope, connected.integrationId, connected.connectionId);
+      const { account } = connected;
+      return work(providerCall({ ...options, integration, client, account, access, egress: this.#egress }));
+    };
+  }
+
+  /** Marks a connection as one whose access has ended, and tells it once; not one that was connected again since. */
+  async authExpired(scope: Scope, { id, connectionId, connectedAt }: Connected): Promise<void> {
+    if (connectionId !== null) await this.#connections.expire(scope, connectionId);
+    else await scope.transaction((tx) => connectionExpired(tx, id, connectedAt));
+  }
+
+  #tokenAccess(scope: Scope, integrationId: string, connectionId: string): TokenAccess {
+    return async (work) => {
+      try {
+        return await this.#connections.withAccessToken(scope, connectionId, work);
+      } catch (error) {
+        if (error instanceof ConnectionMissing) throw notConnected(integrationId);
+        if (error instanceof AuthorizationFailure) throw noToken(error);
+        throw error;
+      }
+    };
+  }
+
+  /** The client's key stands in for a token: nobody can refresh it for one account. */
+  #keyAccess(scope: Scope, connected: Connected, { consent }: IntegrationClient): TokenAccess {
+    if (consent.kind !== 'hosted') throw notConnected(connected.integrationId);
+    return async (work) => {
+      try {
+        return await work(consent.apiKey);
+      } catch (error) {
+        if (!(error instanceof AccessTokenRefused)) throw error;
+        await this.authExpired(scope, connected);
+        throw new AuthExpired();
+      }
+    };
+  }
+
+  /** @throws AppError not_connected where the client was taken away since the account was connected */
+  #clientOf(integrationId: string): { integration: Integration; client: IntegrationClient } {
+    const [integration, client] = [findIntegration(integrationId), this.clients.get(integrationId)];
+    if (!integration || !client) throw notConnected(integrationId);
+    return { integration, client };
+  }
+}
+
+/** That no token can be had at the moment, as any other request that was not made. */
+function noToken({ retryAfterMs, cause, code }: AuthorizationFailure): IntegrationFailure {
+  return new IntegrationFailure('not_done', {
+    ...{ providerCode: code, cause },
+    ...(retryAfterMs !== undefined && { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) }),
+  });
+}
