@@ -1,8 +1,9 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { type AskServices, askModel } from '../src/conversation/ask-model.ts';
+import { askModel } from '../src/conversation/ask-model.ts';
 import { type CallRef, callTool } from '../src/conversation/call-tool.ts';
 import type { TurnError } from '../src/conversation/core/status.ts';
 import { type Ending, stopTurn } from '../src/conversation/end-turn.ts';
+import type { AskServices } from '../src/conversation/question.ts';
 import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import type { Log } from '../src/platform/log.ts';

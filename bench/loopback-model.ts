@@ -13,9 +13,9 @@ export const wholeAnswer = JSON.stringify({
   ...{ content: [{ type: 'text', text }], stop_reason: 'end_turn', usage },
 });
 
-/** A provider that answers at once with what it was told. */
+/** A provider that answers with what it was told, at once unless it was told to wait. */
 export interface LoopbackModel {
-  tell(type: string, answer: string): Promise<unknown>;
+  tell(type: string, answer: string, afterMs?: number): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,8 @@ export async function startLoopbackModel(stand: Stand, cleanup: Cleanup): Promis
   cleanup.add(() => provider.stop());
   stand.meter.watch('provider', provider.pid);
   return {
-    tell: (type, answer) => provider.ask({ status: 200, headers: { 'content-type': type }, text: answer }),
+    tell: (type, answer, afterMs = 0) =>
+      provider.ask({ status: 200, headers: { 'content-type': type }, text: answer, afterMs }),
     async stop() {
       stand.meter.unwatch('provider');
       await provider.stop();

@@ -2,15 +2,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Answer } from '../product-client.ts';
 
+/** An answer that comes after some time. */
+export type TimedAnswer = Answer & { afterMs?: number };
+
 /** `node:http` that reads nothing and answers every request with the bytes it was told, on the port of its argument or a free one. */
-let told: Answer = { status: 404, headers: {}, text: '' };
+let told: TimedAnswer = { status: 404, headers: {}, text: '' };
 
 const server = createServer({ keepAliveTimeout: 75_000 }, (_, response) => {
-  response.writeHead(told.status, told.headers);
-  response.end(told.text);
+  const { status, headers, text, afterMs = 0 } = told;
+  const answer = () => response.writeHead(status, headers).end(text);
+  if (afterMs > 0) setTimeout(answer, afterMs);
+  else answer();
 });
 
-process.on('message', (answer: Answer) => {
+process.on('message', (answer: TimedAnswer) => {
   told = answer;
   process.send?.({});
 });

@@ -1,185 +1,47 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { ChatAnswer, ChatModel, ChatTurn } from '../providers/chat-ports.ts';
-import { ProviderFailure } from '../providers/ports.ts';
-import type { ProviderRegistry } from '../providers/registry.ts';
-import type { TurnPolicy, TurnProgress } from '../temporal/contracts/conversation.ts';
-import { countTokens } from '../tenancy/usage.ts';
-import { mostRounds } from '../tools/core/rounds.ts';
-import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
-import type { DeclaredTool } from '../tools/tool.ts';
-import type { Tools } from '../tools/tools.ts';
-import { type TurnReply, turnContents } from './contents.ts';
-import { type TurnError, turnStates } from './core/status.ts';
-import { chatProvider } from './create-turn.ts';
-import { completeTurn, contradicted, type Ending, type EndServices, stopTurn } from './end-turn.ts';
-import { failPoint } from './fail-points.ts';
-import { offerTools, ToolsUnavailable } from './offer-tools.ts';
-import { executedIn, findOpenTurn, type OpenTurn, readAnswer, readRounds } from './open-turn.ts';
+import type { TurnProgress } from '../temporal/contracts/conversation.ts';
+import { toExecute } from '../tools/rounds.ts';
+import { type TurnContents, turnContents } from './contents.ts';
+import type { TurnFailure } from './core/status.ts';
+import type { Ending } from './end-turn.ts';
+import { findOpenTurn, type OpenTurn, readRounds } from './open-turn.ts';
+import { type AskCall, type AskServices, askOpenTurn } from './question.ts';
+import type { TurnSigns } from './turn-signs.ts';
 
-export interface AskServices extends EndServices {
-  providers: Pick<ProviderRegistry, 'chatModel'>;
-  tools: Tools;
-  turnPolicy: TurnPolicy;
-}
-
-export interface AskCall {
-  /** From 1. */
-  round: number;
-  /** Whether the caller is told the text while it is written. */
-  streams: boolean;
-  /** The attempt of this activity, from 1. */
-  attempt: number;
-  signal: AbortSignal;
-}
-
-const recordRound = statement<{ notified: unknown }>(
-  'turn.record_round',
-  `with recorded as (
-     insert into conversation_entry (turn_id, round, position, organization_id, environment, attempts, content)
-     select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_turn
-      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${turnStates.sql('processing')})
-     on conflict do nothing
-     returning turn_id),
-   counted as (${countTokens('$6::bigint', 'recorded')})
-   select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
+const findFailure = statement<{ code: TurnFailure }>(
+  'turn.failure',
+  `select error ->> 'code' as code from conversation_turn
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
 );
 
-const keepTold = statement(
-  'turn.keep_told',
-  `update conversation_turn set told = $4::text
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
-);
+/** How often a turn is looked at that another process asks about: a sign of it can be lost. */
+const lookEveryMs = 2_000;
 
-const timedOut: TurnError = { code: 'timeout', message: 'The model did not answer in time.' };
-const nothingSaid: TurnError = { code: 'provider_error', message: 'The model answered nothing.' };
-
-const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
-
-/** The conversation as the model is asked to continue it. */
-const transcriptOf = ({ request }: OpenTurn, rounds: readonly Round[], tools: readonly DeclaredTool[]): ChatTurn[] => [
-  ...request.messages.map(({ role, content: text }): ChatTurn => ({ role, text })),
-  ...turnsOf(rounds, tools),
-];
-
-/** One question to the model of a turn, and what is to be known for recording its answer. */
-class Question {
-  readonly #services: AskServices;
-  readonly #scope: Scope;
-  readonly #ending: Ending;
-  readonly #open: OpenTurn;
-  readonly #rounds: Round[];
-  /** What the model wrote of a reply so far. */
-  #written = '';
-
-  constructor(services: AskServices, scope: Scope, ending: Ending, open: OpenTurn, rounds: Round[]) {
-    this.#services = services;
-    this.#scope = scope;
-    this.#ending = ending;
-    this.#open = open;
-    this.#rounds = rounds;
-  }
-
-  /** @throws ProviderFailure; ToolsUnavailable; the reason of `signal`; errors of the database */
-  async ask({ round, streams, attempt, signal }: AskCall): Promise<TurnProgress> {
-    const open = this.#open;
-    const tools = await this.#offered(signal);
-    const isLast = round > mostRounds;
-    const { request } = open;
-    const answer = await this.#model().reply(
-      {
-        ...{ provider: chatProvider, model: open.model, turns: transcriptOf(open, this.#rounds, tools) },
-        ...(request.system !== undefined && { system: request.system }),
-        ...(request.temperature !== undefined && { temperature: request.temperature }),
-        ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
-      },
-      {
-        ...{ organizationId: this.#scope.tenant.organizationId, attempt, signal },
-        ...(streams && { onDelta: (text: string) => this.#tell(attempt, text) }),
-      },
-    );
-    failPoint('turn.asked');
-    if (answer.calls.length > 0 && !isLast) return this.#record(round, answer, tools);
-    const isCut = answer.truncated === true;
-    return this.#reply(answer.text, tokensOf(answer), isCut, nothingSaid);
-  }
-
-  /** The end of the time of a turn: with what was written, where that is anything. */
-  async runOutOfTime(): Promise<TurnProgress> {
-    const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
-    return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
-  }
-
-  /** Keeps what a reader may have been told of a reply that broke off, for the attempt that writes it anew. */
-  async keepTold(): Promise<void> {
-    const { turnId, waiter } = this.#ending;
-    if (waiter === null || this.#written.length <= this.#open.told.length) return;
-    const { sealer } = this.#services;
-    await this.#scope.rows(keepTold, turnId, turnContents(sealer, this.#scope).seal(turnId, 'told', this.#written));
-  }
-
-  async fail(error: TurnError): Promise<TurnProgress> {
-    await stopTurn(this.#services, this.#scope, this.#ending, error);
-    return { kind: 'failed', code: error.code };
-  }
-
-  #model(): ChatModel {
-    return this.#services.providers.chatModel(this.#scope.tenant.environment, chatProvider, this.#open.model);
-  }
-
-  async #offered(signal: AbortSignal): Promise<DeclaredTool[]> {
-    if (!this.#open.hasTools) return [];
-    return offerTools(this.#services, this.#scope, this.#ending, this.#open, signal);
-  }
-
-  #tell(attempt: number, text: string): void {
-    const { turnId, waiter } = this.#ending;
-    const at = this.#written.length;
-    this.#written += text;
-    if (waiter === null) return;
-    this.#services.turnSigns.tellDelta(turnId, waiter, this.#scope.tenant, { attempt, at, text });
-  }
-
-  async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<TurnProgress> {
-    const { turnId, waiter } = this.#ending;
-    const recorded = roundAnswer(answer);
-    const place = { turnId, round, position: 0 };
-    const contents = turnContents(this.#services.sealer, this.#scope);
-    const sealed = contents.sealEntry(place, recorded);
-    const channel = this.#services.turnSigns.elsewhere(waiter);
-    if (!(await this.#scope.one(recordRound, turnId, round, sealed, tokensOf(answer), channel))) {
-      // It has ended, or another attempt, which was taken for dead, was faster: its answer counts.
-      const earlier = await readAnswer(this.#scope, contents, place);
-      return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
-    }
-    failPoint('turn.round_recorded');
-    this.#services.turnSigns.tellChange(turnId);
-    return { kind: 'calls', calls: toExecute(recorded, tools) };
-  }
-
-  /** A turn in which tools were called may end without a text; one that was only asked may not. */
-  async #reply(content: string, tokens: number, isCut: boolean, otherwise: TurnError): Promise<TurnProgress> {
-    // What its reader was told cannot be taken back.
-    if (!content.startsWith(this.#open.told)) return this.fail(contradicted);
-    const toolCalls = executedIn(this.#rounds);
-    if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
-    const reply: TurnReply = { content, toolCalls, ...(isCut && { truncated: true }) };
-    await completeTurn(this.#services, this.#scope, this.#ending, { kind: this.#open.kind, reply, tokens });
-    return { kind: 'ended' };
+/**
+ * An open turn, once the process that took it does not ask its model any more.
+ * @returns undefined when it has ended. @throws the reason of `signal`
+ */
+async function findUnasked(
+  { turnSigns }: { turnSigns: TurnSigns },
+  scope: Scope,
+  contents: TurnContents,
+  turnId: string,
+  signal: AbortSignal,
+): Promise<OpenTurn | undefined> {
+  for (;;) {
+    const open = await findOpenTurn(scope, contents, turnId);
+    const leftMs = open?.askedForMs ?? 0;
+    if (leftMs <= 0) return open;
+    await turnSigns.waiters.nextSign(turnId, Math.min(leftMs, lookEveryMs), signal);
+    signal.throwIfAborted();
   }
 }
-
-/** Aborted when the time of a turn is over. */
-export const endOfTurn = ({ deadlineMs }: TurnPolicy, { ageMs }: OpenTurn): AbortSignal =>
-  AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - ageMs)));
-
-/** Whether the question may be asked again, and so soon that it is worth waiting. */
-const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRetryAfterMs }: TurnPolicy) =>
-  failure.retryable && attempt < retry.maximumAttempts && (failure.retryAfterMs ?? 0) <= maximumRetryAfterMs;
 
 /**
  * Asks the model of a turn once, and records its answer: a round of calls, or the reply with its charge. Harmless when it is
- * repeated: what is recorded is not asked again.
+ * repeated: what is recorded is not asked again. While the process that took the message asks by itself, this waits for it.
+ * @param call.attempt of the activity, from 1
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */
 export async function askModel(
@@ -188,32 +50,17 @@ export async function askModel(
   ending: Ending,
   call: AskCall,
 ): Promise<TurnProgress> {
-  const { turnSigns, turnPolicy } = services;
   const { turnId } = ending;
   const contents = turnContents(services.sealer, scope);
-  const open = await findOpenTurn(scope, contents, turnId);
-  if (!open) return { kind: 'ended' };
+  const open = await findUnasked(services, scope, contents, turnId, call.signal);
+  if (!open) {
+    const failure = await scope.one(findFailure, turnId);
+    return failure ? { kind: 'failed', code: failure.code } : { kind: 'ended' };
+  }
   const rounds = open.hasTools ? await readRounds(scope, contents, turnId) : [];
   const recorded = rounds.find(({ round }) => round === call.round);
   if (recorded) return { kind: 'calls', calls: toExecute(recorded, open.tools ?? []) };
-
-  const question = new Question(services, scope, ending, open, rounds);
-  const limit = endOfTurn(turnPolicy, open);
-  try {
-    limit.throwIfAborted();
-    return await question.ask({ ...call, signal: AbortSignal.any([call.signal, limit]) });
-  } catch (error) {
-    call.signal.throwIfAborted();
-    if (limit.aborted) return await question.runOutOfTime();
-    if (error instanceof ToolsUnavailable)
-      return await question.fail({ code: 'tools_unavailable', message: error.message });
-    if (!(error instanceof ProviderFailure)) throw error;
-    if (mayRepeat(error, call.attempt, turnPolicy)) {
-      await question.keepTold();
-      throw error;
-    }
-    return await question.fail({ code: 'provider_error', message: error.message });
-  } finally {
-    turnSigns.forget(turnId);
-  }
+  // What the process that took the message asked counts as the first attempt.
+  const attempt = open.askedForMs === null ? call.attempt : call.attempt + 1;
+  return askOpenTurn(services, scope, ending, { open, rounds }, { ...call, attempt });
 }

@@ -3,12 +3,12 @@ import { statement } from '../platform/sql.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
 import { mayCall, type ToolResult, unknownOutcome } from '../tools/core/rounds.ts';
 import type { Tools } from '../tools/tools.ts';
-import { endOfTurn } from './ask-model.ts';
 import { turnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
 import type { Ending, EndServices } from './end-turn.ts';
 import { failPoint } from './fail-points.ts';
 import { findOpenTurn, readAnswer } from './open-turn.ts';
+import { endOfTurn } from './question.ts';
 
 export interface CallServices extends EndServices {
   tools: Tools;

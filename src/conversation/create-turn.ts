@@ -1,6 +1,6 @@
 import { priceOf } from '../credits/core/pricing.ts';
 import { reserveCredits } from '../credits/reservations.ts';
-import type { Sealer } from '../platform/crypto.ts';
+import type { Enqueued } from '../platform/enqueue.ts';
 import { AppError, invalid, placesTaken } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -9,16 +9,18 @@ import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
+import { queues } from '../temporal/contracts/queues.ts';
 import { type PlanName, plans } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
-import type { Tools } from '../tools/tools.ts';
 import { type StoredRequest, type TurnRequest, turnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
 import { creditKey } from './end-turn.ts';
 import type { TurnKind } from './entities.ts';
 import { notConfigured } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { askFirst, type FirstQuestionServices } from './first-questions.ts';
+import { chatProvider } from './question.ts';
 import { startTakeTurn } from './turn-workflows.ts';
 
 export interface TurnWork {
@@ -26,11 +28,9 @@ export interface TurnWork {
   turnPolicy: TurnPolicy;
 }
 
-export interface CreateServices {
+export interface CreateServices extends FirstQuestionServices {
   providers: Pick<ProviderRegistry, 'chatModel' | 'isChatModel' | 'mayBeInstant'>;
-  tools: Pick<Tools, 'check'>;
-  sealer: Sealer;
-  turnPolicy: TurnPolicy;
+  temporal: Pick<TemporalClient, 'startsEagerly'>;
 }
 
 export interface NewTurn {
@@ -56,18 +56,15 @@ interface StartHint {
   isInstant: boolean;
 }
 
-/** A model that no list has is asked for by the provider of the published ones. The registry refuses its name before. */
-export const chatProvider = 'GOOGLE';
-
 /** Reserved credits are kept for an hour longer, so that no work is done on credits that were given back. */
 const keptLongerMs = 3_600_000;
 
 const insertTurn = statement<{ id: string }>(
   'turn.insert',
   `insert into conversation_turn (id, organization_id, environment, kind, status, model, has_tools, request, correlation_id,
-                                  created_at)
+                                  asked_until, created_at)
    values ($3::uuid, $1::uuid, $2::text, $4::text, 'processing', $5::text, $6::boolean, $7::text, $8::text,
-           clock_timestamp())
+           clock_timestamp() + make_interval(secs => $9::float8 / 1000), clock_timestamp())
    returning id`,
 );
 
@@ -114,6 +111,13 @@ function isInstant({ providers }: CreateServices, scope: Scope, model: string, {
 }
 
 /**
+ * Whether this process asks the model of a turn, without waiting for Temporal: one that takes time, in a process that would
+ * do the work of the workflow too. Tools are called by the workflow alone.
+ */
+const mayAskFirst = ({ providers, temporal }: CreateServices, { tenant }: Scope, { servers }: TurnRequest): boolean =>
+  servers.length === 0 && !providers.mayBeInstant(tenant.environment) && temporal.startsEagerly(queues.generation);
+
+/**
  * Creates a turn: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
  * workflow commit together.
  * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused,
@@ -136,34 +140,53 @@ export async function createTurn(
     ...(claim && { claim: { method: claim.method, path: claim.path, key: claim.key } }),
   };
   const sealed = turnContents(services.sealer, scope).seal(id, 'request', stored);
-  const { outcome, replayed } = await scope.transaction(
-    async (tx) => {
-      // The row before the credits: their account is locked until the commit.
-      await tx.one(insertTurn, id, kind, model, hasTools, sealed, scope.correlationId);
-      await reserveCredits(tx, {
-        ...{ key: creditKey(id), operation: kind },
-        amount: priceOf({ operation: kind, toolsCalled: hasTools }),
-        expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
-      });
-      await checkRoom(tx, turn.plan);
-      const hint: StartHint = { waiter, streams, isInstant: isInstant(services, scope, model, request) };
-      await tx.enqueue('turn.start', id, hint);
-      return { id };
-    },
-    { claim, outcome: { id } },
-  );
-  if (!replayed) failPoint('turn.committed');
-  return { turnId: outcome.id, replayed };
+  let leave = mayAskFirst(services, scope, request) ? services.firstQuestions.enter(scope.tenant) : undefined;
+  const leaseMs = leave ? services.firstQuestions.policy.leaseMs : null;
+  const enqueued: { start?: Enqueued } = {};
+  const create = () =>
+    scope.transaction(
+      async (tx) => {
+        // The row before the credits: their account is locked until the commit.
+        await tx.one(insertTurn, id, kind, model, hasTools, sealed, scope.correlationId, leaseMs);
+        await reserveCredits(tx, {
+          ...{ key: creditKey(id), operation: kind },
+          amount: priceOf({ operation: kind, toolsCalled: hasTools }),
+          expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
+        });
+        await checkRoom(tx, turn.plan);
+        const hint: StartHint = { waiter, streams, isInstant: isInstant(services, scope, model, request) };
+        if (leaseMs === null) await tx.enqueue('turn.start', id, hint);
+        else enqueued.start = await tx.enqueueLater('turn.start', id, hint);
+        return { id };
+      },
+      { claim, outcome: { id } },
+    );
+  try {
+    const { outcome, replayed } = await create();
+    if (!replayed) failPoint('turn.committed');
+    if (!replayed && leave && enqueued.start) {
+      const open = {
+        ...{ id, kind, model, hasTools, request: stored },
+        ...{ tools: undefined, told: '', ageMs: 0, askedForMs: null },
+      };
+      askFirst(services, scope, { open, waiter, streams, start: enqueued.start }, leave);
+      leave = undefined;
+    }
+    return { turnId: outcome.id, replayed };
+  } finally {
+    leave?.();
+  }
 }
 
+// Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
 const findPending = statement<{ plan: PlanName }>(
   'turn.pending_start',
   `select o.plan from conversation_turn t join organization o on o.id = t.organization_id
     where t.organization_id = $1 and t.environment = $2 and t.id = $3
-      and t.status in (${turnStates.sql('processing')})`,
+      and t.status in (${turnStates.sql('processing', 'failed')})`,
 );
 
-/** Starts the workflow of a turn, unless it has ended. @param hint given right after the commit */
+/** Starts the workflow of a turn, unless it is over. @param hint given right after the commit */
 export async function startPendingTurn(
   { temporal, turnPolicy: policy }: TurnWork,
   scope: Scope,

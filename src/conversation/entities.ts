@@ -30,6 +30,11 @@ export const ConversationTurn = defineEntity({
     tools: p.text().nullable(),
     /** Sealed: the beginning of the reply that a reader was told before the model was interrupted. */
     told: p.text().nullable(),
+    /**
+     * Until then the process that took the message asks its model, and nobody else does. It is renewed while that process
+     * works. Null where the workflow asks from the start.
+     */
+    askedUntil: p.datetime().nullable(),
     /** A sealed `TurnReply`. */
     reply: p.text().nullable(),
     error: p.json<TurnError>().nullable(),

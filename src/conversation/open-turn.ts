@@ -18,6 +18,8 @@ export interface OpenTurn {
   /** The beginning of the reply that a reader was told by an attempt that was interrupted. */
   told: string;
   ageMs: number;
+  /** How long the process that took it may go on asking by itself; not above 0 when it gave up. Null: it never asked. */
+  askedForMs: number | null;
 }
 
 type TurnRow = Omit<OpenTurn, 'request' | 'tools' | 'told'> & {
@@ -29,7 +31,8 @@ type TurnRow = Omit<OpenTurn, 'request' | 'tools' | 'told'> & {
 const find = statement<TurnRow>(
   'turn.open',
   `select id, kind, model, has_tools as "hasTools", request, tools, told,
-          extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs"
+          extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as "ageMs",
+          extract(epoch from asked_until - clock_timestamp())::float8 * 1000 as "askedForMs"
      from conversation_turn
     where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
 );

@@ -7,11 +7,13 @@ import type { ToolServices } from '../tools/part.ts';
 import { startPendingTurn } from './create-turn.ts';
 import { ConversationEntry, ConversationTurn } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { FirstQuestions } from './first-questions.ts';
 import { endOverdueTurns, forgetTurns, watchStoppedTurns } from './overdue.ts';
 import { TurnSigns } from './turn-signs.ts';
 
 export interface ConversationServices {
   turnSigns: TurnSigns;
+  firstQuestions: FirstQuestions;
   turnPolicy: TurnPolicy;
 }
 
@@ -27,7 +29,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   open({ database, sealer, notifications }) {
     const turnSigns = new TurnSigns(database, sealer);
     notifications.on(turnSigns.channel, (payload) => turnSigns.receive(payload));
-    return { turnSigns, turnPolicy: defaultTurnPolicy };
+    return { turnSigns, firstQuestions: new FirstQuestions(), turnPolicy: defaultTurnPolicy };
   },
   outbox: (services) => ({
     'turn.start': (scope, id, hint?: Parameters<typeof startPendingTurn>[3]) =>

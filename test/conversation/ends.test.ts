@@ -1,19 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { askModel } from '../../src/conversation/ask-model.ts';
-import { callTool } from '../../src/conversation/call-tool.ts';
-import { createTurn } from '../../src/conversation/create-turn.ts';
 import { endOverdueTurns, forgetTurns } from '../../src/conversation/overdue.ts';
-import { TurnSigns } from '../../src/conversation/turn-signs.ts';
 import { answerOf, findTurn } from '../../src/conversation/turns.ts';
-import { Sealer } from '../../src/platform/crypto.ts';
-import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import type { ChatAnswer, ChatCall, ChatRequest } from '../../src/providers/chat-ports.ts';
-import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import type { DeclaredTool } from '../../src/tools/tool.ts';
-import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
+import { creditsIn, never, nothing, openTurn, type Scene, tool } from './turn-scene.ts';
 
 // Without a process: the tests do the work themselves, with models and tools of their own.
 let product: Product;
@@ -26,60 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const tool: DeclaredTool = {
-  ...{
-    server: 'memory',
-    tool: 'write',
-    name: 'memory_write',
-    description: 'Writes.',
-    inputSchema: {},
-    idempotent: false,
-  },
-};
-const never = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-const nothing = { inputTokens: 1, outputTokens: 1, content: {} };
-
-interface Scene {
-  reply(request: ChatRequest, call: ChatCall): Promise<ChatAnswer>;
-  use?(signal: AbortSignal): Promise<{ text: string; isError: boolean }>;
-}
-
-/** A message that is under way, of which the model and the tool do as told, and whose time is over after 300 ms. */
-async function open({ reply, use = never }: Scene, servers: string[] = []) {
-  const sealer = new Sealer(secrets.SEALING_KEYS);
-  const { database } = product;
-  const services = {
-    ...{ sealer, database, turnSigns: new TurnSigns(database, sealer) },
-    turnPolicy: { ...defaultTurnPolicy, deadlineMs: 300 },
-    providers: { chatModel: () => ({ reply }), isChatModel: () => true, mayBeInstant: () => false },
-    tools: {
-      check: async () => servers as ['memory'],
-      list: async () => [tool],
-      call: (_: unknown, __: unknown, signal: AbortSignal) => use(signal),
-    } as never,
-  };
-  const { turnId } = await createTurn(services, scope, {
-    ...{ id: newId(), kind: 'chat', plan: 'team', model: 'gemini-2.0-flash', streams: true, waiter: 'somebody' },
-    request: { messages: [{ role: 'user', content: 'Hello' }], servers },
-  });
-  const ending = { turnId, waiter: null };
-  const { signal } = new AbortController();
-  return {
-    services,
-    turnId,
-    ask: (round = 1) => askModel(services, scope, ending, { round, streams: true, attempt: 1, signal }),
-    call: (round: number, call: number) => callTool(services, scope, ending, { round, call }, signal),
-    find: async () => (await findTurn(sealer, scope, turnId))!,
-  };
-}
-
-const credits = async () => {
-  const { rows } = await product.database.pool.query(
-    `select coalesce(sum(spent), 0)::int as spent, coalesce(sum(held), 0)::int as held from credit_entry`,
-  );
-  return rows[0] as { spent: number; held: number };
-};
+const open = (scene: Scene, servers?: string[]) => openTurn(product, scope, scene, servers);
+const credits = () => creditsIn(product);
 
 describe('when its time is over a message', () => {
   test('that the model had begun to reply to ends with what it wrote, charged', async () => {

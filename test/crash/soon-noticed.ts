@@ -4,6 +4,7 @@
  */
 import { WorkflowClient } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
+import { defaultFirstQuestionPolicy } from '../../src/conversation/first-questions.ts';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
@@ -17,6 +18,7 @@ const policies = [
   defaultVoiceCallPolicy,
 ];
 for (const policy of policies) policy.heartbeatTimeoutMs = heartbeatTimeoutMs;
+defaultFirstQuestionPolicy.leaseMs = heartbeatTimeoutMs;
 Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs, instantMs: 3_000 });
 
 const { start } = WorkflowClient.prototype;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { startFakeGoogle } from '../fakes/google.ts';
+import type { FakeProvider } from '../fakes/wire-server.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
@@ -14,15 +16,23 @@ let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
 const start = () => product.start(['api', 'runs', 'generation']);
-const client = (): ApiClient => apiClient(process.api, tenant.testKey);
+const client = (key = tenant.testKey): ApiClient => apiClient(process.api, key);
+/** Of live keys. */
+let provider: FakeProvider;
 beforeAll(async () => {
-  product = await openProduct({ entryPoint: soonNoticed, env: secrets });
+  provider = await startFakeGoogle();
+  const google = { GOOGLE_API_KEY: provider.apiKey, GOOGLE_BASE_URL: provider.baseUrl };
+  const env = { ...secrets, ...google, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
+  product = await openProduct({ entryPoint: soonNoticed, env });
   [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
 });
-afterAll(() => product.close());
+afterAll(async () => {
+  await product.close();
+  await provider.close();
+});
 
-async function state() {
-  const { balance, reserved } = (await client().get('/api/v1/credits')).body.data;
+async function state(key?: string) {
+  const { balance, reserved } = (await client(key).get('/api/v1/credits')).body.data;
   const { rows } = await product.database.pool.query(
     `select count(*)::int as calls from audit_log where action = 'tool.call'`,
   );
@@ -61,6 +71,47 @@ test.each(['turn.committed', 'turn.started', 'turn.asked', 'turn.recorded'])(
     expect(await state()).toEqual({ ...before, balance: before.balance - 1 });
   },
 );
+
+// A message of a live key is asked about by the process that takes it.
+test.each([
+  ['turn.committed', 0],
+  ['turn.asked', 1],
+  ['turn.recorded', 1],
+])('killed at %s, with a live key: one reply, one charge', async (at, asked) => {
+  const { liveKey } = tenant;
+  const newest = async () => {
+    const { rows } = await product.database.pool.query(
+      'select asked_until is not null as "isFirst" from conversation_turn order by created_at desc limit 1',
+    );
+    return rows[0].isFirst;
+  };
+  await until('this process asks by itself', async () => {
+    await client(liveKey).post('/api/chat', { messages: [{ role: 'user', content: 'Hello' }] });
+    return newest();
+  });
+  provider.reset();
+  const before = await state(liveKey);
+  const sayLive = () =>
+    client(liveKey).post(
+      '/api/chat',
+      { messages: [{ role: 'user', content: at }] },
+      { 'idempotency-key': `live ${at}` },
+    );
+  await process.arm(at);
+  await expect(sayLive()).rejects.toThrow();
+  await process.ended;
+  expect(provider.journal).toHaveLength(asked);
+  expect(await newest()).toBe(true);
+  process = await start();
+  const { status, headers } = await until('the reply is there', async () => {
+    const one = await sayLive();
+    return one.status !== 409 && one;
+  });
+  expect([status, headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+  // Only what was asked and not recorded is asked again.
+  expect(provider.journal).toHaveLength(at === 'turn.asked' ? 2 : 1);
+  expect(await state(liveKey)).toEqual({ ...before, balance: before.balance - 1 });
+});
 
 const create = (name: string) =>
   `sandbox:tool=memory_create_entities ${JSON.stringify({ entities: [{ name, entityType: 'test', observations: [] }] })}`;

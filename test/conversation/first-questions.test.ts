@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { stopTurn } from '../../src/conversation/end-turn.ts';
+import { answerOf } from '../../src/conversation/turns.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
+import { ProviderFailure } from '../../src/providers/ports.ts';
+import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { startFakeGoogle } from '../fakes/google.ts';
+import type { FakeProvider } from '../fakes/wire-server.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { creditsOf } from '../studio/files.ts';
+import { until } from '../until.ts';
+import { joined, type Sender, streamReply } from './reply-events.ts';
+import { creditsIn, firstQuestions, never, nothing, openTurn, type Scene } from './turn-scene.ts';
+
+let product: Product;
+let scope: Scope;
+let gemini: FakeProvider;
+let near: ApiClient;
+let sender: Sender;
+beforeAll(async () => {
+  gemini = await startFakeGoogle();
+  const google = { GOOGLE_API_KEY: gemini.apiKey, GOOGLE_BASE_URL: gemini.baseUrl };
+  product = await openProduct({ env: { ...secrets, ...google, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' } });
+  // Nothing drains the outbox.
+  const { api } = await product.start(['api', 'generation']);
+  const { organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' });
+  const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'live' } as const;
+  scope = new Scope(product.database, tenant, 'first-questions');
+  near = apiClient(api, liveKey);
+  sender = { api, key: liveKey };
+});
+beforeEach(() => gemini.reset());
+afterAll(async () => {
+  await product.close();
+  await gemini.close();
+});
+
+const said = (content: string) => ({ messages: [{ role: 'user', content }] });
+const open = (scene: Scene, servers?: string[]) => openTurn(product, scope, scene, servers);
+const credits = () => creditsIn(product);
+
+describe('a message whose model is asked by the process that took it', () => {
+  const answer = { ...nothing, text: 'Here I am.', calls: [] };
+
+  test('needs no workflow when the reply comes at once, and is charged once', async () => {
+    const before = await credits();
+    const turn = await open({ reply: async () => answer, asksFirst: true });
+    await turn.settled();
+    expect(await turn.starts()).toBe(0);
+    expect(answerOf(await turn.find())!.reply.content).toBe('Here I am.');
+    expect(await credits()).toEqual({ ...before, spent: before.spent + 1 });
+    // Nor does a workflow that was started all the same ask again.
+    expect(await turn.ask()).toEqual({ kind: 'ended' });
+  });
+
+  test('is waited for by its workflow, which asks nothing', async () => {
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<typeof answer>();
+    const reply = () => {
+      asked++;
+      return promise;
+    };
+    const turn = await open({ reply, asksFirst: true, deadlineMs: 20_000 });
+    const waiting = turn.ask();
+    // Longer than the mark lasts that is not renewed.
+    const { rows } = await until('the mark was renewed', async () => {
+      const found = await product.database.pool.query(
+        `select 1 from conversation_turn
+          where id = $1 and asked_until > created_at + make_interval(secs => 1) and clock_timestamp() < asked_until`,
+        [turn.turnId],
+      );
+      return found.rows.length > 0 && found;
+    });
+    resolve(answer);
+    await turn.settled();
+    expect([rows.length, await waiting, asked]).toEqual([1, { kind: 'ended' }, 1]);
+  });
+
+  test('is asked about again by its workflow when the process stops', async () => {
+    const before = await credits();
+    let asked = 0;
+    const turn = await open({
+      reply: (_, { signal }) => (++asked === 1 ? never(signal) : Promise.resolve(answer)),
+      ...{ asksFirst: true, deadlineMs: 20_000 },
+    });
+    turn.services.draining.abort();
+    await turn.settled();
+    expect(await turn.starts()).toBe(1);
+    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    expect([asked, await credits()]).toEqual([2, { ...before, spent: before.spent + 1 }]);
+  });
+
+  test('is asked about three times in all, and not before the time that its provider names', async () => {
+    const times: number[] = [];
+    const turn = await open({
+      async reply() {
+        times.push(performance.now());
+        throw new ProviderFailure('rate_limited', 'Slow down.', { retryAfterMs: 300 });
+      },
+      ...{ asksFirst: true, deadlineMs: 20_000 },
+    });
+    await turn.settled();
+    expect([await turn.starts(), times.length]).toEqual([1, 1]);
+    await expect(turn.ask(1, 1)).rejects.toThrow('Slow down.');
+    expect(times[1]! - times[0]!).toBeGreaterThan(290);
+    expect(await turn.ask(1, 2)).toEqual({ kind: 'failed', code: 'provider_error' });
+    expect(times).toHaveLength(3);
+  });
+
+  test('fails its workflow too when it fails for good, and is not charged', async () => {
+    const before = await credits();
+    const turn = await open({
+      reply: async () => {
+        throw new ProviderFailure('content_refused', 'Not this.');
+      },
+      asksFirst: true,
+    });
+    await turn.settled();
+    expect([await turn.starts(), await turn.ask()]).toEqual([1, { kind: 'failed', code: 'provider_error' }]);
+    expect(await credits()).toEqual(before);
+  });
+
+  test('is not asked any more when it has ended otherwise', async () => {
+    let aborted = false;
+    const turn = await open({
+      reply: (_, { signal }) => never(signal).finally(() => (aborted = signal.aborted)),
+      ...{ asksFirst: true, deadlineMs: 20_000 },
+    });
+    await stopTurn(turn.services, scope, { turnId: turn.turnId, waiter: null }, null);
+    await turn.settled();
+    expect([aborted, (await turn.find()).status]).toEqual([true, 'cancelled']);
+  });
+
+  test('has a place among few, of its organization and in all', async () => {
+    const leave = [firstQuestions.enter(scope.tenant), firstQuestions.enter(scope.tenant)];
+    expect(firstQuestions.enter(scope.tenant)).toBeUndefined();
+    const other = firstQuestions.enter({ organizationId: newId() });
+    expect([other !== undefined, firstQuestions.enter({ organizationId: newId() })]).toEqual([true, undefined]);
+    const turn = await open({ reply: async () => answer, asksFirst: true });
+    // The workflow asks at once: nothing says that it should wait.
+    expect(await turn.starts()).toBe(1);
+    expect(await turn.ask()).toEqual({ kind: 'ended' });
+    for (const one of [...leave, other]) one!();
+    expect(firstQuestions.size).toBe(0);
+  });
+});
+
+describe('a process that does the work too', () => {
+  const stateOf = async (id: string) => {
+    const connection = await Connection.connect({ address: runningServers().temporalAddress });
+    const handle = new Client({ connection }).workflow.getHandle(turnWorkflowId(id));
+    const state = await handle.describe().then(
+      ({ status }) => status.name,
+      () => 'missing',
+    );
+    await connection.close();
+    return state;
+  };
+  const newest = async () => {
+    const { rows } = await product.database.pool.query(
+      'select id, asked_until is not null as "isFirst" from conversation_turn order by created_at desc limit 1',
+    );
+    return rows[0];
+  };
+  beforeAll(async () => {
+    await until('it asks models by itself', async () => {
+      await near.post('/api/chat', said('Hello'));
+      return (await newest()).isFirst;
+    });
+  });
+
+  test('asks at once: a reply that comes soon has no workflow', async () => {
+    const { status, headers } = await near.post('/api/chat', said('Hello'));
+    expect([status, headers.get('x-credits-used'), gemini.journal.length]).toEqual([200, '1', 1]);
+    expect(await stateOf((await newest()).id)).toBe('missing');
+  });
+
+  test('starts the workflow of a message whose reply takes longer, which asks nothing', async () => {
+    gemini.next({ after: 1_500 });
+    expect((await near.post('/api/chat', said('Hello'))).status).toBe(200);
+    const { id } = await newest();
+    await until('the workflow has ended', async () => (await stateOf(id)) === 'COMPLETED');
+    expect(gemini.journal).toHaveLength(1);
+  });
+
+  test('leaves a reply that broke off to the workflow', async () => {
+    gemini.next('cut the answer');
+    const stream = await streamReply(sender, '/api/chat', said('Say this, please, in full.'));
+    const events = await stream.all();
+    expect(events.at(-1)!.name).toBe('reply');
+    expect(joined(events)).toBe(events.at(-1)!.data.content);
+    expect(gemini.journal).toHaveLength(2);
+  });
+
+  test('has the workflow of a message fail that its provider refuses', async () => {
+    const before = await creditsOf(near);
+    gemini.next({ say: { end: 'refused' } });
+    expect((await near.post('/api/chat', said('Hello'))).status).toBe(500);
+    const { id } = await newest();
+    await until('the workflow has failed', async () => (await stateOf(id)) === 'FAILED');
+    expect(gemini.journal).toHaveLength(1);
+    expect(await creditsOf(near)).toEqual(before);
+  });
+});
