@@ -27,3 +27,14 @@ export function statusFailure(answer: ProviderAnswer, providerCode?: string): In
   if (status >= 500) return new IntegrationFailure('lost', facts);
   return new IntegrationFailure('action_failed', facts);
 }
+
+/** Of a request that changes nothing: one whose answer was lost may be made again, also within an action that writes. */
+export async function withoutTrace<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof IntegrationFailure) || error.kind !== 'lost') throw error;
+    const { providerCode, retryAfterSeconds } = error;
+    throw new IntegrationFailure('not_done', { providerCode, retryAfterSeconds, cause: error });
+  }
+}
