@@ -38,6 +38,8 @@ export interface CallStepArgs extends CallRef, WorkContext {
   continueForMs?: number | undefined;
   /** Whether the workflow can wait for the run's turn to call out. */
   mayWait?: boolean;
+  /** Whether it can have tools called. */
+  mayUseTools?: boolean;
 }
 
 export interface RunActivityServices extends RunServices {
@@ -67,7 +69,13 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
    * being executed. Fails retryably while the provider may answer later. An activity that was retried stops after its step,
    * so that the attempts and the intervals between them are those of one step.
    */
-  async callStep({ maxAttempts, continueForMs = 0, mayWait = false, ...ref }: CallStepArgs): Promise<RunProgress> {
+  async callStep({
+    maxAttempts,
+    continueForMs = 0,
+    mayWait = false,
+    mayUseTools = false,
+    ...ref
+  }: CallStepArgs): Promise<RunProgress> {
     const context = Context.current();
     const until = performance.now() + continueForMs;
     let stepId: string | undefined;
@@ -76,6 +84,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
       return await continueRun(services, scopeOf(database, ref), ref, {
         maxAttempts,
         mayWait,
+        mayUseTools,
         signal: context.cancellationSignal,
         onCall(id) {
           stepId = id;

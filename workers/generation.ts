@@ -12,8 +12,20 @@ import type { WorkflowSlots } from './workflow-worker.ts';
  */
 const slots: WorkflowSlots = { activities: 500, tasks: 100, cached: 200, polls: 4 };
 
-/** Makes what is asked of Studio and Voice, and replies to messages. */
-export function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
-  const deployment = generationDeploymentName(context.services.env.TEMPORAL_TASK_QUEUE_PREFIX);
-  return startUpgradingWorker(context, deployment, slots, queues.generation);
+/** Makes what is asked of Studio and Voice, replies to messages, and calls the tools of steps. */
+export async function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
+  const { callingRuns, database, env, log } = context.services;
+  const deployment = generationDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX);
+  const worker = await startUpgradingWorker(context, deployment, slots, queues.generation);
+  // Steps whose tools are called here keep the places of their runs.
+  const stopping = new AbortController();
+  const tending = callingRuns.keepTending(database, log, stopping.signal);
+  return {
+    ...worker,
+    async stop() {
+      await worker.stop();
+      stopping.abort();
+      await tending;
+    },
+  };
 }

@@ -34,6 +34,7 @@ export const roles = {
       async () => (await import('../activities/generations.ts')).createGenerationActivities,
       async () => (await import('../activities/turns.ts')).createTurnActivities,
       async () => (await import('../activities/voice.ts')).createVoiceActivities,
+      async () => (await import('../activities/step-tools.ts')).createStepToolActivities,
     ],
     load: async () => (await import('./generation.ts')).startGenerationWorker,
   },

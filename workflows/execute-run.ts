@@ -9,10 +9,13 @@ import {
   setCurrentDetails,
   setHandler,
   TemporalFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/runs.ts';
+import type { StepToolActivities } from '../activities/step-tools.ts';
 import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
 import { retryWithoutLimit } from './retry-options.ts';
 
 /** Database work and steps that answer at once: local activities, which need no task of their own. */
@@ -29,6 +32,15 @@ const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeou
   proxyActivities<RunActivities>({
     // The last step that begins has the whole time of a step.
     startToCloseTimeout: timeoutMs + continueForMs,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: retryWithoutLimit(retry),
+  });
+
+/** Calls of tools, where the files of the tool servers are. The rows say what was called, so a retry calls nothing twice. */
+const toolCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
+  proxyActivities<StepToolActivities>({
+    taskQueue: besideQueue(workflowInfo().taskQueue, queues.runs, queues.generation),
+    startToCloseTimeout: timeoutMs,
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: retryWithoutLimit(retry),
   });
@@ -71,22 +83,36 @@ function waitForTurn(): () => Promise<void> {
 /**
  * One run. The activities that execute and record the steps decide which step comes next, because they have the outputs.
  * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats when
- * a step calls out. That activity goes on with the steps after it. When the run fails this workflow fails too, so that
+ * a step calls out. That activity goes on with the steps after it, and hands back what the tools of a step are to do, which are
+ * called one by one elsewhere. When the run fails this workflow fails too, so that
  * operators find it among the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
+  const tools = toolCalls(policy);
   const { continueForMs, retry } = policy.modelCall;
   const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
   const call = ({ position, stepId }: { position: number; stepId?: string }) =>
     called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [
-      { ...context, position, maxAttempts: retry.maximumAttempts, continueForMs, mayWait: true },
+      { ...context, position, maxAttempts: retry.maximumAttempts, continueForMs, mayWait: true, mayUseTools: true },
     ]);
   const turn = waitForTurn();
+  const { runId, organizationId, environment, correlationId } = context;
+  const ref = { runId, organizationId, environment, correlationId };
+  const useTools = async ({ position, stepId, round, calls }: Extract<RunProgress, { kind: 'tools' }>) => {
+    for (const [done, call] of calls.entries()) {
+      const count = `${done + 1} of ${calls.length}`;
+      setCurrentDetails(`The step \`${stepId}\` calls a tool, ${count} in round ${round}.`);
+      const use = () => tools.callStepTool.executeWithOptions({ summary: stepId }, [{ ...ref, position, round, call }]);
+      while ((await use()).kind === 'wait') await turn();
+    }
+    setCurrentDetails('');
+  };
   try {
     let progress: RunProgress | ExecuteRunArgs['begin'] = begin;
     while (progress.kind !== 'ended' && progress.kind !== 'gone') {
       if (progress.kind === 'wait') await turn();
+      if (progress.kind === 'tools') await useTools(progress);
       progress = progress.kind === 'walk' ? await walk() : await call(progress);
     }
     if (progress.kind === 'ended' && progress.status === 'failed') {

@@ -39,6 +39,7 @@ const run: RunDetail = {
       ...{ stepId: 'say', name: null, status: 'completed', attempts: 1, output: 'y', outputApart: null, error: null },
       ...{ durationMs: 12, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 3, warnings: [] },
       models: null,
+      toolCalls: null,
       ...{ startedAt: at, finishedAt: at },
     },
   ],

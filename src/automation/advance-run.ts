@@ -8,6 +8,7 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
+import type { Tools } from '../tools/tools.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
@@ -22,6 +23,8 @@ export interface RunServices {
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
+  /** Of steps whose models may use tools. */
+  tools: Tools;
   /** For large outputs. */
   files: Files;
   waiters: Waiters;
@@ -40,13 +43,15 @@ export interface RunRef {
  * What a run needs next.
  * - walk: the next step may finish at once
  * - call: the step at `position` calls a model and takes time
- * - wait: the same, and as many runs of the organization call out as may: its workflow is signalled when it is its turn
+ * - tools: the model of the step at `position` asks for these calls of tools, and is to be asked again after them
+ * - wait: as `call`, and as many runs of the organization call out as may: its workflow is signalled when it is its turn
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do
  */
 export type RunProgress =
   | { kind: 'walk' }
   | { kind: 'call'; position: number; stepId: string }
+  | { kind: 'tools'; position: number; stepId: string; round: number; calls: number[] }
   | { kind: 'wait'; position: number; stepId: string }
   | { kind: 'ended'; status: 'completed' }
   | { kind: 'ended'; status: 'failed'; stepId: string; code: RunErrorCode }

@@ -77,7 +77,7 @@ const addWarnings = ({ truncated, ignored = [] }: TextAnswer): Warning[] => [
   ...(truncated ? [{ code: 'answer_truncated' as const, name: 'maxTokens' }] : []),
 ];
 
-const tokensOf = ({ inputTokens, outputTokens }: TextAnswer) => inputTokens + outputTokens;
+export const tokensOf = ({ inputTokens, outputTokens }: TextAnswer) => inputTokens + outputTokens;
 
 const mismatch = (problem: string, tokensUsed: number, more = '') =>
   new StepFailure(
@@ -86,15 +86,18 @@ const mismatch = (problem: string, tokensUsed: number, more = '') =>
     tokensUsed,
   );
 
-/** Calls one model. An answer that does not match the schema is sent back once with the problem. */
-async function askOne(
+/**
+ * The answer of a model to `request`. One that does not match the schema is sent back once with the problem.
+ * @throws StepFailure, ProviderFailure
+ */
+export async function fitToSchema(
   work: BoundedWork,
   model: TextModel,
   asked: ModelChoice,
   request: TextRequest,
   call: Call,
+  answer: TextAnswer,
 ): Promise<Answer> {
-  const answer = await model.generate(request, call);
   const schema = request.outputSchema;
   const plain = { tokensUsed: tokensOf(answer), asked };
   if (!schema) return { ...plain, output: answer.text, warnings: addWarnings(answer) };
@@ -123,28 +126,45 @@ const factsOf = ({ code, message }: StepFailure) => ({ code, message });
 export const lastFailure = (failure: ProviderFailure): StepFailure =>
   new StepFailure(codes[failure.kind] ?? 'service_unavailable', failure.message);
 
+/** Asks one model. */
+export const askOnce =
+  (
+    { providers, boundedWork }: { providers: ProviderRegistry; boundedWork: BoundedWork },
+    environment: Environment,
+    { request }: Question,
+  ) =>
+  async (asked: ModelChoice, call: Call): Promise<Answer> => {
+    const model = providers.textModel(environment, asked.provider, asked.model);
+    const whole = { ...request, ...asked };
+    return fitToSchema(boundedWork, model, asked, whole, call, await model.generate(whole, call));
+  };
+
+/** What an answer adds to those that the question has. */
+const withWarnings = <Asked extends { asked: ModelChoice }>(answer: Asked, warnings: Warning[]): Asked =>
+  'warnings' in answer ? { ...answer, warnings: [...warnings, ...(answer.warnings as Warning[])] } : answer;
+
 /**
  * Calls the step's models in order: the next one when a model fails with a retryable failure or is not configured.
  * @param models gets every model that was asked, with its failure
+ * @param ask asks one of them
  * @throws ProviderFailure when every model failed with a retryable failure; StepFailure when a retry cannot help; the
  *   signal's reason once it is aborted
  */
-export async function askModels(
-  { providers, boundedWork }: { providers: ProviderRegistry; boundedWork: BoundedWork },
-  { organizationId, environment }: Tenant,
-  { request, candidates, warnings }: Question,
+export async function askModels<Asked extends { asked: ModelChoice }>(
+  { organizationId }: Tenant,
+  { candidates, warnings }: Question,
   call: Omit<Call, 'organizationId'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
-): Promise<Answer> {
+  ask: (asked: ModelChoice, call: Call) => Promise<Asked>,
+): Promise<Asked> {
   let retryable: ProviderFailure | undefined;
   let unconfigured: AppError | undefined;
   for (const asked of candidates) {
     try {
-      const model = providers.textModel(environment, asked.provider, asked.model);
-      const answer = await askOne(boundedWork, model, asked, { ...request, ...asked }, { ...call, organizationId });
+      const answer = await ask(asked, { ...call, organizationId });
       models.push({ ...asked });
-      return { ...answer, warnings: [...warnings, ...answer.warnings] };
+      return withWarnings(answer, warnings);
     } catch (error) {
       if (error instanceof AppError && error.code === 'provider_not_configured') {
         unconfigured = error;

@@ -2,6 +2,7 @@ import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
+import type { Tools } from '../tools/tools.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
 import { findStepProblems, type Step } from './core/steps.ts';
@@ -11,6 +12,7 @@ import { checkContents } from './step-contents.ts';
 export interface CheckServices {
   boundedWork: BoundedWork;
   providers: Pick<ProviderRegistry, 'isListed'>;
+  tools: Pick<Tools, 'findProblems'>;
 }
 
 function unlistedModels(
@@ -38,6 +40,9 @@ function unlistedModels(
   );
 }
 
+const serversOf = (step: Step, index: number) =>
+  step.type === 'prompt' && step.tools ? [{ serverIds: step.tools, path: `steps.${index}.tools` }] : [];
+
 interface CheckedFields {
   steps?: Step[] | undefined;
   inputs?: InputDefinition[] | undefined;
@@ -49,15 +54,16 @@ interface CheckedFields {
  * @returns what is saved but is probably not meant. @throws AppError validation_error with what can never work
  */
 export async function checkAutomation(
-  { boundedWork, providers }: CheckServices,
-  { tenant }: Scope,
+  { boundedWork, providers, tools }: CheckServices,
+  scope: Scope,
   { steps = [], inputs = [], aiModel }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
-  const contents = await checkContents(boundedWork, tenant.organizationId, steps);
+  const contents = await checkContents(boundedWork, scope.tenant.organizationId, steps);
   const references = findReferenceFindings(steps, contents.references);
   const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
   const problems = [
     ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
+    ...(await tools.findProblems(scope, steps.flatMap(serversOf))),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];
   if (problems.length > 0) throw invalid(problems);

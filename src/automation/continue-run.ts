@@ -62,6 +62,7 @@ async function advance(
       progress = await walkBetween(services, scope, runId, run);
     }
     if (progress.kind === 'ended' || progress.kind === 'gone' || !run.isOurs) return progress;
+    if (progress.kind === 'tools') return progress;
     options.signal.throwIfAborted();
     if (hasCalled && !mayGoOn()) return progress;
     calls = progress.kind === 'call';
@@ -80,7 +81,7 @@ async function leave({ callingRuns, log }: RunServices, scope: Scope, runId: str
 /**
  * Executes the step at `position`, which calls out, and goes on with the steps after it while the activity may. The row of
  * each step makes a second execution harmless, so a retry begins with the step that failed. The run has a place among those
- * that call out meanwhile, and keeps it when it is handed back before a step that calls out too. Recording its end gives it
+ * that call out meanwhile, and keeps it when it is handed back before a step that calls out too, or before calls of tools. Recording its end gives it
  * up.
  * @returns what the run needs next; the same kinds as after a walk, and `wait`
  * @throws ProviderFailure when a retry of the current step may succeed; the signal's reason once it is aborted
@@ -98,7 +99,7 @@ export async function continueRun(
     progress = await advance(services, scope, ref, options);
     return progress;
   } finally {
-    if (progress?.kind === 'call') services.callingRuns.handOver(runId);
+    if (progress?.kind === 'call' || progress?.kind === 'tools') services.callingRuns.handOver(runId);
     else if (progress?.kind !== 'wait' && progress?.kind !== 'ended') await leave(services, scope, runId);
   }
 }

@@ -141,7 +141,10 @@ export const RunStep = defineEntity({
     stepId: p.string().length(64),
     name: p.string().length(200).nullable(),
     status: p.string().length(10).$type<StepStatus>(),
+    /** How often it was begun. Each round was an attempt of its own, which is not shown as one. */
     attempts: p.integer(),
+    /** Answers of its model that asked for tools. */
+    rounds: p.smallint().default(0),
     output: p.json<unknown>().nullable(),
     /** Of the output as JSON. */
     outputBytes: p.integer().nullable(),
@@ -160,6 +163,50 @@ export const RunStep = defineEntity({
   },
 });
 export type RunStep = InferEntity<typeof RunStep>;
+
+/**
+ * What the model of a step was offered and asked for while the step uses tools. Removed some time after the step has ended.
+ * Written only by SQL statements.
+ */
+export const RunStepRound = defineEntity({
+  name: 'RunStepRound',
+  tableName: 'run_step_round',
+  filters: { tenant: tenantFilter },
+  properties: {
+    runId: p.uuid().primary(),
+    position: p.integer().primary(),
+    /** 0: the tools that are offered. From 1: the answers that asked for tools. */
+    round: p.smallint().primary(),
+    ...tenant,
+    /** JSON: a list of `DeclaredTool`, or an `AskedRound`. */
+    content: p.text(),
+  },
+});
+
+/** A call of a tool by a step. Part of the step's result. Written only by SQL statements. */
+export const RunStepCall = defineEntity({
+  name: 'RunStepCall',
+  tableName: 'run_step_call',
+  filters: { tenant: tenantFilter },
+  properties: {
+    runId: p.uuid().primary(),
+    position: p.integer().primary(),
+    /** From 1. */
+    round: p.smallint().primary(),
+    /** Its position in the model's answer, from 0. */
+    call: p.smallint().primary(),
+    ...tenant,
+    /** Under which the tool was offered. */
+    name: p.string().length(64),
+    /** JSON; null when it is larger than what is kept. */
+    args: p.text().nullable(),
+    /** How often it was begun: committed before each attempt. */
+    attempts: p.smallint(),
+    /** As the model is told it; null while nobody knows how it ended. */
+    result: p.text().nullable(),
+    isError: p.boolean().nullable(),
+  },
+});
 
 /** The schedule of a workflow. This row is authoritative; the Temporal Schedule follows it. */
 export const AutomationSchedule = defineEntity({

@@ -7,5 +7,9 @@ export const failPoint = defineFailPoints(
   'run.cancelled',
   'step.called',
   'step.recorded',
+  'step.round_recorded',
+  'step.tool_begun',
+  'step.tool_called',
+  'step.tool_recorded',
   'schedule.committed',
 );

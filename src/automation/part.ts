@@ -18,9 +18,12 @@ import {
   Run,
   RunBlock,
   RunStep,
+  RunStepCall,
+  RunStepRound,
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { forgetRounds } from './forget-rounds.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
 import { type EndedRun, reconcileRuns, watchStoppedRuns } from './reconcile.ts';
@@ -42,7 +45,18 @@ export interface AutomationServices {
 /** The product's workflows, their runs and schedules. */
 export const automation: Part<Foundation & ProviderServices & WebhookServices, AutomationServices> = {
   name: 'automation',
-  entities: [Automation, Definition, Run, RunBlock, RunStep, AutomationSchedule, CallingRun, CallingTotal],
+  entities: [
+    Automation,
+    Definition,
+    Run,
+    RunBlock,
+    RunStep,
+    RunStepRound,
+    RunStepCall,
+    AutomationSchedule,
+    CallingRun,
+    CallingTotal,
+  ],
   ids: [workflowIds, runIds],
   errors: automationErrors,
   events: [runStarted, runCompleted, runFailed, runCancelled],
@@ -108,6 +122,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
         },
       },
       { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
+      { name: 'forget what models asked of tools', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'count ended runs in blocks', everyMs: 60_000, run: () => countRunBlocks(database) },
     ];
   },

@@ -80,6 +80,8 @@ const purgeRuns = statement<{ count: number }>(
   'purge.runs',
   `with batch as (select id from run where organization_id = $1 and environment = $2 and automation_id = $3 limit $4),
         steps as (delete from run_step where run_id in (select id from batch) returning output_file),
+        rounds as (delete from run_step_round where run_id in (select id from batch)),
+        calls as (delete from run_step_call where run_id in (select id from batch)),
         files as (${removeFilesSql('steps', 'output_file')}),
         starts as (delete from outbox where kind = 'run.start' and subject_id in (select id from batch)),
         claims as (delete from idempotency where organization_id = $1 and environment = $2

@@ -21,7 +21,14 @@ export interface StepFacts {
   startedAt: Date;
 }
 
-const beginStatement = statement<{ attempts: number }>(
+export interface BegunStep {
+  /** The number of this attempt. */
+  attempts: number;
+  /** How many of them were rounds of tools. */
+  rounds: number;
+}
+
+const beginStatement = statement<BegunStep>(
   'run.begin_step',
   `with moved as (
      update run set status = 'running', started_at = coalesce(started_at, $8::timestamptz), current_step = $5::text
@@ -35,19 +42,18 @@ const beginStatement = statement<{ attempts: number }>(
        from moved
      on conflict (run_id, position) do update set attempts = run_step.attempts + 1
       where run_step.status = 'running'
-     returning attempts)
-   select attempts, ${wakeDeliveries} from begun`,
+     returning attempts, rounds)
+   select attempts, rounds, ${wakeDeliveries} from begun`,
 );
 
 /**
  * Records that a step is being executed, before a call that takes time.
- * @returns the number of this attempt, or undefined when the run or the step is over.
+ * @returns undefined when the run or the step is over.
  */
-export async function beginStep(scope: Scope, runId: string, facts: StepFacts): Promise<number | undefined> {
+export async function beginStep(scope: Scope, runId: string, facts: StepFacts): Promise<BegunStep | undefined> {
   const { position, step, provider, model, startedAt } = facts;
   const name = step.name ?? null;
-  const row = await scope.one(beginStatement, runId, position, step.id, provider, model, startedAt, name);
-  return row?.attempts;
+  return scope.one(beginStatement, runId, position, step.id, provider, model, startedAt, name);
 }
 
 /** An output as it is recorded: as JSON, or where it is large the file that has it. */
@@ -70,7 +76,7 @@ const inRow = { all: 256 * 1024, each: 2 * 1024 };
 const inputBytes = 'coalesce(input_bytes, octet_length(input::text), 0)';
 
 // One statement records the steps and their run, deletes the outbox entry, gives up its place and notifies waiters. A step that has ended
-// already changes nothing, so that repeating the statement counts tokens once.
+// already changes nothing, so that repeating the statement counts tokens once. Those of rounds of tools are in its row already.
 const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
   'run.record_steps',
   `with given as (
@@ -89,13 +95,16 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
             output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
             models = excluded.models,
-            tokens_used = excluded.tokens_used, finished_at = excluded.finished_at,
+            tokens_used = case when run_step.tokens_used is null then excluded.tokens_used
+                               else run_step.tokens_used + coalesce(excluded.tokens_used, 0) end,
+            finished_at = excluded.finished_at,
             duration_ms = round(extract(epoch from excluded.finished_at - run_step.started_at) * 1000)
       where run_step.status = 'running'
-     returning status, tokens_used, attempts, output_file),
+     returning position, status, attempts, output_file),
    totals as (
      select count(*) as rows, max(attempts) as attempts, count(*) filter (where status in (${doneStep})) as finished,
-            coalesce(sum(tokens_used), 0)::int as tokens from recorded),
+            (select coalesce(sum(tokens_used), 0)::int from given
+              where position in (select position from recorded)) as tokens from recorded),
    outputs as (
      select position, step_id, output, output_bytes, decides from given where status = 'completed' and $5 = 'completed'
      union all

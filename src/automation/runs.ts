@@ -9,6 +9,13 @@ import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
 import { detailColumns, live, type RunRow, type RunSummary, shownBytes, withProgress } from './run-columns.ts';
 
+/** A call of a tool. Null is in the place of what is too large to be included, and of a result that is not known. */
+export interface StepToolCall {
+  name: string;
+  args: Record<string, unknown> | null;
+  result: string | null;
+}
+
 export interface StepResult {
   stepId: string;
   name: string | null;
@@ -24,6 +31,8 @@ export interface StepResult {
   models: AskedModel[] | null;
   tokensUsed: number | null;
   durationMs: number | null;
+  /** Calls of tools in order; null when there were none. */
+  toolCalls: StepToolCall[] | null;
   warnings: Warning[];
   startedAt: Date;
   finishedAt: Date | null;
@@ -35,6 +44,15 @@ export type RunDetail = RunSummary & {
 };
 
 const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
+
+// Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
+const shownCalls = `
+  select position, jsonb_agg(jsonb_build_object('name', name, 'args', case when is_shown then args::jsonb end,
+                     'result', case when is_shown then result end) order by round, call) as calls
+    from (select *, sum(coalesce(octet_length(args), 0) + coalesce(octet_length(result), 0))
+                      over (order by position, round, call) <= ${shownBytes} as is_shown
+            from run_step_call where run_id = r.id) as listed
+   group by position`;
 
 interface DetailRow extends RunRow {
   stepResults: StepResult[];
@@ -53,11 +71,12 @@ const findDetail = statement<DetailRow>(
      coalesce(
      (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
                'output', case when not ${isApart} then s.output end,
-               'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error, 'attempts', s.attempts, 'provider', s.provider, 'model', s.model,
+               'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
+               'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
                'models', s.models,
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings, 'startedAt', s.started_at,
-               'finishedAt', s.finished_at) order by s.position)
-        from run_step s where s.run_id = r.id), '[]') as "stepResults"
+               'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
+        from run_step s left join (${shownCalls}) c on c.position = s.position where s.run_id = r.id), '[]') as "stepResults"
    ${live} and r.id = $3`,
 );
 
@@ -81,6 +100,7 @@ const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishe
     models: null,
     tokensUsed: null,
     durationMs: null,
+    toolCalls: null,
   },
   ...{ attempts: 0, warnings: [], startedAt: finishedAt ?? createdAt, finishedAt },
 });

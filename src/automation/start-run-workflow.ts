@@ -7,7 +7,7 @@ import type { TemporalClient } from '../temporal/client.ts';
 import type { RunPolicy } from '../temporal/contracts/automation.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
-import type { Step } from './core/steps.ts';
+import { callsOut, type Step } from './core/steps.ts';
 import { failPoint } from './fail-points.ts';
 import { startExecuteRun } from './run-workflows.ts';
 
@@ -51,8 +51,8 @@ export interface RunStart {
 function beginOf({ providers }: StartRunServices, { tenant }: Scope, run: Pick<RunStart, 'steps' | 'position'>) {
   const { steps, position } = run;
   const first = steps[position];
-  const callsOut = first?.type === 'prompt' && !providers.mayBeInstant(tenant.environment);
-  return callsOut ? { kind: 'call' as const, position, stepId: first.id } : { kind: 'walk' as const };
+  const isCall = first && callsOut(first, providers.mayBeInstant(tenant.environment));
+  return isCall ? { kind: 'call' as const, position, stepId: first.id } : { kind: 'walk' as const };
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
-import { askModels, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
+import { askModels, askOnce, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
-import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';
+import { candidatesOf, type ModelChoice, type PromptStep, usesTools } from './core/steps.ts';
 import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { storable } from './storable.ts';
@@ -22,7 +22,7 @@ async function askAtOnce(
   run: AdvancingRun,
   step: PromptStep,
 ): Promise<(StepEnd & { asked?: ModelChoice }) | undefined> {
-  const { providers, log } = services;
+  const { log, providers } = services;
   const models: AskedModel[] = [];
   const tried = () => models.length > 1 && { models };
   try {
@@ -30,7 +30,8 @@ async function askAtOnce(
     if (!isInstant(providers, tenant.environment, question)) return undefined;
     log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
     const call = { attempt: 1, signal: new AbortController().signal };
-    const answer = await askModels(services, tenant, question, call, models, () => {});
+    const ask = askOnce(services, tenant.environment, question);
+    const answer = await askModels(tenant, question, call, models, () => {}, ask);
     const { output, tokensUsed, warnings, asked } = answer;
     failPoint('step.called');
     const stored = storable(output);
@@ -64,7 +65,8 @@ export async function walkOn(
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
     if (step.type === 'prompt') {
-      const end = providers.mayBeInstant(environment) && (await askAtOnce(services, scope, runId, run, step));
+      const mayBeInstant = providers.mayBeInstant(environment) && !usesTools(step);
+      const end = mayBeInstant && (await askAtOnce(services, scope, runId, run, step));
       if (!end) {
         await run.record();
         return { kind: 'call', position: facts.position, stepId: step.id };

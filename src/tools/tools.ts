@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { unlessAborted } from '../platform/deadline.ts';
-import { invalid } from '../platform/errors.ts';
+import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './configurations.ts';
 import type { ToolConnections, ToolTarget } from './connections.ts';
 import { cutResult } from './core/result-text.ts';
-import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
+import { isToolServerId, mostServers, type ToolServerId } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';
 import { longestArguments, mostTools, type ToolLimits } from './limits.ts';
 import { type DeclaredTool, type ToolCall, ToolFailure, type ToolResult, ToolServerUnavailable } from './tool.ts';
@@ -23,6 +23,13 @@ export interface ToolsOptions extends ConfigurationServices {
   turns: ToolTurns;
   limits: ToolLimits;
   log: Log;
+}
+
+/** Servers as a request names them. */
+export interface NamedServers {
+  serverIds: readonly string[];
+  /** Of the list in the request, for errors. */
+  path: string;
 }
 
 const failed = (text: string): ToolResult => ({ text, isError: true });
@@ -44,21 +51,27 @@ export class Tools {
    * @throws AppError validation_error with the path `<path>.<i>` for one that is no tool server or is not configured
    */
   async check(scope: Scope, serverIds: readonly string[], path = 'mcpServers'): Promise<ToolServerId[]> {
-    if (serverIds.length > toolServerIds.length) {
-      throw invalid([{ path, message: `Expected at most ${toolServerIds.length} tool servers.` }]);
-    }
-    const unknown = serverIds.flatMap((id, index) =>
-      isToolServerId(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
-    );
-    if (unknown.length > 0) throw invalid(unknown);
-    const named = [...new Set(serverIds)].filter(isToolServerId);
-    if (named.length === 0 || scope.tenant.environment === 'test') return named;
+    const problems = await this.findProblems(scope, [{ serverIds, path }]);
+    if (problems.length > 0) throw invalid(problems);
+    return [...new Set(serverIds)].filter(isToolServerId);
+  }
+
+  /** Finds out the same of several lists of servers, with one look at what is configured. */
+  async findProblems(scope: Scope, lists: readonly NamedServers[]): Promise<FieldError[]> {
+    const unknown = lists.flatMap(({ serverIds, path }) => {
+      if (serverIds.length > mostServers) return [{ path, message: `Expected at most ${mostServers} tool servers.` }];
+      return serverIds.flatMap((id, index) =>
+        isToolServerId(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
+      );
+    });
+    const namesAny = lists.some(({ serverIds }) => serverIds.length > 0);
+    if (unknown.length > 0 || !namesAny || scope.tenant.environment === 'test') return unknown;
     const configured = new Set<string>(await findConfiguredServers(scope));
-    const missing = serverIds.flatMap((id, index) =>
-      configured.has(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not configured.` }],
+    return lists.flatMap(({ serverIds, path }) =>
+      serverIds.flatMap((id, index) =>
+        configured.has(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not configured.` }],
+      ),
     );
-    if (missing.length > 0) throw invalid(missing);
-    return named;
   }
 
   /**

@@ -91,6 +91,11 @@ async function record(): Promise<void> {
   await keep('executeRun/retried-step', runWorkflowId(await execute(await create('sandbox:overloaded'))));
   await keep('executeRun/failed-step', runWorkflowId(await execute(await create('One', 'sandbox:fail', 'Three'))));
 
+  const ofTools = ['sandbox:tool=memory_create_entities {"entities":[]}', 'sandbox:tool=memory_read_graph Done'];
+  const withTools = [{ id: 'use', type: 'prompt', prompt: ofTools.join(' '), tools: ['memory'] }];
+  const using = (await api.post('/api/v1/workflows', { name: 'Recorded', steps: withTools })).body.data.id;
+  await keep('executeRun/with-tools', runWorkflowId(await execute(using)));
+
   // A place for each of the others, and none for the last one until one of them is cancelled.
   const crowded = apiClient(product.api, (await rest.createTenant({ plan: 'free' })).testKey);
   const endless = await createOn(crowded, ['sandbox:slow=600 One']);

@@ -37,11 +37,15 @@ beforeAll(async () => {
     aiProvider: 'ANTHROPIC',
     aiModel: 'm',
   } as const;
-  await createAutomation({ boundedWork, providers: { isListed: () => true } }, ada, {
-    ...workflow,
-    steps: [],
-    inputs: [],
-  });
+  await createAutomation(
+    { boundedWork, providers: { isListed: () => true }, tools: { findProblems: async () => [] } },
+    ada,
+    {
+      ...workflow,
+      steps: [],
+      inputs: [],
+    },
+  );
 });
 afterAll(async () => {
   boundedWork.close();

@@ -27,14 +27,21 @@ export function eventData({ name, at, step, run }: SeenEvent, words: EventWords)
   }
   const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
   if (name === 'step.started') return ofStep;
-  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings, models } = step;
+  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings, models, toolCalls } = step;
   return {
     ...ofStep,
     status: step.status,
     attempts,
     warnings,
     ...known({
-      ...{ tokensUsed: showsTokens ? tokensUsed : null, [durationName]: durationMs, provider, model, models },
+      ...{
+        tokensUsed: showsTokens ? tokensUsed : null,
+        [durationName]: durationMs,
+        provider,
+        model,
+        models,
+        toolCalls,
+      },
       output: outputApart === null ? output : outputReference(runId, step.stepId, outputApart),
       error: step.error && error(step.error),
     }),

@@ -42,6 +42,7 @@ const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   durationMs: result.durationMs,
   warnings: result.warnings,
   ...(result.models && { models: result.models }),
+  ...(result.toolCalls && { toolCalls: result.toolCalls }),
 });
 
 /** The formal contract of the v1 workflow API: UUIDs, upper-case statuses and a pagination object. */

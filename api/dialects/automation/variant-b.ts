@@ -58,6 +58,7 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
     provider: result.provider,
     model: result.model,
     models: result.models,
+    toolCalls: result.toolCalls,
     tokensUsed: result.tokensUsed,
     error: result.error,
   }),

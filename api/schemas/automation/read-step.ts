@@ -17,6 +17,7 @@ export interface StepBody {
   outputSchema?: Record<string, unknown> | undefined;
   retry?: { maxAttempts: number } | undefined;
   fallback?: ModelChoice[] | undefined;
+  tools?: string[] | undefined;
 }
 
 /** Dialect B calls a prompt step `ai_chat`. */

@@ -98,6 +98,20 @@ const models = z
   .optional()
   .openapi({ description: 'Present when a fallback was asked: every model of the last attempt, and why it failed.' });
 
+const toolCalls = z
+  .array(
+    z.object({
+      name: z.string(),
+      args: orNull(freeForm),
+      result: z.string().nullable(),
+    }),
+  )
+  .optional()
+  .openapi({
+    description:
+      'Present when tools were called: every call of this run, in order. `result` is null while a call is under way, and when its run ended before it did. Of arguments and results the first 256 KiB of a run are included; null is in the place of others, and of arguments of more than 32 KiB.',
+  });
+
 const stepA = z
   .object({
     stepId: z.string(),
@@ -111,6 +125,7 @@ const stepA = z
     tokensUsed: z.int().nullable(),
     durationMs: z.int().nullable(),
     models,
+    toolCalls,
     warnings,
   })
   .openapi('RunStepA');
@@ -127,6 +142,7 @@ const stepB = z
     model: z.string().optional(),
     tokensUsed: z.int().optional(),
     models,
+    toolCalls,
     warnings,
     error: runError.optional(),
   })

@@ -5,6 +5,7 @@ import { inputTypes } from '../../../src/automation/core/inputs.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
 import { endOfRun, maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
+import { mostServers } from '../../../src/tools/core/server-ids.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
@@ -51,6 +52,10 @@ const stepFields = {
     .max(5)
     .optional()
     .openapi({ description: 'Models to try in turn when the model fails.' }),
+  tools: z.array(z.string().min(1).max(100)).max(mostServers).optional().openapi({
+    description:
+      'For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.',
+  }),
 };
 
 /** The fields of a step as it is sent. */
@@ -62,12 +67,6 @@ export const stepShape = {
     .openapi({ description: 'Unique in the workflow, and not `end`.' }),
   type: z.enum(['prompt', 'ai_chat', 'condition', 'transform']),
   ...stepFields,
-  // Dropping it would run the step without its tools.
-  tools: z
-    .unknown()
-    .refine((tools) => tools === undefined, 'Tools are not available yet.')
-    .optional()
-    .openapi({ not: {}, description: 'Not available yet.' }),
 };
 
 const stepInput = z.object(stepShape).transform(readStep).openapi('WorkflowStepInput');

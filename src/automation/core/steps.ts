@@ -33,7 +33,11 @@ export interface PromptStep {
   retry?: { maxAttempts: number } | undefined;
   /** Called in this order, each after a temporary failure of the one before. */
   fallback?: ModelChoice[] | undefined;
+  /** Ids of tool servers whose tools the model may call. */
+  tools?: string[] | undefined;
 }
+
+export const usesTools = ({ tools = [] }: PromptStep): boolean => tools.length > 0;
 
 interface ExpressionStep {
   id: string;
@@ -82,6 +86,10 @@ export function nextStep(steps: readonly Step[], position: number, output: unkno
   // Saved definitions have valid targets; with an invalid one the run ends.
   return target === undefined ? next : (targetOf(steps, position, target) ?? steps.length);
 }
+
+/** Whether a step leaves the process or takes time, as far as it can be known before its values are. */
+export const callsOut = (step: Step | undefined, mayBeInstant: boolean): boolean =>
+  step?.type === 'prompt' && (usesTools(step) || !mayBeInstant);
 
 /** The models of a step in the order in which they are called: its own or its workflow's, then its fallbacks. */
 export function candidatesOf(step: PromptStep, byDefault: ModelChoice): [ModelChoice, ...ModelChoice[]] {

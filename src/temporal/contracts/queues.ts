@@ -15,5 +15,9 @@ export const queues = {
   housekeeping: { name: 'housekeeping' },
 } as const satisfies Record<string, Queue>;
 
+/** The name of another queue of the same installation, for activities that a workflow does not have on its own queue. */
+export const besideQueue = (taskQueue: string, own: Queue, other: Queue): string =>
+  taskQueue.slice(0, taskQueue.length - own.name.length) + other.name;
+
 /** @param prefix lets several installations share one namespace */
 export const taskQueueName = (prefix: string, queue: Queue): string => `${prefix}${queue.name}`;

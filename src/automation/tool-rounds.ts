@@ -1,0 +1,175 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { countTokens } from '../tenancy/usage.ts';
+import type { AskedCall, ToolResult } from '../tools/core/rounds.ts';
+import type { Round, RoundAnswer } from '../tools/rounds.ts';
+import type { DeclaredTool } from '../tools/tool.ts';
+import { openRun } from './core/run-status.ts';
+import type { ModelChoice } from './core/steps.ts';
+import { storable } from './storable.ts';
+
+/** Which step of which run. */
+export interface StepRef {
+  runId: string;
+  position: number;
+}
+
+/** Which call of a step: the round, from 1, and the position in the model's answer, from 0. */
+export interface StepCallRef extends StepRef {
+  round: number;
+  call: number;
+}
+
+/** An answer that asked for tools, and the model that gave it. */
+export interface AskedRound extends RoundAnswer {
+  asked: ModelChoice;
+}
+
+/** What a step did with tools so far. */
+export interface ToolUse {
+  /** Undefined while nobody has asked the servers. */
+  tools: DeclaredTool[] | undefined;
+  rounds: (Round & AskedRound)[];
+  /** Of the arguments and results that the whole run keeps. */
+  keptBytes: number;
+}
+
+/** Of JSON: the arguments of a call as the result of the step shows them. Larger ones are not kept. */
+const keptArguments = 32 * 1024;
+
+const findRounds = statement<{ round: number; content: string }>(
+  'run_step.rounds',
+  `select round, content from run_step_round
+    where organization_id = $1 and environment = $2 and run_id = $3 and position = $4 order by round`,
+);
+
+const findResults = statement<{ round: number; call: number; result: string; isError: boolean }>(
+  'run_step.results',
+  `select round, call, result, is_error as "isError" from run_step_call
+    where organization_id = $1 and environment = $2 and run_id = $3 and position = $4 and result is not null`,
+);
+
+const sumKept = statement<{ bytes: number }>(
+  'run_step.kept_calls',
+  `select coalesce(sum(coalesce(octet_length(args), 0) + coalesce(octet_length(result), 0)), 0)::int as bytes
+     from run_step_call where organization_id = $1 and environment = $2 and run_id = $3`,
+);
+
+export async function readToolUse(scope: Scope, { runId, position }: StepRef): Promise<ToolUse> {
+  const found = await scope.rows(findRounds, runId, position);
+  const rounds: ToolUse['rounds'] = [];
+  let tools: DeclaredTool[] | undefined;
+  for (const { round, content } of found) {
+    if (round === 0) tools = JSON.parse(content);
+    else rounds.push({ round, ...(JSON.parse(content) as AskedRound), results: new Map() });
+  }
+  if (rounds.length === 0) return { tools, rounds, keptBytes: 0 };
+  for (const { round, call, result, isError } of await scope.rows(findResults, runId, position)) {
+    rounds[round - 1]?.results.set(call, { text: result, isError });
+  }
+  const { bytes } = (await scope.one(sumKept, runId))!;
+  return { tools, rounds, keptBytes: bytes };
+}
+
+// Only while the step is being executed: what an attempt finds out that lost it is not recorded.
+const running = `from run_step s join run r on r.id = s.run_id
+    where s.organization_id = $1 and s.environment = $2 and s.run_id = $3::uuid and s.position = $4::int
+      and s.status = 'running' and r.status in (${openRun})`;
+
+const insertTools = statement<{ runId: string }>(
+  'run_step.record_tools',
+  `insert into run_step_round (run_id, position, round, organization_id, environment, content)
+   select s.run_id, s.position, 0, $1::uuid, $2::text, $5::text ${running}
+   on conflict do nothing
+   returning run_id as "runId"`,
+);
+
+/** Keeps the tools that the model of a step is offered, so that they are the same in each round. */
+export async function recordTools(scope: Scope, step: StepRef, tools: DeclaredTool[]): Promise<void> {
+  await scope.rows(insertTools, step.runId, step.position, JSON.stringify(tools));
+}
+
+// The tokens are counted here: they are spent, whatever becomes of the step.
+const insertRound = statement<{ id: string }>(
+  'run_step.record_round',
+  `with recorded as (
+     insert into run_step_round (run_id, position, round, organization_id, environment, content)
+     select s.run_id, s.position, $5::smallint, $1::uuid, $2::text, $6::text ${running}
+     on conflict do nothing
+     returning run_id as id),
+   counted as (${countTokens('$7::bigint', 'recorded')}),
+   moved as (
+     update run_step set rounds = rounds + 1, tokens_used = coalesce(tokens_used, 0) + $7::int
+      where run_id in (select id from recorded) and position = $4::int),
+   spent as (
+     update run set tokens_used = coalesce(tokens_used, 0) + $7::int where id in (select id from recorded))
+   select id from recorded`,
+);
+
+/** @returns false when the step is over, or when another attempt recorded an answer before */
+export async function recordRound(
+  scope: Scope,
+  { runId, position }: StepRef,
+  round: number,
+  answer: AskedRound,
+  tokens: number,
+): Promise<boolean> {
+  const content = JSON.stringify(answer);
+  return (await scope.one(insertRound, runId, position, round, content, tokens)) !== undefined;
+}
+
+const findCall = statement<{ tools: string; content: string }>(
+  'run_step.find_call',
+  `select offered.content as tools, asked.content
+     from run_step_round asked
+     join run_step_round offered on offered.run_id = asked.run_id and offered.position = asked.position and offered.round = 0
+    where asked.organization_id = $1 and asked.environment = $2 and asked.run_id = $3 and asked.position = $4
+      and asked.round = $5`,
+);
+
+/** A call that a model asked for, and the tool that it names. Undefined when the run is gone. */
+export async function findStepCall(
+  scope: Scope,
+  { runId, position, round, call }: StepCallRef,
+): Promise<{ asked: AskedCall; tool: DeclaredTool } | undefined> {
+  const row = await scope.one(findCall, runId, position, round);
+  if (!row) return undefined;
+  const asked = (JSON.parse(row.content) as AskedRound).calls[call];
+  const tool = asked && (JSON.parse(row.tools) as DeclaredTool[]).find(({ name }) => name === asked.name);
+  return tool && { asked, tool };
+}
+
+// Committed before the tool is called: whatever crashes then, the next attempt knows of this one.
+const begin = statement<{ attempts: number }>(
+  'run_step.begin_call',
+  `insert into run_step_call as c (run_id, position, round, call, organization_id, environment, name, args, attempts)
+   select s.run_id, s.position, $5::smallint, $6::smallint, $1::uuid, $2::text, $7::text, $8::text, 1 ${running}
+   on conflict (run_id, position, round, call) do update set attempts = c.attempts + 1 where c.result is null
+   returning attempts`,
+);
+
+/** @returns the number of this attempt; undefined when the step is over or the call has its result */
+export async function beginCall(
+  scope: Scope,
+  { runId, position, round, call }: StepCallRef,
+  { name, args }: AskedCall,
+): Promise<number | undefined> {
+  const kept = storable(args);
+  const json = kept && kept.bytes <= keptArguments ? kept.json : null;
+  return (await scope.one(begin, runId, position, round, call, name, json))?.attempts;
+}
+
+const record = statement(
+  'run_step.record_result',
+  `update run_step_call set result = $7::text, is_error = $8::boolean
+    where organization_id = $1 and environment = $2 and run_id = $3 and position = $4 and round = $5 and call = $6
+      and result is null`,
+);
+
+export async function recordResult(
+  scope: Scope,
+  { runId, position, round, call }: StepCallRef,
+  { text, isError }: ToolResult,
+): Promise<void> {
+  await scope.rows(record, runId, position, round, call, storable(text)!.value, isError);
+}
