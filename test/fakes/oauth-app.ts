@@ -155,10 +155,11 @@ async function act(
   if (behaviour !== 'endless') return answer.body === undefined ? empty(response, answer) : write(response, answer);
   response.writeHead(200, { 'content-type': 'application/json' });
   const piece = Buffer.alloc(64 * 1024, ' ');
-  while (!response.destroyed) {
-    if (response.write(piece)) await sleep(0);
-    else await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  }
+  const pour = () => {
+    while (!response.destroyed && response.write(piece));
+    if (!response.destroyed) response.once('drain', pour);
+  };
+  pour();
 }
 
 const empty = (response: ServerResponse, { status, headers }: WireAnswer) =>

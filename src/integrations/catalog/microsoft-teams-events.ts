@@ -47,7 +47,7 @@ const notification = z.object({
   changeType: text.nullish(),
   resource: text.nullish(),
   lifecycleEvent: text.nullish(),
-  resourceData: z.unknown(),
+  resourceData: z.unknown().optional(),
 });
 const collection = z.object({ value: z.array(notification).min(1).max(1_000) });
 
