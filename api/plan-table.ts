@@ -21,6 +21,8 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
   fromPlan('messages to models under way', (plan) => plan.openMessages),
   fromPlan('voice calls under way', (plan) => plan.openVoiceCalls),
+  fromPlan('actions of integrations under way', (plan) => plan.openActions),
+  fromPlan('delayed actions of integrations', (plan) => plan.scheduledActions),
   ['credits per month, live', (name) => monthlyGrants[name]],
 ];
 

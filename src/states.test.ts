@@ -7,6 +7,7 @@ import { automationStateTable } from './automation/core/automation-state.ts';
 import { runStates, stepStates } from './automation/core/run-status.ts';
 import { connectionStates } from './connections/core/connection-status.ts';
 import { turnStates } from './conversation/core/status.ts';
+import { actionStates } from './integrations/core/action-status.ts';
 import { integrationStates } from './integrations/core/connection-status.ts';
 import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
@@ -27,6 +28,7 @@ const machines = {
   'A generation': generationStates,
   'A message': turnStates,
   'A voice call': voiceCallStates,
+  'An action of an integration': actionStates,
   'A booking': bookingStates,
   'An effect of a booking': effectStates,
   'A connection': connectionStates,

@@ -10,13 +10,13 @@ import { createTestDatabase } from './test-database.ts';
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
   plain: {
-    roles: ['api', 'runs', 'generation', 'calendars', 'housekeeping'],
+    roles: ['api', 'runs', 'generation', 'calendars', 'integrations', 'housekeeping'],
     // Waits between the attempts of a sync take milliseconds.
     env: { ...secrets, CALENDAR_TIME_SCALE: '0.001' },
   },
   /** Sends webhooks to this machine and fetches images from it too, and tries deliveries again twenty times as fast. */
   webhooks: {
-    roles: ['api', 'runs', 'generation', 'calendars', 'housekeeping', 'webhooks'],
+    roles: ['api', 'runs', 'generation', 'calendars', 'integrations', 'housekeeping', 'webhooks'],
     env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', DELIVERY_TIME_SCALE: '0.05' },
   },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;

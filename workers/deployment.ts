@@ -13,6 +13,10 @@ export const generationDeploymentName = (taskQueuePrefix: string) => `${deployme
 /** And those of bookings and calendars. */
 export const calendarsDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-calendars`;
 
+/** And those of integrations. */
+export const integrationsDeploymentName = (taskQueuePrefix: string) =>
+  `${deploymentName(taskQueuePrefix)}-integrations`;
+
 export interface VersionRef {
   deploymentName: string;
   buildId: string;

@@ -46,6 +46,11 @@ export const roles = {
     ],
     load: async () => (await import('./calendars.ts')).startCalendarsWorker,
   },
+  integrations: {
+    queue: queues.integrations,
+    activities: [async () => (await import('../activities/actions.ts')).createActionActivities],
+    load: async () => (await import('./integrations.ts')).startIntegrationsWorker,
+  },
   webhooks: {
     queue: queues.webhooks,
     activities: [async () => (await import('../activities/webhooks.ts')).createWebhookActivities],

@@ -4,6 +4,7 @@ export { followBooking } from './follow-booking.ts';
 export { housekeeping } from './housekeeping.ts';
 export { makeGeneration } from './make-generation.ts';
 export { parkDeadLetter } from './park-dead-letter.ts';
+export { performAction } from './perform-action.ts';
 export { performVoiceCall } from './perform-voice-call.ts';
 export { purgeAutomation } from './purge-automation.ts';
 export { redriveDeadLetters } from './redrive-dead-letters.ts';

@@ -1,11 +1,19 @@
 import type { ConnectionServices } from '../connections/part.ts';
 import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
+import { Waiters } from '../platform/waiters.ts';
+import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
+import { IntegrationAction } from './action-entities.ts';
+import { BegunActions } from './actions/begun-actions.ts';
+import { type StartHint, startPendingAction } from './actions/create-action.ts';
+import { failPoint as actionFailPoint } from './actions/fail-points.ts';
+import { endOverdueActions, forgetActions, watchStoppedActions } from './actions/overdue.ts';
 import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { integrationAuthExpired } from './core/events.ts';
-import { integrationConnectionIds } from './core/ids.ts';
+import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
@@ -15,33 +23,65 @@ import { sealedColumns } from './sandbox-account.ts';
 
 export interface IntegrationServices {
   integrations: Integrations;
+  actionWaiters: Waiters;
+  actionPolicy: ActionPolicy;
+  begunActions: BegunActions;
 }
+
+const overdueAtOnce = 50;
+const forgottenAtOnce = 1_000;
 
 /** Third-party tools that tenants connect: actions, and events that are delivered to webhooks. */
 export const integrations: Part<Foundation & ConnectionServices & WebhookServices, IntegrationServices> = {
   name: 'integrations',
   settings: integrationSettings,
-  entities: [IntegrationConnection],
-  ids: [integrationConnectionIds],
+  entities: [IntegrationConnection, IntegrationAction],
+  ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
   events: [integrationAuthExpired],
   auditActions: {
     'integration.connect': integrationConnectionIds,
     'integration.disconnect': integrationConnectionIds,
+    'integration.delayed_action': actionRunIds,
   },
-  failPoints: failPoint.names,
+  failPoints: [...failPoint.names, ...actionFailPoint.names],
+  promptKinds: ['action.start'],
   sealed: [{ table: 'integration_connection', columns: sealedColumns }],
-  open({ env, connections, providerEgress, egress }) {
+  open({ env, connections, providerEgress, egress, notifications }) {
     const clients = openClients({ ...env });
     connections.declare({
       ...{ name: integrationPurpose, callbackPath: integrationCallbackPath, providers: oauthProviders(clients) },
       ...{ sandboxPath: sandboxAuthorizePath, onExpired: accessExpired },
     });
+    const actionWaiters = new Waiters('action');
+    notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     return {
+      ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
       integrations: new Integrations({
         ...{ connections, clients },
         egress: { named: providerEgress, guarded: egress },
       }),
     };
   },
+  outbox: (services) => ({
+    'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
+  }),
+  sweeps: ({ database, temporal, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs } }) => [
+    {
+      name: 'end actions that were terminated in Temporal',
+      everyMs: 5_000,
+      run: watchStoppedActions({ database, temporal, sealer, waiters }),
+    },
+    {
+      name: 'end actions that nobody works on',
+      everyMs: 60_000,
+      run: () =>
+        inBatches((limit) => endOverdueActions({ database, sealer, waiters }, deadlineMs, limit), overdueAtOnce),
+    },
+    {
+      name: 'remove actions after a day',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => forgetActions(database, limit), forgottenAtOnce),
+    },
+  ],
 };

@@ -79,6 +79,8 @@ const windowNames = {
   waiting_requests: 'waiting requests',
   open_messages: 'messages under way',
   open_voice_calls: 'voice calls under way',
+  open_actions: 'actions of integrations under way',
+  scheduled_actions: 'delayed actions of integrations',
 };
 
 export interface Exceeded {

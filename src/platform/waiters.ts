@@ -11,7 +11,7 @@ export class Waiters {
   #lastAt = Number.NEGATIVE_INFINITY;
 
   /** @param kind of the resources, for the name of the channel */
-  constructor(kind: 'run' | 'generation' | 'turn' | 'voice') {
+  constructor(kind: 'run' | 'generation' | 'turn' | 'voice' | 'action') {
     this.channel = `${kind}_waiters_${randomBytes(8).toString('hex')}`;
   }
 

@@ -16,6 +16,7 @@ export {
   changed as followBooking,
   changed as housekeeping,
   changed as makeGeneration,
+  changed as performAction,
   changed as performVoiceCall,
   changed as purgeAutomation,
   changed as redriveDeadLetters,

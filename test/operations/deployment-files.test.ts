@@ -60,6 +60,7 @@ describe('docker-compose.yml', () => {
       'worker',
       'generation',
       'calendars',
+      'integrations',
       'webhooks',
       'housekeeping',
     ];
@@ -68,7 +69,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('starts programs and roles that exist', () => {
-    expect(own).toHaveLength(7);
+    expect(own).toHaveLength(8);
     for (const [, { command }] of own) {
       const [program, script, ...rest] = command!;
       expect(program).toBe('node');

@@ -12,6 +12,8 @@ export const failureTypes = {
   turnFailed: 'TurnFailed',
   /** A text was not spoken, or a recording not transcribed. Its workflow fails too, for the same reason. */
   voiceCallFailed: 'VoiceCallFailed',
+  /** An action of an integration was not done, or nobody knows. Its workflow fails too, for the same reason. */
+  actionFailed: 'ActionFailed',
   /** An operator typed arguments that make no sense; the message says why. */
   invalidArguments: 'InvalidArguments',
 } as const;

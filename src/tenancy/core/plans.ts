@@ -21,6 +21,9 @@ export interface Plan {
   openMessages: number;
   /** The same of texts that are spoken and recordings that are transcribed. */
   openVoiceCalls: number;
+  /** The same of actions of integrations; and those that are to be done later, which hold nothing but a row. */
+  openActions: number;
+  scheduledActions: number;
   /** Open event streams, and synchronous requests that wait for their run. They are counted separately. */
   eventStreams: number;
   waitingRequests: number;
@@ -42,25 +45,29 @@ export type PlanName = (typeof planNames)[number];
 export const plans: Record<PlanName, Plan> = {
   free: {
     ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000, operationsPerMinute },
-    ...{ callingRuns: 5, openMessages: 5, openVoiceCalls: 5, eventStreams: 10, waitingRequests: 10 },
+    ...{ callingRuns: 5, openMessages: 5, openVoiceCalls: 5, openActions: 5, scheduledActions: 100 },
+    ...{ eventStreams: 10, waitingRequests: 10 },
     ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
     withoutFeatures: [],
   },
   pro: {
     ...{ fairnessWeight: 5, requestsPerMinute: 300, requestsPerDay: 10_000, operationsPerMinute },
-    ...{ callingRuns: 25, openMessages: 25, openVoiceCalls: 25, eventStreams: 50, waitingRequests: 50 },
+    ...{ callingRuns: 25, openMessages: 25, openVoiceCalls: 25, openActions: 25, scheduledActions: 500 },
+    ...{ eventStreams: 50, waitingRequests: 50 },
     ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
     withoutFeatures: [],
   },
   team: {
     ...{ fairnessWeight: 10, requestsPerMinute: 600, requestsPerDay: 50_000, operationsPerMinute },
-    ...{ callingRuns: 100, openMessages: 100, openVoiceCalls: 100, eventStreams: 200, waitingRequests: 200 },
+    ...{ callingRuns: 100, openMessages: 100, openVoiceCalls: 100, openActions: 100, scheduledActions: 2_000 },
+    ...{ eventStreams: 200, waitingRequests: 200 },
     ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
     withoutFeatures: [],
   },
   enterprise: {
     ...{ fairnessWeight: 50, requestsPerMinute: 6_000, requestsPerDay: 1_000_000, operationsPerMinute },
-    ...{ callingRuns: 200, openMessages: 200, openVoiceCalls: 200, eventStreams: 1_000, waitingRequests: 1_000 },
+    ...{ callingRuns: 200, openMessages: 200, openVoiceCalls: 200, openActions: 200, scheduledActions: 10_000 },
+    ...{ eventStreams: 1_000, waitingRequests: 1_000 },
     ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
     withoutFeatures: [],
   },

@@ -1,0 +1,61 @@
+import { Context } from '@temporalio/activity';
+import type { BegunActions } from '../src/integrations/actions/begun-actions.ts';
+import { breakOffAction, type Ending } from '../src/integrations/actions/end-action.ts';
+import { type PerformServices, performNext } from '../src/integrations/actions/perform-action.ts';
+import type { Database } from '../src/platform/database.ts';
+import { databaseFailure } from '../src/platform/database-errors.ts';
+import type { Log } from '../src/platform/log.ts';
+import type { Waiters } from '../src/platform/waiters.ts';
+import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
+import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 1_000;
+
+/** Attempts after an error that waiting is not known to cure. */
+const unexpectedAttempts = 3;
+
+export type ActionRef = Ending & WorkContext;
+
+export interface ActionActivityServices extends Omit<PerformServices, 'waiters'> {
+  database: Database;
+  log: Log;
+  actionWaiters: Waiters;
+  begunActions: BegunActions;
+}
+
+export const createActionActivities = ({ database, log, actionWaiters: waiters, ...rest }: ActionActivityServices) => {
+  const services = { ...rest, waiters };
+  const elsewhere: ActionProgress = { kind: 'elsewhere', ms: 1 };
+  return {
+    /** What came of the attempt that this process made when it created the action. A rejection is tried again. */
+    async takeBegunAction({ actionId }: ActionRef): Promise<ActionProgress> {
+      return (await services.begunActions.find(actionId)) ?? elsewhere;
+    },
+
+    /** Asks the provider once and records what it said. */
+    async performAction(ref: ActionRef): Promise<ActionProgress> {
+      const { info, cancellationSignal: signal, heartbeat } = Context.current();
+      const { attempt } = info;
+      const scope = scopeOf(database, ref);
+      const beat = setInterval(() => heartbeat(), heartbeatMs);
+      try {
+        return await performNext(services, scope, ref, signal);
+      } catch (error) {
+        if (databaseFailure(error) || signal.aborted || attempt < unexpectedAttempts) throw error;
+        log.error({ err: error, actionId: ref.actionId }, 'an action failed: it keeps failing unexpectedly');
+        await breakOffAction(services, scope, ref, 'failed');
+        return { kind: 'failed', code: 'action_failed' };
+      } finally {
+        clearInterval(beat);
+      }
+    },
+
+    /** Ends the action, unless it has ended. What its provider was asked already may be done. */
+    async recordActionCancelled(ref: ActionRef): Promise<void> {
+      await breakOffAction(services, scopeOf(database, ref), ref, 'cancelled');
+    },
+  };
+};
+
+export type ActionActivities = ReturnType<typeof createActionActivities>;

@@ -1,0 +1,58 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import type { ActionFailure, ActionStatus } from './core/action-status.ts';
+
+/** One action that an integration was asked to do, and what became of it. Removed after a day. */
+export const IntegrationAction = defineEntity({
+  name: 'IntegrationAction',
+  tableName: 'integration_action',
+  filters: { tenant: tenantFilter },
+  properties: {
+    id: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    integration: p.string().length(40),
+    action: p.string().length(40),
+    /** The provider's name of the account that was connected when it was asked for. */
+    accountId: p.string().length(320),
+    status: p.string().length(10).$type<ActionStatus>(),
+    /** Whether it may be asked again when its answer was lost, because it changes nothing. */
+    repeatable: p.boolean(),
+    /** Sealed JSON. Forgotten when the action ends. */
+    payload: p.text().nullable(),
+    /** Sealed JSON. */
+    answer: p.text().nullable(),
+    failure: p.json<ActionFailure>().nullable(),
+    /** Of its Idempotency-Key, which a failure gives free. */
+    claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
+    dueAt: p.datetime(),
+    /** Whether it was to be done later than it was asked for. */
+    delayed: p.boolean(),
+    /** At the provider. */
+    attempts: p.smallint(),
+    /** Pauses between them, in milliseconds. */
+    pausedMs: p.integer(),
+    /** When the attempt under way began. */
+    submittedAt: p.datetime().nullable(),
+    /** By when the process that created it has made the attempt under way, unless it died. */
+    begunUntil: p.datetime().nullable(),
+    correlationId: p.string().length(128),
+    createdAt: p.datetime(),
+    finishedAt: p.datetime().nullable(),
+  },
+  indexes: [
+    {
+      name: 'integration_action_open_index',
+      properties: ['dueAt'],
+      where: `status in ('scheduled', 'processing')`,
+    },
+    {
+      name: 'integration_action_tenant_open_index',
+      properties: ['organizationId', 'environment', 'status'],
+      where: `status in ('scheduled', 'processing')`,
+    },
+    { name: 'integration_action_created_index', properties: ['createdAt'] },
+  ],
+});
+export type IntegrationAction = InferEntity<typeof IntegrationAction>;

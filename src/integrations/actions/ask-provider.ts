@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AuthExpired } from '../../connections/failures.ts';
+import { AppError } from '../../platform/errors.ts';
+import { sortedJson } from '../../platform/idempotency.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { findIntegration } from '../catalog.ts';
+import type { Told } from '../core/after-failure.ts';
+import { readSandboxWords } from '../core/sandbox-words.ts';
+import { IntegrationFailure } from '../failures.ts';
+import type { Connected } from '../find-connection.ts';
+import type { Action } from '../integration.ts';
+import type { Integrations } from '../integrations.ts';
+
+/** An attempt at an action. */
+export interface Asked {
+  id: string;
+  integration: string;
+  action: string;
+  /** Of the account that was connected when the action was asked for. */
+  accountId: string;
+  /** As the caller sent it. */
+  payload: unknown;
+  /** This attempt, counted from 1. */
+  attempts: number;
+}
+
+export type ProviderAnswer =
+  /** JSON as text. */
+  { kind: 'answer'; json: string } | { kind: 'told'; told: Told } | { kind: 'not_connected' };
+
+/** Larger answers are not kept for their Idempotency-Keys. */
+const maxAnswerBytes = 1024 * 1024;
+
+const told = (kind: Told['kind'], providerCode?: string): ProviderAnswer => ({
+  kind: 'told',
+  told: { kind, ...(providerCode !== undefined && { providerCode }) },
+});
+
+function answerOf(action: Action, given: unknown): ProviderAnswer {
+  const read = action.answer.safeParse(given);
+  // The provider did something, and what it said of it makes no sense.
+  if (!read.success) return told('lost', 'unexpected_answer');
+  const json = JSON.stringify(read.data);
+  if (Buffer.byteLength(json) > maxAnswerBytes) {
+    return told(action.writes ? 'lost' : 'action_failed', 'answer_too_large');
+  }
+  return { kind: 'answer', json };
+}
+
+/** Its answers derive from the request alone, and nothing is sent anywhere. */
+async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Promise<ProviderAnswer> {
+  const { payload, attempts, integration } = asked;
+  const { slowSeconds, failure } = readSandboxWords(payload, attempts);
+  if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
+  if (failure) return { kind: 'told', told: failure };
+  const request = `${integration}/${asked.action} ${sortedJson(payload)}`;
+  const seed = createHash('sha256').update(request).digest('hex');
+  return answerOf(action, action.sandbox(action.payload.parse(payload), seed));
+}
+
+/** What an error means that a call of a provider ended with; undefined for one of our own. */
+function failureOf(error: unknown): ProviderAnswer | undefined {
+  if (error instanceof AuthExpired) return told('auth_expired');
+  // It was removed meanwhile, or the installation has no client of the provider any more.
+  if (error instanceof AppError && error.code === 'not_connected') return { kind: 'not_connected' };
+  if (error instanceof IntegrationFailure) {
+    const { kind, providerCode, retryAfterSeconds, errors } = error;
+    return { kind: 'told', told: { kind, providerCode, retryAfterSeconds, errors } };
+  }
+  return undefined;
+}
+
+/** The connection that an action is for: of the same account as when it was asked for. */
+const isSame = (connected: Connected | undefined, { accountId }: Asked): connected is Connected =>
+  connected !== undefined && connected.account.id === accountId;
+
+/**
+ * Has a provider do an action, once.
+ * @param attemptMs limit of the attempt; an answer that comes later is lost
+ * @throws the reason of `signal`; errors of our own, such as the database's, before anything was sent
+ */
+export async function askProvider(
+  integrations: Pick<Integrations, 'findConnection' | 'call' | 'authExpired'>,
+  scope: Scope,
+  asked: Asked,
+  { signal, attemptMs }: { signal: AbortSignal; attemptMs: number },
+): Promise<ProviderAnswer> {
+  const action = findIntegration(asked.integration)?.actions[asked.action];
+  if (!action) return told('action_failed', 'no_such_action');
+  const connected = await integrations.findConnection(scope, asked.integration);
+  if (!isSame(connected, asked)) return { kind: 'not_connected' };
+  if (connected.status === 'auth_expired') return told('auth_expired');
+  const limit = AbortSignal.timeout(attemptMs);
+  const either = AbortSignal.any([signal, limit]);
+  let answer: ProviderAnswer;
+  try {
+    if (scope.tenant.environment === 'test') answer = await askSandbox(action, asked, either);
+    else {
+      const call = integrations.call(scope, connected, {
+        ...{ idempotencyKey: asked.id, signal: either, timeoutMs: attemptMs },
+      });
+      answer = answerOf(
+        action,
+        await call((provider) => action.perform(action.payload.parse(asked.payload), provider)),
+      );
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = limit.aborted ? told('lost', 'timeout') : failureOf(error);
+    if (!failure) throw error;
+    answer = failure;
+  }
+  if (answer.kind === 'told' && answer.told.kind === 'auth_expired') await integrations.authExpired(scope, connected);
+  return answer;
+}

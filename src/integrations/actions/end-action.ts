@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sealer } from '../../platform/crypto.ts';
+import { databaseFailure } from '../../platform/database-errors.ts';
+import { type IdempotencyClaim, releaseClaim } from '../../platform/idempotency.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Waiters } from '../../platform/waiters.ts';
+import { type ActionFailure, type ActionStatus, actionStates } from '../core/action-status.ts';
+import { actionContents } from './contents.ts';
+import { failPoint } from './fail-points.ts';
+
+export interface EndServices {
+  sealer: Sealer;
+  waiters: Waiters;
+}
+
+/** Whose end it is, and the channel of another process that waits for it. */
+export interface Ending {
+  actionId: string;
+  waiter: string | null;
+}
+
+interface Ended {
+  integration: string;
+  action: string;
+  status: ActionStatus;
+  delayed: boolean;
+  claim: Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null;
+}
+
+const returned = 'integration, action, status, delayed, claim';
+const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
+
+const complete = statement<Ended>(
+  'action.complete',
+  `update integration_action set status = 'completed', answer = $4::text, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning ${returned}`,
+);
+
+const fail = statement<Ended>(
+  'action.fail',
+  `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning ${returned}`,
+);
+
+// What was sent and not answered, by whoever sent it, may have been done.
+const leaveUnknown = statement<Ended>(
+  'action.leave_unknown',
+  `update integration_action set status = 'unknown', failure = $4::jsonb, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+      and submitted_at is not null and not repeatable
+   returning ${returned}`,
+);
+
+const breakOff = statement<Ended>(
+  'action.break_off',
+  `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+   returning ${returned}`,
+);
+
+const notify = statement(
+  'action.notify',
+  `select pg_notify($3::text, $4::text) where $1::uuid is not null and $2::text is not null`,
+);
+
+/** What belongs to the end of an action, whatever it is. */
+async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, waiter }: Ending, ended: Ended) {
+  const { integration, action, status, delayed, claim } = ended;
+  // Its key stands for an answer, or for something that must not be done again.
+  if (claim && status !== 'completed' && status !== 'unknown') await releaseClaim(tx, claim, actionId);
+  if (waiter !== null && waiter !== waiters.channel) await tx.rows(notify, waiter, actionId);
+  // Nobody is answered any more.
+  if (delayed) {
+    await tx.audit({
+      action: 'integration.delayed_action',
+      subjectId: actionId,
+      facts: { integration, action, status },
+    });
+  }
+}
+
+const tries = { count: 5, firstMs: 200 };
+
+/** What a provider said cannot be asked for again: an interruption of the database must not lose it. */
+async function patiently<T>(write: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!databaseFailure(error) || tried >= tries.count) throw error;
+      await sleep(tries.firstMs * 2 ** (tried - 1));
+    }
+  }
+}
+
+/**
+ * Records what a provider did, or why it did not.
+ * @returns false when the action had ended before
+ */
+async function record(
+  services: EndServices,
+  scope: Scope,
+  ending: Ending,
+  end: (tx: Transaction) => Promise<Ended | undefined>,
+): Promise<boolean> {
+  const isRecorded = await patiently(() =>
+    scope.transaction(async (tx) => {
+      const ended = await end(tx);
+      if (ended) await alsoEnd(services, tx, ending, ended);
+      return ended !== undefined;
+    }),
+  );
+  failPoint('action.recorded');
+  services.waiters.tell(ending.actionId);
+  return isRecorded;
+}
+
+/** Records the answer of a provider. @param answer JSON as text @returns false when the action had ended before */
+export function completeAction(services: EndServices, scope: Scope, ending: Ending, answer: string): Promise<boolean> {
+  const sealed = actionContents(services.sealer, scope).seal(ending.actionId, 'answer', answer);
+  return record(services, scope, ending, (tx) => tx.one(complete, ending.actionId, sealed));
+}
+
+/** Records why an action was not done, or that nobody knows. @returns false when it had ended before */
+export function failAction(
+  services: EndServices,
+  scope: Scope,
+  ending: Ending,
+  failure: ActionFailure,
+): Promise<boolean> {
+  const status: ActionStatus = failure.outcome === 'unknown' ? 'unknown' : 'failed';
+  return record(services, scope, ending, (tx) => tx.one(fail, ending.actionId, status, JSON.stringify(failure)));
+}
+
+/**
+ * Ends an action that nobody goes on with. Where the provider was asked and may have done it, its outcome is unknown.
+ * @returns false when it had ended before
+ */
+export const breakOffAction = (
+  services: EndServices,
+  scope: Scope,
+  ending: Ending,
+  status: 'failed' | 'cancelled',
+): Promise<boolean> =>
+  record(services, scope, ending, async (tx) => {
+    const { actionId } = ending;
+    const asUnknown = await tx.one(leaveUnknown, actionId, failureOf('unknown'));
+    return asUnknown ?? (await tx.one(breakOff, actionId, status, failureOf('failed')));
+  });
+
+const failureOf = (outcome: 'failed' | 'unknown') =>
+  JSON.stringify({ code: 'action_failed', outcome } satisfies ActionFailure);

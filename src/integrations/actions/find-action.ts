@@ -1,0 +1,67 @@
+import type { Sealer } from '../../platform/crypto.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
+import { actionRunIds } from '../core/ids.ts';
+import { publishedFailure } from '../published-failure.ts';
+import { actionContents } from './contents.ts';
+
+/** Where an action stands. */
+export interface ActionRun {
+  id: string;
+  integration: string;
+  action: string;
+  status: ActionStatus;
+  /** Of a completed one. */
+  answer: unknown;
+  /** Of one that failed, or whose outcome is unknown. */
+  failure: ActionFailure | null;
+  dueAt: Date;
+  /** Whether it was to be done later than it was asked for. */
+  delayed: boolean;
+}
+
+const find = statement<Omit<ActionRun, 'answer'> & { answer: string | null }>(
+  'action.find',
+  `select id, integration, action, status, answer, failure, due_at as "dueAt", delayed from integration_action
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/** @returns undefined when it was removed, a day after it was asked for */
+export async function findAction(sealer: Sealer, scope: Scope, actionId: string): Promise<ActionRun | undefined> {
+  const row = await scope.one(find, actionId);
+  if (!row) return undefined;
+  const answer = row.answer === null ? undefined : actionContents(sealer, scope).open(actionId, 'answer', row.answer);
+  return { ...row, answer };
+}
+
+/** What a request is told whose action was removed while it waited. */
+export const actionRemoved = () => new AppError('conflict', 'What this Idempotency-Key made was removed meanwhile.');
+
+/** What is answered for an action that is to be done later. */
+export interface ScheduledAnswer {
+  status: 'scheduled';
+  /** `act_…`: operators find its workflow and its entry of the audit log by it. */
+  actionRunId: string;
+  /** ISO 8601, in UTC. */
+  runAt: string;
+}
+
+/** Of an action that an operator cancelled. */
+const notDone: ActionFailure = { code: 'action_failed', outcome: 'failed' };
+
+/**
+ * What the caller of an action is told: its answer, or of one that is to be done later when that is.
+ * @param run one that has ended, or is delayed
+ * @throws AppError where it was not done
+ */
+export function answerOf({ integration, action, failure, ...run }: ActionRun): unknown {
+  if (run.delayed) {
+    const { id, dueAt } = run;
+    const actionRunId = actionRunIds.format(id);
+    return { status: 'scheduled', actionRunId, runAt: dueAt.toISOString() } satisfies ScheduledAnswer;
+  }
+  if (run.status === 'completed') return run.answer;
+  throw publishedFailure({ integrationId: integration, actionId: action }, failure ?? notDone);
+}

@@ -1,0 +1,135 @@
+import { databaseFailure } from '../../platform/database-errors.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { ActionPolicy, ActionProgress } from '../../temporal/contracts/integrations.ts';
+import { actionStates } from '../core/action-status.ts';
+import { afterFailure } from '../core/after-failure.ts';
+import type { Integrations } from '../integrations.ts';
+import { type Asked, askProvider } from './ask-provider.ts';
+import { actionContents } from './contents.ts';
+import { breakOffAction, completeAction, type Ending, type EndServices, failAction } from './end-action.ts';
+import { failPoint } from './fail-points.ts';
+import { findAction } from './request-action.ts';
+
+export interface PerformServices extends EndServices {
+  integrations: Integrations;
+  actionPolicy: ActionPolicy;
+}
+
+/** An attempt that only this caller may make: the mark in the row that says so is committed. */
+export interface Attempt extends Asked {
+  /** Before it, in milliseconds. */
+  pausedMs: number;
+}
+
+interface Taken extends Omit<Attempt, 'payload'> {
+  payload: string;
+}
+
+const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
+const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
+
+// What changes nothing is taken over from whoever has died.
+const take = statement<Taken>(
+  'action.take',
+  `update integration_action
+      set status = 'processing', submitted_at = clock_timestamp(), begun_until = null, attempts = attempts + 1
+    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
+      and (submitted_at is null or repeatable and coalesce(begun_until < clock_timestamp(), true))
+      and due_at > clock_timestamp() - make_interval(secs => $4::float8 / 1000)
+   returning ${attempt}`,
+);
+
+const look = statement<{ begunMs: number | null }>(
+  'action.look',
+  `select extract(epoch from begun_until - clock_timestamp())::float8 * 1000 as "begunMs" from integration_action
+    where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}`,
+);
+
+const giveBack = statement<{ id: string }>(
+  'action.give_back',
+  `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + $4::int
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning id`,
+);
+
+async function failed(
+  services: PerformServices,
+  scope: Scope,
+  ending: Ending,
+  failure: Parameters<typeof failAction>[3],
+) {
+  const { code } = failure;
+  return (await failAction(services, scope, ending, failure))
+    ? ({ kind: 'failed', code } satisfies ActionProgress)
+    : ({ kind: 'ended' } satisfies ActionProgress);
+}
+
+/**
+ * Makes an attempt that was taken, and records what comes of it.
+ * @returns `pause` when another one may follow
+ * @throws the reason of `signal`; errors of our own
+ */
+export async function makeAttempt(
+  services: PerformServices,
+  scope: Scope,
+  ending: Ending,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<ActionProgress> {
+  const { integrations, actionPolicy: policy } = services;
+  const resume = (pausedMs: number) => scope.one(giveBack, ending.actionId, pausedMs);
+  failPoint('action.submitting');
+  const answer = await askProvider(integrations, scope, attempt, { signal, attemptMs: policy.attemptMs }).catch(
+    async (error) => {
+      // Access to the account is read before anything is sent.
+      if (databaseFailure(error)) await resume(0).catch(() => {});
+      throw error;
+    },
+  );
+  failPoint('action.answered');
+  switch (answer.kind) {
+    case 'answer':
+      await completeAction(services, scope, ending, answer.json);
+      return { kind: 'ended' };
+    case 'not_connected':
+      return failed(services, scope, ending, { code: 'not_connected' });
+    case 'told': {
+      const repeatable = findAction(attempt.integration, attempt.action)?.writes === false;
+      const next = afterFailure(answer.told, { ...attempt, repeatable }, policy);
+      if ('failure' in next) return failed(services, scope, ending, next.failure);
+      const ms = Math.ceil(next.pauseMs);
+      return (await resume(ms)) ? { kind: 'pause', ms } : { kind: 'ended' };
+    }
+  }
+}
+
+/** How often it is looked at whether another process has come to an end. */
+const lookAgainMs = 1_000;
+
+/**
+ * Makes the next attempt at an action. A provider may do it at every request: a mark in the row, committed before, keeps it
+ * from being asked twice, whatever crashes. It is taken away when the provider certainly did nothing. Harmless when it is
+ * repeated: an action that has ended is left as it is.
+ * @throws the reason of `signal`; errors of our own
+ */
+export async function performNext(
+  services: PerformServices,
+  scope: Scope,
+  ending: Ending,
+  signal: AbortSignal,
+): Promise<ActionProgress> {
+  const { actionId } = ending;
+  const taken = await scope.one(take, actionId, services.actionPolicy.deadlineMs);
+  if (taken) {
+    const payload = actionContents(services.sealer, scope).open(actionId, 'payload', taken.payload);
+    return makeAttempt(services, scope, ending, { ...taken, payload }, signal);
+  }
+  const open = await scope.one(look, actionId);
+  if (!open) return { kind: 'ended' };
+  const { begunMs } = open;
+  if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };
+  // Whoever had it has died, or it is too late.
+  const isBroken = await breakOffAction(services, scope, ending, 'failed');
+  return isBroken ? { kind: 'failed', code: 'action_failed' } : { kind: 'ended' };
+}

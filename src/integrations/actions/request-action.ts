@@ -1,0 +1,46 @@
+import type { FieldError } from '../../platform/errors.ts';
+import { findIntegration } from '../catalog.ts';
+import { integrationNotFound, invalidPayload } from '../errors.ts';
+import type { Action } from '../integration.ts';
+import { actionNotFound } from '../published-failure.ts';
+
+/** An action that exists, with a payload that fits it. */
+export interface RequestedAction {
+  integrationId: string;
+  actionId: string;
+  action: Action;
+  /** As the caller sent it, with members that the action does not know. */
+  payload: Record<string, unknown>;
+  /** 0: now. */
+  delaySeconds: number;
+}
+
+export const findAction = (integrationId: string, actionId: string): Action | undefined => {
+  const actions = findIntegration(integrationId)?.actions;
+  return actions && Object.hasOwn(actions, actionId) ? actions[actionId] : undefined;
+};
+
+/** What keeps a payload from fitting an action. */
+export function problemsOf(action: Action, payload: unknown): FieldError[] {
+  const read = action.payload.safeParse(payload);
+  if (read.success) return [];
+  return read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+}
+
+/**
+ * Checks what was asked for: that it exists first, then that it fits.
+ * @throws AppError integration_not_found, not_found, invalid_payload
+ */
+export function requestAction(
+  integrationId: string,
+  actionId: string,
+  payload: Record<string, unknown>,
+): RequestedAction {
+  if (!findIntegration(integrationId)) throw integrationNotFound(integrationId);
+  const action = findAction(integrationId, actionId);
+  if (!action) throw actionNotFound({ integrationId, actionId });
+  const errors = problemsOf(action, payload);
+  if (errors.length > 0) throw invalidPayload(errors);
+  const delaySeconds = action.delay?.(action.payload.parse(payload)) ?? 0;
+  return { integrationId, actionId, action, payload, delaySeconds };
+}

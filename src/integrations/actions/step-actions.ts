@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fingerprintOf } from '../../platform/idempotency.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { type BeginServices, firstAttempt, requireConnection } from './begin-action.ts';
+import { createAction, findEarlier } from './create-action.ts';
+import { breakOffAction } from './end-action.ts';
+import { actionRemoved, answerOf, findAction } from './find-action.ts';
+import { makeAttempt, performNext } from './perform-action.ts';
+import { requestAction } from './request-action.ts';
+
+/** An action that a step of a workflow asks for. */
+export interface ActionOfStep {
+  integrationId: string;
+  actionId: string;
+  payload: Record<string, unknown>;
+  /** The same for each execution of the step. */
+  key: string;
+  signal: AbortSignal;
+}
+
+const findPlan = statement<{ plan: PlanName }>(
+  'action.plan',
+  'select plan from organization where id = $1 and $2::text is not null',
+);
+
+/**
+ * Performs an action within an activity that Temporal repeats, and so without a workflow of its own; one that is to be done
+ * later gets one. Once for each key: another call with a key acts again only when nothing can have happened before.
+ * @throws AppError as a call of the action; the reason of `signal`
+ */
+export async function performForStep(
+  services: BeginServices,
+  scope: Scope,
+  { integrationId, actionId: name, payload, key, signal }: ActionOfStep,
+): Promise<unknown> {
+  const requested = requestAction(integrationId, name, payload);
+  const { actionWaiters: waiters } = services;
+  const path = `/integrations/${integrationId}/actions/${name}`;
+  const idempotency = { method: 'STEP', path, key, fingerprint: fingerprintOf(null) };
+  let created = await findEarlier(scope, idempotency);
+  let accountId: string | undefined;
+  if (!created) {
+    ({ id: accountId } = (await requireConnection(services, scope, integrationId)).account);
+    created = await createAction(services, scope, {
+      ...{ requested, accountId, idempotency, waiter: waiters.channel, plan: (await scope.one(findPlan))!.plan },
+      firstBy: requested.delaySeconds > 0 ? 'workflow' : 'caller_alone',
+    });
+  }
+  const { actionId, replayed } = created;
+  const ending = { actionId, waiter: null };
+  const own = { ...services, waiters };
+  const found = async () => {
+    const run = await findAction(services.sealer, scope, actionId);
+    if (!run) throw actionRemoved();
+    return run;
+  };
+  try {
+    let isFirst = !replayed;
+    for (;;) {
+      if (!isFirst || requested.delaySeconds > 0) {
+        const run = await found();
+        if (run.delayed || run.status !== 'processing') return answerOf(run);
+      }
+      const progress = isFirst
+        ? await makeAttempt(own, scope, ending, firstAttempt(requested, actionId, accountId!), signal)
+        : await performNext(own, scope, ending, signal);
+      isFirst = false;
+      if (progress.kind === 'pause' || progress.kind === 'elsewhere') {
+        await sleep(progress.ms, undefined, { signal });
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await breakOffAction(own, scope, ending, 'cancelled').catch(() => {});
+    throw signal.reason;
+  }
+}

@@ -1,0 +1,17 @@
+import { queues } from '../src/temporal/contracts/queues.ts';
+import { integrationsDeploymentName } from './deployment.ts';
+import type { RoleContext, RunningRole } from './running-role.ts';
+import { startUpgradingWorker } from './upgrading-worker.ts';
+import type { WorkflowSlots } from './workflow-worker.ts';
+
+/**
+ * Activities wait for providers. There are more places than actions that any plan may have under way, so that one
+ * organization does not hold all of them.
+ */
+const slots: WorkflowSlots = { activities: 300, tasks: 50, cached: 200, polls: 4 };
+
+/** Does what integrations are asked to do. */
+export function startIntegrationsWorker(context: RoleContext): Promise<RunningRole> {
+  const deployment = integrationsDeploymentName(context.services.env.TEMPORAL_TASK_QUEUE_PREFIX);
+  return startUpgradingWorker(context, deployment, slots, queues.integrations);
+}

@@ -1,0 +1,85 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setWorkflowOptions,
+  sleep,
+  TemporalFailure,
+} from '@temporalio/workflow';
+import type { ActionActivities, ActionRef } from '../activities/actions.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import type { ActionPolicy, ActionProgress, PerformActionArgs } from '../src/temporal/contracts/integrations.ts';
+import { retryWithoutLimit } from './retry-options.ts';
+
+/** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
+const proxied = ({ timeoutMs, heartbeatTimeoutMs, retryMs }: ActionPolicy) =>
+  proxyActivities<ActionActivities>({
+    startToCloseTimeout: timeoutMs,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: retryWithoutLimit({ initialIntervalMs: retryMs, backoff: 2, maximumIntervalMs: 10 * retryMs }),
+  });
+
+/**
+ * Takes what the process that created the action has begun, in a local activity, which needs no task of its own.
+ * @returns undefined where another process has begun it, or it was interrupted
+ */
+async function takeBegun(ref: ActionRef, { attemptMs }: ActionPolicy): Promise<ActionProgress | undefined> {
+  const local = proxyLocalActivities<ActionActivities>({
+    startToCloseTimeout: attemptMs,
+    retry: { maximumAttempts: 1 },
+  });
+  try {
+    const progress = await local.takeBegunAction(ref);
+    return progress.kind === 'elsewhere' ? undefined : progress;
+  } catch (failure) {
+    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
+    return undefined;
+  }
+}
+
+const timeOf = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/**
+ * One action of an integration. Where it is to be done later it waits here, and holds no worker. When it fails this workflow
+ * fails too, so that operators find it among the failed ones.
+ */
+export async function performAction({ policy, dueAt, begun, ...ref }: PerformActionArgs): Promise<void> {
+  const activities = proxied(policy);
+  try {
+    if (dueAt !== undefined && dueAt > Date.now()) {
+      setCurrentDetails(`Is to be done at ${timeOf(dueAt)}. Cancel, and it never is.`);
+      await sleep(dueAt - Date.now());
+    }
+    setCurrentDetails('The provider is asked.');
+    let progress = begun ? await takeBegun(ref, policy) : undefined;
+    for (;;) {
+      progress ??= await activities.performAction(ref);
+      if (progress.kind === 'ended') return setCurrentDetails('');
+      if (progress.kind === 'failed') break;
+      const until = timeOf(Date.now() + progress.ms);
+      setCurrentDetails(
+        progress.kind === 'pause'
+          ? `The provider asked to wait, or was not reached. It is asked again at ${until}.`
+          : `Another process asks the provider. It is looked at again at ${until}.`,
+      );
+      await sleep(progress.ms);
+      progress = undefined;
+    }
+    const { code } = progress;
+    setCurrentDetails(`Failed: ${code}`);
+    const details = { actionId: ref.actionId, code };
+    throw ApplicationFailure.nonRetryable(`The action failed: ${code}`, failureTypes.actionFailed, details);
+  } catch (failure) {
+    // An operator cancelled it.
+    if (isCancellation(failure)) {
+      setCurrentDetails('Is being cancelled. What the provider was asked already may be done.');
+      await CancellationScope.nonCancellable(() => activities.recordActionCancelled(ref));
+    }
+    throw failure;
+  }
+}
+// One may wait for a day, and workers of an earlier version may be gone by then.
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, performAction);
