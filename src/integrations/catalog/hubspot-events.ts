@@ -1,6 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Inbound, Notice } from '../inbound.ts';
+import { hmacOf, isRecent, isSameSecret } from '../signatures.ts';
 
 const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
 
@@ -45,8 +45,6 @@ const keyOf = ({ eventId, subscriptionId, objectId, occurredAt }: HubSpotEvent) 
 const decoded = (url: string) =>
   url.replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) => decodeURIComponent(code));
 
-const windowMs = 300_000;
-
 /** Events of HubSpot's webhooks, with version 3 of its signature. */
 export const hubspotInbound: Inbound = {
   acknowledged: 200,
@@ -56,13 +54,8 @@ export const hubspotInbound: Inbound = {
       .data?.map((told) => ({ accountId: told.portalId, key: keyOf(told), ...meaningOf(told) }));
   },
   verify({ headers, url, body }, secret, now) {
-    const { 'x-hubspot-signature-v3': signature = '', 'x-hubspot-request-timestamp': timestamp = '' } = headers;
-    if (!/^\d{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > windowMs) return false;
-    const hmac = createHmac('sha256', secret)
-      .update(`POST${decoded(url)}`)
-      .update(body)
-      .update(timestamp);
-    const [own, given] = [Buffer.from(hmac.digest('base64')), Buffer.from(signature)];
-    return own.length === given.length && timingSafeEqual(own, given);
+    const { 'x-hubspot-signature-v3': signature, 'x-hubspot-request-timestamp': timestamp } = headers;
+    if (!isRecent(timestamp, 1, now)) return false;
+    return isSameSecret(signature, hmacOf(secret, 'base64', `POST${decoded(url)}`, body, timestamp));
   },
 };

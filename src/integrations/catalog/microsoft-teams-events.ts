@@ -1,9 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { IntegrationFailure } from '../failures.ts';
 import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
 import type { PushSubscription } from '../integration.ts';
 import type { ProviderCall, ProviderRequest } from '../provider-call.ts';
+import { isSameSecret } from '../signatures.ts';
 
 export const teamPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** `19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2`. No slash, no dots alone. */
@@ -82,11 +83,6 @@ function noticeOf(item: z.infer<typeof notification>, whole: unknown): Notice {
 
 const read = ({ json }: InboundRequest) => collection.safeParse(json).data?.value;
 
-function isSame(given: string | null | undefined, secret: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(secret)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
 const person = z.object({ id: z.string().max(200).nullish() }).nullish();
 const chatMessage = z.object({
   id: z.string().regex(messagePattern),
@@ -162,7 +158,8 @@ export const teamsInbound: Inbound = {
     const wholes = (request.json as { value?: unknown[] } | undefined)?.value ?? [];
     return items?.map((item, index) => noticeOf(item, wholes[index]));
   },
-  verify: (request, secret) => read(request)?.every(({ clientState }) => isSame(clientState, secret)) ?? false,
+  verify: (request, secret) =>
+    read(request)?.every(({ clientState }) => isSameSecret(clientState ?? undefined, secret)) ?? false,
   fetch: fetchMessage,
 };
 
