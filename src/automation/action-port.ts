@@ -1,5 +1,6 @@
 import type { FieldError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
+import type { ActionErrorCode } from './core/action-codes.ts';
 
 /** An action of a third-party tool, with its values filled in. */
 export interface StepAction {
@@ -10,6 +11,16 @@ export interface StepAction {
   key: string;
   signal: AbortSignal;
 }
+
+/** What became of an action: its answer, JSON, or why it was not performed. The message may be shown to the tenant. */
+export type StepActionOutcome =
+  | { answer: unknown }
+  | {
+      code: ActionErrorCode;
+      message: string;
+      /** Of `rate_limited`, after which nothing was done: when it may be tried again. */
+      retryAfterMs?: number | undefined;
+    };
 
 /** What steps of type `action` need. This feature only names it; another one fills it in the composition. */
 export interface StepActions {
@@ -23,8 +34,7 @@ export interface StepActions {
   /**
    * Performs the action, once for each key: another call with a key acts again only when nothing can have happened before.
    * Where the outcome of an earlier call is unknown it fails with `action_failed`.
-   * @returns the answer of the action, JSON
-   * @throws ActionFailure (core/action-failure.ts); the reason of `signal`; errors of the database
+   * @throws the reason of `signal`; errors of our own, after which it is called again
    */
-  perform(scope: Scope, action: StepAction): Promise<unknown>;
+  perform(scope: Scope, action: StepAction): Promise<StepActionOutcome>;
 }

@@ -9,6 +9,7 @@ import { StorageFailure } from '../storage/failure.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
 import type { Tools } from '../tools/tools.ts';
+import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
@@ -25,6 +26,8 @@ export interface RunServices {
   boundedWork: BoundedWork;
   /** Of steps whose models may use tools. */
   tools: Tools;
+  /** Of steps of type `action`. */
+  stepActions: StepActions;
   /** For large outputs. */
   files: Files;
   waiters: Waiters;

@@ -3,18 +3,18 @@ import { AppError } from '../platform/errors.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
 import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import type { AskedModel, RunErrorCode } from './core/run-status.ts';
+import type { AskedModel, ModelFailureCode } from './core/run-status.ts';
 import { candidatesOf, type ModelChoice, type PromptStep } from './core/steps.ts';
-import { renderTemplate, type TemplateValues, templateNames, type Warning } from './core/template.ts';
+import { renderTemplate, type TemplateValues, type Warning } from './core/template.ts';
 import { checkAnswer } from './output-schema.ts';
 
 /** A step that has failed for good. Its message may be shown to the tenant. */
 export class StepFailure extends Error {
   override name = 'StepFailure';
-  readonly code: RunErrorCode;
+  readonly code: ModelFailureCode;
   readonly tokensUsed: number;
 
-  constructor(code: RunErrorCode, message: string, tokensUsed = 0) {
+  constructor(code: ModelFailureCode, message: string, tokensUsed = 0) {
     super(message);
     this.code = code;
     this.tokensUsed = tokensUsed;
@@ -30,10 +30,6 @@ export interface Question {
 
 /** The template of a prompt step that has none. */
 const defaultTemplate = '{{input}}';
-
-/** Ids of the steps whose outputs a question needs. */
-export const stepsNamed = ({ prompt = '', system = '' }: PromptStep): ReadonlySet<string> =>
-  new Set([prompt, system].flatMap(templateNames));
 
 /** @throws TemplateTooLong */
 export function questionOf(step: PromptStep, values: TemplateValues, byDefault: ModelChoice): Question {
@@ -115,7 +111,7 @@ export async function fitToSchema(
   throw mismatch(again.problem, tokensUsed, cut);
 }
 
-const codes: Partial<Record<ProviderFailure['kind'], RunErrorCode>> = {
+const codes: Partial<Record<ProviderFailure['kind'], ModelFailureCode>> = {
   content_refused: 'content_refused',
   timeout: 'timeout',
 };

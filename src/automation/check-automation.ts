@@ -1,11 +1,13 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
-import { invalid } from '../platform/errors.ts';
+import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { Tools } from '../tools/tools.ts';
+import type { StepActions } from './action-port.ts';
 import { findDefinitionProblems, type InputDefinition } from './core/inputs.ts';
+import { isTemplated } from './core/payload.ts';
 import { findReferenceFindings, type WorkflowWarning } from './core/step-references.ts';
-import { findStepProblems, type Step } from './core/steps.ts';
+import { type ActionStep, findStepProblems, type Step } from './core/steps.ts';
 import { checkContents } from './step-contents.ts';
 
 /** Checks workflows when they are saved. */
@@ -13,6 +15,7 @@ export interface CheckServices {
   boundedWork: BoundedWork;
   providers: Pick<ProviderRegistry, 'isListed'>;
   tools: Pick<Tools, 'findProblems'>;
+  stepActions: Pick<StepActions, 'check'>;
 }
 
 function unlistedModels(
@@ -43,6 +46,18 @@ function unlistedModels(
 const serversOf = (step: Step, index: number) =>
   step.type === 'prompt' && step.tools ? [{ serverIds: step.tools, path: `steps.${index}.tools` }] : [];
 
+/** What depends on the values of a run is checked when the step is executed. */
+function actionProblems(
+  actions: CheckServices['stepActions'],
+  { integration, action, payload }: ActionStep,
+  index: number,
+): FieldError[] {
+  return actions
+    .check(integration, action, payload)
+    .filter(({ path }) => path.split('.')[0] !== 'payload' || !isTemplated({ payload }, path))
+    .map(({ path, message }) => ({ path: `steps.${index}.${path}`, message }));
+}
+
 interface CheckedFields {
   steps?: Step[] | undefined;
   inputs?: InputDefinition[] | undefined;
@@ -54,7 +69,7 @@ interface CheckedFields {
  * @returns what is saved but is probably not meant. @throws AppError validation_error with what can never work
  */
 export async function checkAutomation(
-  { boundedWork, providers, tools }: CheckServices,
+  { boundedWork, providers, tools, stepActions }: CheckServices,
   scope: Scope,
   { steps = [], inputs = [], aiModel }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
@@ -63,6 +78,7 @@ export async function checkAutomation(
   const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
   const problems = [
     ...ofSteps.map(({ path, message }) => ({ path: `steps.${path}`, message })),
+    ...steps.flatMap((step, index) => (step.type === 'action' ? actionProblems(stepActions, step, index) : [])),
     ...(await tools.findProblems(scope, steps.flatMap(serversOf))),
     ...findDefinitionProblems(inputs).map(({ path, message }) => ({ path: `inputs.${path}`, message })),
   ];

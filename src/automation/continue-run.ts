@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices } from './advance-run.ts';
 import { type CallOptions, callStep } from './call-step.ts';
+import { isCalling } from './core/steps.ts';
 import { walkOn } from './walk-steps.ts';
 
 export interface CallRef extends RunRef {
@@ -48,7 +49,7 @@ async function advance(
   for (;;) {
     const { step } = run;
     let progress: RunProgress;
-    if (calls && step?.type === 'prompt') {
+    if (calls && step && isCalling(step)) {
       const comesFirst = mayWait && !hasCalled;
       if (comesFirst && !(await services.callingRuns.claim(scope, runId))) {
         await run.tell();

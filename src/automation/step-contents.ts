@@ -5,10 +5,10 @@ import type { CheckedExpression } from './bounded/check-expression.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findLengthProblem } from './core/expression.ts';
 import type { ExpressionReferences } from './core/step-references.ts';
-import { expressionOf, type Step, type StepProblem } from './core/steps.ts';
+import { type CallingStep, expressionOf, type Step, type StepProblem } from './core/steps.ts';
 import { findSchemaProblem } from './output-schema.ts';
 
-type EvaluatedStep = Exclude<Step, { type: 'prompt' }>;
+type EvaluatedStep = Exclude<Step, CallingStep>;
 
 /** For all steps of one workflow together. */
 const maxCheckMs = 10_000;
@@ -34,6 +34,7 @@ type Checked = { path: string } & CheckedExpression;
 
 /** @returns undefined for a step without expression or problem */
 async function checkStep(work: BoundedWork, organizationId: string, step: Step): Promise<Checked | undefined> {
+  if (step.type === 'action') return undefined;
   if (step.type === 'prompt') {
     const problem = step.outputSchema && (await findSchemaProblem(work, organizationId, step.outputSchema));
     return problem ? { path: 'outputSchema', problem } : undefined;

@@ -1,15 +1,23 @@
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { AdvancingRun, type RunProgress, type RunRef, type RunServices, type StepEnd } from './advance-run.ts';
-import { askModels, askOnce, isInstant, questionOf, StepFailure, stepsNamed } from './ask-model.ts';
+import { askModels, askOnce, isInstant, questionOf, StepFailure } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
-import { candidatesOf, type ModelChoice, type PromptStep, usesTools } from './core/steps.ts';
+import { stepsNamed } from './core/step-references.ts';
+import {
+  type CallingStep,
+  callsOut,
+  candidatesOf,
+  isCalling,
+  type ModelChoice,
+  type PromptStep,
+} from './core/steps.ts';
 import { evaluateStep, isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { storable } from './storable.ts';
 
-/** The values for a prompt step's templates. */
-export async function valuesFor(run: AdvancingRun, step: PromptStep) {
+/** The values for the templates of a step. */
+export async function valuesFor(run: AdvancingRun, step: CallingStep) {
   const { input, variables } = run.work;
   return { input, variables, steps: await run.outputs.of(stepsNamed(step)) };
 }
@@ -48,6 +56,15 @@ async function askAtOnce(
   }
 }
 
+/** @returns undefined when the step takes time */
+async function callAtOnce(services: RunServices, scope: Scope, runId: string, run: AdvancingRun, step: CallingStep) {
+  const mayBeInstant = services.providers.mayBeInstant(scope.tenant.environment);
+  if (step.type !== 'prompt' || callsOut(step, mayBeInstant)) return undefined;
+  const [asked] = candidatesOf(step, run.work.byDefault);
+  const end = await askAtOnce(services, scope, runId, run, step);
+  return end && { asked, ...end };
+}
+
 /**
  * Executes the steps from the current one on that finish at once and records them together: expressions, and models that
  * answer without leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a
@@ -60,18 +77,17 @@ export async function walkOn(
   runId: string,
   run: AdvancingRun,
 ): Promise<RunProgress> {
-  const { boundedWork, providers } = services;
-  const { organizationId, environment } = scope.tenant;
+  const { boundedWork } = services;
+  const { organizationId } = scope.tenant;
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
-    if (step.type === 'prompt') {
-      const mayBeInstant = providers.mayBeInstant(environment) && !usesTools(step);
-      const end = mayBeInstant && (await askAtOnce(services, scope, runId, run, step));
+    if (isCalling(step)) {
+      const end = await callAtOnce(services, scope, runId, run, step);
       if (!end) {
         await run.record();
         return { kind: 'call', position: facts.position, stepId: step.id };
       }
-      const { asked = candidatesOf(step, run.work.byDefault)[0], ...ending } = end;
+      const { asked, ...ending } = end;
       if ((await run.finishStep({ ...facts, ...asked }, ending)) === 'failed') break;
     } else {
       const end = await evaluateStep(boundedWork, organizationId, run, step);

@@ -6,6 +6,7 @@ import { Waiters } from '../platform/waiters.ts';
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { IntegrationAction } from './action-entities.ts';
+import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';
 import { BegunActions } from './actions/begun-actions.ts';
 import { type StartHint, startPendingAction } from './actions/create-action.ts';
 import { failPoint as actionFailPoint } from './actions/fail-points.ts';
@@ -26,6 +27,8 @@ export interface IntegrationServices {
   actionWaiters: Waiters;
   actionPolicy: ActionPolicy;
   begunActions: BegunActions;
+  /** For workflows. */
+  stepActions: ActionsOfSteps;
 }
 
 const overdueAtOnce = 50;
@@ -47,7 +50,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   failPoints: [...failPoint.names, ...actionFailPoint.names],
   promptKinds: ['action.start'],
   sealed: [{ table: 'integration_connection', columns: sealedColumns }],
-  open({ env, connections, providerEgress, egress, notifications }) {
+  open({ env, connections, providerEgress, egress, notifications, sealer, temporal, background }) {
     const clients = openClients({ ...env });
     connections.declare({
       ...{ name: integrationPurpose, callbackPath: integrationCallbackPath, providers: oauthProviders(clients) },
@@ -55,13 +58,14 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     });
     const actionWaiters = new Waiters('action');
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
-    return {
+    const services = {
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
       integrations: new Integrations({
         ...{ connections, clients },
         egress: { named: providerEgress, guarded: egress },
       }),
     };
+    return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background }) };
   },
   outbox: (services) => ({
     'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),

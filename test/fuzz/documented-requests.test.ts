@@ -10,6 +10,7 @@ import { messageRules } from './message-rules.ts';
 import { schedulingParameters, schedulingRules, schedulingTargets } from './scheduling-rules.ts';
 import { type Known, mutated, oneOf, valid, type WordedRule } from './schema-arbitrary.ts';
 import { seed } from './seed.ts';
+import { stepRules } from './step-rules.ts';
 
 // Every operation is asked many times, and others may use the machine too.
 jest.setTimeout(300_000);
@@ -118,26 +119,6 @@ const inWords: WordedRule[] = [
   },
   { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },
   {
-    at: ['WorkflowStepInput'],
-    words: /Required for conditions and transforms: a valid CEL expression/,
-    follow: (steps) => steps.map((step) => ({ expression: 'true', ...(step as object) })),
-  },
-  {
-    at: ['WorkflowStepInput.expression'],
-    words: /a valid CEL expression over input, variables and steps/,
-    follow: () => oneOf('input == "x"', 'size(variables) > 1', 'has(steps.before.output)'),
-  },
-  {
-    at: ['WorkflowStepInput.then', 'WorkflowStepInput.else'],
-    words: /the id of a later step or end/,
-    follow: () => oneOf('end'),
-  },
-  {
-    at: ['WorkflowStepInput.outputSchema'],
-    words: /A valid JSON Schema/,
-    follow: () => oneOf({}, { type: 'object', properties: { a: { type: 'string' } } }, { enum: [1, 'x'] }),
-  },
-  {
     at: ['NewWorkflow.steps', 'WorkflowChange.steps'],
     words: /Each has an id of its own/,
     follow: firstOfEach('id'),
@@ -178,6 +159,7 @@ const inWords: WordedRule[] = [
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },
   ...messageRules,
+  ...stepRules,
   ...schedulingRules,
 ];
 const rules = Object.fromEntries(inWords.flatMap(({ at, follow }) => at.map((place) => [place, follow])));

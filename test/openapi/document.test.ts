@@ -237,8 +237,8 @@ describe('the document', () => {
       Object.entries<Json>(examples)
         .filter(([name]) => name.startsWith(dialect))
         .flatMap(([, { value }]) => value.steps.map(({ type }: Json) => type));
-    expect(new Set(typesIn('A'))).toEqual(new Set(['prompt', 'condition', 'transform']));
-    expect(new Set(typesIn('B'))).toEqual(new Set(['ai_chat', 'condition', 'transform']));
+    expect(new Set(typesIn('A'))).toEqual(new Set(['prompt', 'condition', 'transform', 'action']));
+    expect(new Set(typesIn('B'))).toEqual(new Set(['ai_chat', 'condition', 'transform', 'action']));
   });
 
   test('has examples of failures that are what their status says', () => {

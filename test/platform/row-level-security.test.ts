@@ -38,7 +38,12 @@ beforeAll(async () => {
     aiModel: 'm',
   } as const;
   await createAutomation(
-    { boundedWork, providers: { isListed: () => true }, tools: { findProblems: async () => [] } },
+    {
+      boundedWork,
+      providers: { isListed: () => true },
+      tools: { findProblems: async () => [] },
+      stepActions: { check: () => [] },
+    },
     ada,
     {
       ...workflow,

@@ -3,7 +3,7 @@ import type { ModelChoice, Provider, Step } from '../../../src/automation/core/s
 /** A step as sent. Fields that its type does not use are dropped. */
 export interface StepBody {
   id: string;
-  type: 'prompt' | 'ai_chat' | 'condition' | 'transform';
+  type: 'prompt' | 'ai_chat' | 'condition' | 'transform' | 'action';
   name?: string | undefined;
   prompt?: string | undefined;
   expression?: string | undefined;
@@ -18,11 +18,19 @@ export interface StepBody {
   retry?: { maxAttempts: number } | undefined;
   fallback?: ModelChoice[] | undefined;
   tools?: string[] | undefined;
+  integration?: string | undefined;
+  action?: string | undefined;
+  payload?: Record<string, unknown> | undefined;
 }
 
 /** Dialect B calls a prompt step `ai_chat`. */
 export function readStep(body: StepBody): Step {
-  const { type, expression, then: onTrue, else: onFalse, id, name, prompt, ...ofPrompts } = body;
+  const { type, expression, then: onTrue, else: onFalse, id, name, prompt, ...others } = body;
+  const { integration = '', action = '', payload = {}, ...ofPrompts } = others;
+  if (type === 'action') {
+    const retry = body.retry && { retry: body.retry };
+    return { id, type, ...(name !== undefined && { name }), integration, action, payload, ...retry };
+  }
   const common = { id, ...(name !== undefined && { name }), ...(prompt !== undefined && { prompt }) };
   if (type === 'prompt' || type === 'ai_chat') return { ...common, ...ofPrompts, type: 'prompt' };
   const evaluated = { ...common, ...(expression !== undefined && { expression }) };

@@ -5,11 +5,14 @@ import { inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } fro
 const mostWarnings = 50;
 
 const ofEveryStep = ['id', 'type', 'name', 'prompt'];
-const ofPrompts = Object.keys(stepShape).filter((name) => !['expression', 'then', 'else'].includes(name));
+const ofActions = ['integration', 'action', 'payload'];
+const notOfPrompts = ['expression', 'then', 'else', ...ofActions];
+const ofPrompts = Object.keys(stepShape).filter((name) => !notOfPrompts.includes(name));
 /** The fields that a step of a type uses. */
 const usedBy: Record<string, readonly string[]> = {
   prompt: ofPrompts,
   ai_chat: ofPrompts,
+  action: ['id', 'type', 'name', 'retry', ...ofActions],
   transform: [...ofEveryStep, 'expression'],
   condition: [...ofEveryStep, 'expression', 'then', 'else'],
 };

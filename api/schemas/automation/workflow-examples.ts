@@ -42,6 +42,14 @@ const triage = <Chat extends string>(chat: Chat) => ({
       type: 'transform' as const,
       expression: '{"title": "Bug report", "text": input, "topic": steps.classify.output.topic}',
     },
+    {
+      id: 'tell',
+      name: 'Tell the team',
+      type: 'action' as const,
+      integration: 'slack',
+      action: 'send_message',
+      payload: { channel: 'C0123456789', text: 'A bug was reported: {{input}}' },
+    },
   ],
 });
 

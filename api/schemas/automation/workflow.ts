@@ -18,6 +18,8 @@ export const modelChoice = z.object({ provider: z.enum(providers), model: modelN
 
 export const retry = z.object({ maxAttempts: z.int().min(1).max(20) });
 
+const actionName = filledText(100, 'Expected a name.');
+
 const stepFields = {
   name: text(200).optional(),
   prompt: z
@@ -52,6 +54,16 @@ const stepFields = {
     .max(5)
     .optional()
     .openapi({ description: 'Models to try in turn when the model fails.' }),
+  integration: actionName
+    .optional()
+    .openapi({ description: 'Required for actions: a valid id of an integration, as `slack`.' }),
+  action: actionName
+    .optional()
+    .openapi({ description: 'Required for actions: a valid id of an action of the integration, as `send_message`.' }),
+  payload: freeForm.optional().openapi({
+    description:
+      'Required for actions: a valid payload of the action. Its strings are templates; what depends on them is checked when the step is executed.',
+  }),
   tools: z.array(z.string().min(1).max(100)).max(mostServers).optional().openapi({
     description:
       'For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.',
@@ -65,11 +77,25 @@ export const stepShape = {
     .regex(stepIdPattern, 'Expected a letter or underscore and up to 63 letters, digits, underscores or hyphens.')
     .refine((id) => id !== endOfRun, 'Conditions use "end" for the end of the run. Choose another id.')
     .openapi({ description: 'Unique in the workflow, and not `end`.' }),
-  type: z.enum(['prompt', 'ai_chat', 'condition', 'transform']),
+  type: z.enum(['prompt', 'ai_chat', 'condition', 'transform', 'action']),
   ...stepFields,
 };
 
-const stepInput = z.object(stepShape).transform(readStep).openapi('WorkflowStepInput');
+/** @returns the names of fields that a step of type `action` lacks */
+const missingOfAction = (step: { type: string; integration?: unknown; action?: unknown; payload?: unknown }) =>
+  step.type === 'action'
+    ? (['integration', 'action', 'payload'] as const).filter((name) => step[name] === undefined)
+    : [];
+
+const stepInput = z
+  .object(stepShape)
+  .superRefine((step, context) => {
+    for (const name of missingOfAction(step)) {
+      context.addIssue({ code: 'custom', path: [name], message: 'Required for steps of type action.' });
+    }
+  })
+  .transform(readStep)
+  .openapi('WorkflowStepInput');
 
 export const inputDefinition = z
   .object({
@@ -132,7 +158,7 @@ const summaryA = inDialect('WorkflowA', 'isActive', { ...common, ...stateA });
 const summaryB = inDialect('WorkflowB', 'status', { ...common, ...stateB });
 
 const stepView = <Type extends string>(prompt: Type) =>
-  z.object({ ...stepFields, id: z.string(), type: z.enum([prompt, 'condition', 'transform']) });
+  z.object({ ...stepFields, id: z.string(), type: z.enum([prompt, 'condition', 'transform', 'action']) });
 const stepInB = stepView('ai_chat').extend({
   name: z.string().openapi({ description: 'The id of the step if it has no name.' }),
 });

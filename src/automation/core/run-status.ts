@@ -1,4 +1,5 @@
 import { defineStates } from '../../platform/core/states.ts';
+import { actionErrorCodes } from './action-codes.ts';
 
 /** A run that ends within one transaction goes from queued to its end directly. */
 export const runStates = defineStates(
@@ -58,7 +59,7 @@ export interface RunError {
   code: RunErrorCode;
 }
 
-export const runErrorCodes = [
+const modelCodes = [
   'service_unavailable',
   'expression_error',
   'output_schema_mismatch',
@@ -67,9 +68,12 @@ export const runErrorCodes = [
   'timeout',
   'internal_error',
 ] as const;
+export const runErrorCodes = [...modelCodes, ...actionErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
-export const modelErrorCodes = [...runErrorCodes, 'provider_not_configured'] as const;
+/** Why a model did not give a step its output. */
+export type ModelFailureCode = (typeof modelCodes)[number];
+export const modelErrorCodes = [...modelCodes, 'provider_not_configured'] as const;
 
 /** A model that a step asked, and why it did not answer. */
 export interface AskedModel {

@@ -1,4 +1,5 @@
-import type { Step, StepProblem } from './steps.ts';
+import { templatesIn } from './payload.ts';
+import { type CallingStep, isCalling, type Step, type StepProblem } from './steps.ts';
 import { templateNames } from './template.ts';
 
 export const workflowWarningCodes = [
@@ -17,6 +18,19 @@ export interface WorkflowWarning {
   code: (typeof workflowWarningCodes)[number];
   message: string;
 }
+
+/** The templates of a step, by the field that has them. */
+const templatesOf = (step: CallingStep): [field: string, templates: string[]][] =>
+  step.type === 'action'
+    ? [['payload', templatesIn(step.payload)]]
+    : [
+        ['prompt', [step.prompt ?? '']],
+        ['system', [step.system ?? '']],
+      ];
+
+/** Ids of the steps whose outputs the templates of a step refer to. */
+export const stepsNamed = (step: CallingStep): ReadonlySet<string> =>
+  new Set(templatesOf(step).flatMap(([, templates]) => templates.flatMap(templateNames)));
 
 /** The steps that the expression of a step looks at. */
 export interface ExpressionReferences {
@@ -62,13 +76,13 @@ export function findReferenceFindings(
     }
   }
   for (const [index, step] of steps.entries()) {
-    if (step.type !== 'prompt') continue;
-    if ((step.prompt ?? '').trim() === '') {
+    if (!isCalling(step)) continue;
+    if (step.type === 'prompt' && (step.prompt ?? '').trim() === '') {
       const message = step.prompt === undefined ? 'The step has no prompt. {{input}} is used.' : 'The prompt is empty.';
       warnings.push({ path: `steps.${index}.prompt`, code: 'missing_prompt', message });
     }
-    for (const field of ['prompt', 'system'] as const) {
-      for (const id of new Set(templateNames(step[field] ?? ''))) {
+    for (const [field, templates] of templatesOf(step)) {
+      for (const id of new Set(templates.flatMap(templateNames))) {
         const fault = faultOf(id, index);
         if (fault) warnings.push({ path: `steps.${index}.${field}`, ...fault });
       }

@@ -61,7 +61,26 @@ export interface ConditionStep extends ExpressionStep {
   else?: string | undefined;
 }
 
-export type Step = PromptStep | TransformStep | ConditionStep;
+/** A step that performs an action with a connected third-party tool. Its output is the action's answer. */
+export interface ActionStep {
+  id: string;
+  type: 'action';
+  name?: string | undefined;
+  /** The id of the integration, and the action's within it. */
+  integration: string;
+  action: string;
+  /** Its strings are templates. */
+  payload: Record<string, unknown>;
+  /** How often it is tried in all while its integration is limited. Default: once. */
+  retry?: { maxAttempts: number } | undefined;
+}
+
+export type Step = PromptStep | TransformStep | ConditionStep | ActionStep;
+
+/** Those that leave the process, or may. */
+export type CallingStep = PromptStep | ActionStep;
+
+export const isCalling = (step: Step): step is CallingStep => step.type === 'prompt' || step.type === 'action';
 
 export const expressionOf = ({ expression, prompt }: TransformStep | ConditionStep): string | undefined =>
   expression ?? prompt;
@@ -89,7 +108,7 @@ export function nextStep(steps: readonly Step[], position: number, output: unkno
 
 /** Whether a step leaves the process or takes time, as far as it can be known before its values are. */
 export const callsOut = (step: Step | undefined, mayBeInstant: boolean): boolean =>
-  step?.type === 'prompt' && (usesTools(step) || !mayBeInstant);
+  step?.type === 'action' || (step?.type === 'prompt' && (usesTools(step) || !mayBeInstant));
 
 /** The models of a step in the order in which they are called: its own or its workflow's, then its fallbacks. */
 export function candidatesOf(step: PromptStep, byDefault: ModelChoice): [ModelChoice, ...ModelChoice[]] {

@@ -9,13 +9,14 @@ import {
 import { type AutomationState, automationStates } from '../../../../src/automation/core/automation-state.ts';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
+import type { Step } from '../../../../src/automation/core/steps.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
-import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
+import { checkScopes, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
@@ -79,6 +80,11 @@ function statesOf({ active, status }: z.output<typeof listQuery>): AutomationSta
       (status === undefined || state === status) &&
       (active === undefined || (state === 'active') === (active === 'true')),
   );
+}
+
+/** Whoever saves a step that acts must be allowed to act. @throws AppError forbidden */
+function checkActions(c: ApiContext, steps: readonly Step[] | undefined): void {
+  if (steps?.some(({ type }) => type === 'action')) checkScopes(c.get('caller'), { scopes: ['integrations'] });
 }
 
 /** The warnings about a workflow that was saved: those about the body as it was sent, and the given ones. */
@@ -189,6 +195,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(create, async (c) => {
     const input = readNewWorkflow(c.req.valid('json'));
+    checkActions(c, input.steps);
     const made = await createAutomation(services, c.get('scope'), input, readIdempotency(c));
     markReplayed(c, made.replayed);
     const data = automationDialect(c).workflowSummary(made.outcome);
@@ -200,6 +207,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(patch, async (c) => {
     const change = readWorkflowChange(c.req.valid('json'));
+    checkActions(c, change.steps);
     const { id } = c.req.valid('param');
     const { workflow, warnings } = await updateAutomation(services, c.get('scope'), id, change);
     const data = automationDialect(c).workflowChange(workflow);

@@ -1,0 +1,106 @@
+import type { Scope } from '../platform/scope.ts';
+import { ProviderFailure } from '../providers/ports.ts';
+import { StorageFailure } from '../storage/failure.ts';
+import type { AdvancingRun, RunServices, StepEnd } from './advance-run.ts';
+import { askModels, askOnce, lastFailure, questionOf, StepFailure } from './ask-model.ts';
+import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
+import type { AskedModel } from './core/run-status.ts';
+import { type CallingStep, type ModelChoice, type PromptStep, usesTools } from './core/steps.ts';
+import { isExpressionFault } from './evaluate-step.ts';
+import { failPoint } from './fail-points.ts';
+import { performStep } from './perform-step.ts';
+import { storable } from './storable.ts';
+import { valuesFor } from './walk-steps.ts';
+
+/** One attempt of a step. */
+export interface Attempt {
+  /** From 1. */
+  number: number;
+  /** Whether a failure that may pass is thrown. */
+  mayTryAgain: boolean;
+  signal: AbortSignal;
+}
+
+/** How a step ended, and the model that decided that. */
+type StepOutcome = StepEnd & { asked?: ModelChoice };
+
+async function ask(
+  services: RunServices,
+  scope: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: PromptStep,
+  { number, signal }: Attempt,
+  models: AskedModel[],
+): Promise<StepOutcome | ToolCalls> {
+  const { tenant, correlationId } = scope;
+  const facts = { runId, stepId: step.id, attempt: number, correlationId, ...tenant };
+  const onFailure = (asked: ModelChoice, { kind, status, requestId }: ProviderFailure) =>
+    services.log.warn({ ...facts, ...asked, kind, status, providerRequestId: requestId }, 'a model failed');
+  const question = questionOf(step, await valuesFor(run, step), run.work.byDefault);
+  services.log.info(facts, 'model called');
+  const call = { attempt: number, signal };
+  const ref = { runId, position: run.position };
+  const answer = usesTools(step)
+    ? await askWithTools(services, scope, ref, step, question, call, models, onFailure)
+    : await askModels(tenant, question, call, models, onFailure, askOnce(services, tenant.environment, question));
+  if ('calls' in answer) return answer;
+  failPoint('step.called');
+  const { tokensUsed, warnings, asked } = answer;
+  const output = storable(answer.output);
+  if (!output) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
+  return { status: 'completed', output, tokensUsed, warnings, asked };
+}
+
+async function perform(
+  { stepActions, log }: RunServices,
+  scope: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: Exclude<CallingStep, PromptStep>,
+  { number, signal }: Attempt,
+): Promise<StepOutcome> {
+  const { tenant, correlationId } = scope;
+  const { id: stepId, integration, action } = step;
+  log.info({ runId, stepId, integration, action, attempt: number, correlationId, ...tenant }, 'action performed');
+  const ref = { runId, position: run.position };
+  // Where the integration is limited, the step says whether it waits.
+  const mayTryAgain = number < (step.retry?.maxAttempts ?? 1);
+  const end = await performStep(stepActions, scope, ref, step, await valuesFor(run, step), { mayTryAgain, signal });
+  failPoint('step.called');
+  return end;
+}
+
+/**
+ * Makes one attempt of the current step of a run: asks its model, or performs its action.
+ * @returns how the step ended, or the calls of tools that its model asks for
+ * @throws ProviderFailure and StorageFailure when another attempt may succeed; the signal's reason once it is aborted
+ */
+export async function attemptStep(
+  services: RunServices,
+  scope: Scope,
+  runId: string,
+  run: AdvancingRun,
+  step: CallingStep,
+  attempt: Attempt,
+): Promise<StepOutcome | ToolCalls> {
+  const models: AskedModel[] = [];
+  const tried = () => models.length > 1 && { models };
+  try {
+    if (step.type === 'action') return await perform(services, scope, runId, run, step, attempt);
+    const outcome = await ask(services, scope, runId, run, step, attempt, models);
+    return 'calls' in outcome ? outcome : { ...outcome, ...tried() };
+  } catch (error) {
+    if (isExpressionFault(error)) return { status: 'failed', code: 'expression_error', message: error.message };
+    const mayPass = error instanceof ProviderFailure || error instanceof StorageFailure;
+    if (mayPass && attempt.mayTryAgain) throw error;
+    const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
+    // The outputs that the step uses could not be read.
+    if (failure instanceof StorageFailure) {
+      return { status: 'failed', code: 'service_unavailable', message: failure.message };
+    }
+    if (!(failure instanceof StepFailure)) throw failure;
+    const { code, message, tokensUsed } = failure;
+    return { status: 'failed', code, message, tokensUsed, ...tried() };
+  }
+}

@@ -1,0 +1,38 @@
+import type { Scope } from '../platform/scope.ts';
+import { ProviderFailure } from '../providers/ports.ts';
+import type { StepActions } from './action-port.ts';
+import type { StepEnd } from './advance-run.ts';
+import { renderPayload } from './core/payload.ts';
+import type { ActionStep } from './core/steps.ts';
+import type { TemplateValues } from './core/template.ts';
+import { storable } from './storable.ts';
+
+/**
+ * Performs the action of a step. Executed anew after a crash it has the same key, so that it acts once.
+ * @param ref the run and the step's position in it
+ * @param mayTryAgain whether it waits and tries again where its integration asks for that
+ * @throws ProviderFailure when another attempt may succeed; TemplateTooLong; the reason of `signal`; errors of the database
+ */
+export async function performStep(
+  actions: Pick<StepActions, 'perform'>,
+  scope: Scope,
+  ref: { runId: string; position: number },
+  step: ActionStep,
+  values: TemplateValues,
+  { mayTryAgain, signal }: { mayTryAgain: boolean; signal: AbortSignal },
+): Promise<StepEnd> {
+  const { integration: integrationId, action: actionId } = step;
+  const { payload, warnings } = renderPayload(step.payload, values);
+  const key = `step-${ref.runId}-${ref.position}`;
+  const outcome = await actions.perform(scope, { integrationId, actionId, payload, key, signal });
+  if ('answer' in outcome) {
+    const output = storable(outcome.answer);
+    if (output) return { status: 'completed', output, warnings };
+    return { status: 'failed', code: 'output_too_large', message: 'The answer of the action is too large.', warnings };
+  }
+  const { code, message, retryAfterMs } = outcome;
+  if (code === 'rate_limited' && mayTryAgain) {
+    throw new ProviderFailure('rate_limited', message, { ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  }
+  return { status: 'failed', code, message, warnings };
+}

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, type FieldError } from '../../platform/errors.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { findIntegration } from '../catalog.ts';
+import type { BeginServices } from './begin-action.ts';
+import { findAction, problemsOf } from './request-action.ts';
+import { type ActionOfStep, performForStep } from './step-actions.ts';
+
+/** What a step is told of an action: its answer, or why it was not done. */
+type Outcome = { answer: unknown } | { code: Code; message: string; retryAfterMs?: number };
+
+/** Codes of steps. What else a call of an action may be refused with is `action_failed` for a step. */
+const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed'] as const;
+type Code = (typeof codes)[number];
+
+/** Of problems of a payload, which are told in one sentence. */
+const mostTold = 3;
+
+function messageOf({ message, facts }: AppError): string {
+  const { errors, providerCode } = (facts ?? {}) as { errors?: FieldError[]; providerCode?: string };
+  if (errors) {
+    const told = errors.slice(0, mostTold).map((one) => `${one.path || 'payload'}: ${one.message}`);
+    return [message, ...told].join(' ').slice(0, 1_000);
+  }
+  return providerCode === undefined ? message : `${message} It said ${providerCode}.`;
+}
+
+/** @throws errors that are not about the action, after which the step is executed anew */
+function outcomeOf(error: unknown): Outcome {
+  if (!(error instanceof AppError) || error.kind === 'service_unavailable') throw error;
+  const { code, retryAfter } = error;
+  if (code === 'rate_limited' || code === 'rate_limit_exceeded') {
+    const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1_000;
+    return { code: 'rate_limited', message: error.message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
+  const published = codes.find((one) => one === code);
+  return { code: published ?? 'action_failed', message: messageOf(error) };
+}
+
+/** How long a step waits while as many actions of its organization are under way as may be. */
+const mostPatienceMs = 60_000;
+
+const isFull = (error: unknown): error is AppError =>
+  error instanceof AppError && error.kind === 'rate_limit_exceeded' && error.retryAfter !== undefined;
+
+/** Actions as steps of workflows use them: the feature of workflows names what it needs, and this is it. */
+export const actionsOfSteps = (services: BeginServices) => ({
+  /** What keeps an action from ever working, with paths in the step. */
+  check(integrationId: string, actionId: string, payload: Record<string, unknown>): FieldError[] {
+    const { name, actions } = findIntegration(integrationId) ?? {};
+    if (!actions) return [{ path: 'integration', message: 'There is no integration of this id.' }];
+    const action = findAction(integrationId, actionId);
+    const known = Object.keys(actions).join(', ');
+    if (!action) return [{ path: 'action', message: `${name} has no such action. It has ${known}.` }];
+    return problemsOf(action, payload).map(({ path, message }) => ({
+      ...{ path: path === '' ? 'payload' : `payload.${path}`, message },
+    }));
+  },
+
+  /** As `performForStep`. @throws the reason of the signal; errors of our own */
+  async perform(scope: Scope, action: ActionOfStep): Promise<Outcome> {
+    const { signal } = action;
+    const until = performance.now() + mostPatienceMs;
+    for (;;) {
+      try {
+        return { answer: await performForStep(services, scope, action) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isFull(error) || performance.now() > until) return outcomeOf(error);
+        await sleep(error.retryAfter! * 1_000, undefined, { signal });
+      }
+    }
+  },
+});
+
+export type ActionsOfSteps = ReturnType<typeof actionsOfSteps>;
