@@ -1,5 +1,5 @@
 import { e1, e2, e2OfVoice } from './envelopes.ts';
-import type { ApiFeature, Mount } from './mount.ts';
+import type { Mount } from './mount.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
 import { docs } from './routes/docs/feature.ts';
@@ -9,15 +9,13 @@ import { bookingPages, calendarPush } from './routes/scheduling/feature.ts';
 import { providerReports, studio } from './routes/studio/feature.ts';
 import { account } from './routes/v1/account/feature.ts';
 import { automation } from './routes/v1/automation/feature.ts';
+import { integrations } from './routes/v1/integrations/feature.ts';
 import { scheduling } from './routes/v1/scheduling/feature.ts';
 import { tools } from './routes/v1/tools/feature.ts';
 import { webhooks } from './routes/v1/webhooks/feature.ts';
 import { voice } from './routes/voice/feature.ts';
 
 const versioned = { paths: ['/api/v1', '/v1'], envelope: e1, hasDialects: true } as const;
-
-/** Published and not built yet. Unknown paths below it already answer in its envelope. */
-export const planned: ApiFeature = { tags: [], ids: [], routes: () => [] };
 
 /**
  * Everything that the API serves, and where. Routing, the reference, the scopes of idempotency keys and the envelopes of
@@ -39,6 +37,6 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
   { paths: ['/api/voice'], envelope: e2OfVoice, hasDialects: false, ...voice },
-  { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...planned },
+  { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...integrations },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

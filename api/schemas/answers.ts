@@ -8,6 +8,7 @@ export {
   bookingFailures,
   generationFailure,
   imageFailure,
+  integrationFailures,
   replyFailure,
   runFailure,
   voiceFailures,

@@ -1,22 +1,27 @@
 import { workflowNotFound } from '../../src/automation/errors.ts';
 import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
-import { callFailed, refused } from '../../src/voice/errors.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
 import { e1, e2, e2OfVoice } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
+import {
+  bookingClash,
+  bookingRefused,
+  exampleId,
+  type Failure,
+  generationFailed,
+  imageRefused,
+  integrationLimited,
+  integrationRefused,
+  ofOperations,
+  replyFailed,
+  runFailed,
+  voiceFailed,
+  voiceRefused,
+} from './operation-failures.ts';
 
-const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const maxBytes = 1024 * 1024;
-
-interface Failure {
-  name: string;
-  description: string;
-  example: AppError;
-  always?: readonly HeaderName[];
-  sometimes?: readonly HeaderName[];
-}
 
 // Failures after the key was recognized carry its rate limit headers.
 const failures = {
@@ -102,92 +107,6 @@ const failures = {
 
 export type ErrorStatus = keyof typeof failures;
 
-const runFailed: Failure = {
-  name: 'RunFailed',
-  description:
-    'The run failed, or something went wrong on our side. Of a run that failed `details` says why: {runId, stepId, code, message}.',
-  example: new AppError('ai_provider_error', 'The provider refused the request.', {
-    runId: exampleId,
-    stepId: 'summarize',
-    code: 'service_unavailable',
-    message: 'The provider refused the request.',
-  }),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
-};
-
-const generationFailed: Failure = {
-  name: 'GenerationFailed',
-  description:
-    'The generation failed, or something went wrong on our side. Of a generation that failed `details` says why: {generationId, reason}, reason one of content_policy, invalid_input, provider_error, timeout. Nothing is charged.',
-  example: new AppError('ai_provider_error', 'The provider refused the content.', {
-    generationId: `gen_${exampleId.replaceAll('-', '')}`,
-    reason: 'content_policy',
-  }),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
-};
-
-const replyFailed: Failure = {
-  name: 'ReplyFailed',
-  description:
-    'The model or its provider failed, or something went wrong on our side. Nothing is charged, even if tools were called.',
-  example: new AppError('ai_provider_error', 'The provider refused the content.'),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
-};
-
-const voiceFailed: Failure = {
-  name: 'Silent',
-  description: 'The provider failed, or something went wrong on our side. Nothing is charged.',
-  example: callFailed(),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
-};
-
-const voiceRefused: Failure = {
-  name: 'Refused',
-  description: 'The request is not valid. The sentence is one of those that the operation lists.',
-  example: refused('Invalid voice'),
-  sometimes: behindKey,
-};
-
-const imageRefused: Failure = {
-  name: 'ImageRefused',
-  description: 'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged.',
-  example: invalid([{ path: 'imageUrl', message: 'The server of the image answered 404.' }]),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
-};
-
-const bookingClash: Failure = {
-  name: 'BookingClash',
-  description: [
-    'The time clashes with what is booked now; it may be free later. `slot_unavailable`: it is taken; `buffer_conflict`: it is',
-    'too close to another booking; `rate_limit_exceeded`: a limit on bookings is reached. `details` says how.',
-  ].join(' '),
-  example: new AppError(
-    'conflict',
-    'The time is taken.',
-    {
-      ...{ start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
-      ...{ reason: 'booked', conflictsUntil: '2030-06-12T09:30:00.000Z' },
-    },
-    { code: 'slot_unavailable' },
-  ),
-  always: behindKey,
-};
-
-const bookingRefused: Failure = {
-  name: 'BookingRefused',
-  description: [
-    'The rules never allow the time: `notice_too_short`, `too_far_advance`, `blackout_period` or `outside_availability`, with',
-    '`details {start, end, reason}`. Or the Idempotency-Key was used with another body.',
-  ].join(' '),
-  example: new AppError(
-    'unprocessable',
-    'The time is outside the hours of the host.',
-    { start: '2030-06-12T03:00:00.000Z', end: '2030-06-12T03:30:00.000Z', reason: 'closed' },
-    { code: 'outside_availability' },
-  ),
-  always: behindKey,
-};
-
 /** The failure of routes for the operator, which need the secret of the installation and not a key. */
 const withoutSecret = new AppError('unauthorized', 'Send the secret of the installation as a bearer token.');
 
@@ -215,7 +134,10 @@ export type FailureSurface = keyof typeof surfaces;
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-function component({ description, example, always = [], sometimes = [] }: Failure, surface: FailureSurface) {
+function component(
+  { description, example, always = [], sometimes = [], isOftenAccess }: Failure,
+  surface: FailureSurface,
+) {
   const { isKeyed, hasDialects, schema, envelope } = surfaces[surface];
   const isSent = (name: HeaderName) => isKeyed || !behindKey.includes(name);
   const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
@@ -224,7 +146,7 @@ function component({ description, example, always = [], sometimes = [] }: Failur
   const eitherEnvelope = { anyOf: [reference('Error'), reference('AccessError')] };
   const content = hasDialects
     ? {
-        schema: 'success' in inB ? reference('Error') : eitherEnvelope,
+        schema: 'success' in inB && !isOftenAccess ? reference('Error') : eitherEnvelope,
         examples: { A: { summary: 'Dialect A', value: inA }, B: { summary: 'Dialect B', value: inB } },
       }
     : {
@@ -246,17 +168,6 @@ export const ownFailure = (description: string, example: AppError) =>
   component({ name: '', description, example }, 'open');
 
 const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
-
-const ofOperations = [
-  runFailed,
-  generationFailed,
-  replyFailed,
-  voiceFailed,
-  voiceRefused,
-  imageRefused,
-  bookingClash,
-  bookingRefused,
-];
 
 /** The components that `failureReference` refers to. */
 export const failureComponents = Object.fromEntries(
@@ -290,6 +201,12 @@ export const voiceFailures = {
 
 /** The 400 of an operation that works on an image. */
 export const imageFailure = responseReference(named(imageRefused, 'keyed'));
+
+/** The 401 and 429 of an operation that asks the provider of an integration. */
+export const integrationFailures = {
+  401: responseReference(named(integrationRefused, 'versioned')),
+  429: responseReference(named(integrationLimited, 'versioned')),
+};
 
 /** The 409 and 422 of an operation that books a time. */
 export const bookingFailures = {

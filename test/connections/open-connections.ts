@@ -46,6 +46,6 @@ export function openConnections(
     accessTokens: new AccessTokens({ sealer, authorities, log, policy }),
   });
   connections.declare({ name: 'calendar', callbackPath: '/callback', providers, ...(onExpired && { onExpired }) });
-  connections.declare({ name: 'integration', callbackPath: '/other', providers });
+  connections.declare({ name: 'integration', callbackPath: '/other', providers, ...(onExpired && { onExpired }) });
   return { connections, close: () => egress.close() };
 }

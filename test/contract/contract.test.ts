@@ -9,6 +9,7 @@ import { recordAccount, recordOperations } from './account.ts';
 import { recordAutomation } from './automation.ts';
 import { openCaller } from './caller.ts';
 import { recordConversation } from './conversation.ts';
+import { recordIntegrations } from './integrations.ts';
 import { Recorder } from './recorder.ts';
 import { Refusals } from './refusals.ts';
 import { recordScheduling } from './scheduling.ts';
@@ -52,6 +53,7 @@ test('every operation succeeds as it was published', async () => {
     await recordAccount(caller);
     await recordScheduling(caller);
     await recordTools(caller);
+    await recordIntegrations(caller);
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordConversation(recorder, apiClient(api, await newKey()));

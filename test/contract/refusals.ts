@@ -15,6 +15,7 @@ const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const nobodys = [
   { prefix: /\/webhooks\/\{id\}\/deliveries/, parameter: 'deliveryId', id: `dlv_${uuid.replaceAll('-', '')}` },
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
+  { prefix: /./, parameter: 'integrationId', id: 'nothing' },
   { prefix: /./, parameter: 'stepId', id: 'say' },
   { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },
   { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { asOperator } from '../operator.ts';
 import { type Product, sharedProduct } from '../product.ts';
 import { addCalendar } from '../scheduling/calendar-rows.ts';
@@ -139,9 +140,10 @@ test.each(['A', 'B'] as const)(
   'every example request of dialect %s is answered as documented, and every operation is one or has a link to it',
   async (dialect) => {
     const { testKey } = await product.createTenant({ plan: 'enterprise' });
-    // Only a consent at a provider makes a calendar.
+    // Only consents at providers make a calendar, and connect an integration.
     const { hosts } = (await apiClient(base, testKey).get('/api/v1/scheduling/hosts')).body.data;
     await addCalendar(product.database, hosts[0].id);
+    await connectInSandbox(apiClient(base, testKey), base, 'slack');
     const reader = new Reader(apiClient(base, testKey), dialect);
     for (const of of read.operations.filter(standsAlone)) await reader.call(of);
     // The address of a file stands whole in an answer, with its signature: no link could make it.

@@ -1,5 +1,3 @@
-import { mounts, planned } from '../../api/mounts.ts';
-
 /**
  * Every endpoint of the published interface, as data: `METHOD path` with parameters in braces. Below `/api/v1` each
  * exists below `/v1` too. A test holds this list, the routes and the OpenAPI document side by side.
@@ -72,12 +70,10 @@ export const publishedEndpoints = [
   'GET /api/cron/webhook-gateway',
 ] as const;
 
-/** The mounts of features that are not built yet. */
-const plannedPaths = mounts.filter(({ routes }) => routes === planned.routes).flatMap(({ paths }) => paths);
-
-const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
-
 /** Published and not yet built. This set only shrinks: a test refuses an entry that a route exists for. */
 export const notYetBuilt: readonly string[] = [
-  ...publishedEndpoints.filter((endpoint) => plannedPaths.some((prefix) => isBelow(endpoint.split(' ')[1]!, prefix))),
+  'POST /api/v1/integrations/{integrationId}/actions/{actionId}',
+  'GET /api/v1/integrations/{integrationId}/webhooks',
+  'POST /api/v1/integrations/{integrationId}/webhooks',
+  'DELETE /api/v1/integrations/{integrationId}/webhooks/{webhookId}',
 ];

@@ -2,20 +2,33 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
-import type { ApiEnv } from '../../context.ts';
+import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
 
-/** The providers' page of the sandbox: it shows nothing, and sends the browser on with the answer. */
-export function sandboxConsentRoutes({ connections, failedAuthentications }: Services): OpenAPIHono<ApiEnv> {
+/**
+ * Answers a browser that was sent to the page of a provider of the sandbox: nothing is shown, and it is sent on with the
+ * answer. One without an open question counts as a failed authentication of its address.
+ * @param answer finds our callback. @throws AppError
+ */
+export async function sendOn(
+  c: ApiContext,
+  { failedAuthentications }: Pick<Services, 'failedAuthentications'>,
+  answer: () => Promise<string>,
+): Promise<Response> {
+  c.header('Cache-Control', 'no-store');
+  try {
+    return c.redirect(await answer(), 302);
+  } catch (error) {
+    if (error instanceof AppError) failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    throw error;
+  }
+}
+
+/** The providers' page of the sandbox. */
+export function sandboxConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
-  routes.get('/oauth/authorize', async (c) => {
-    c.header('Cache-Control', 'no-store');
-    try {
-      return c.redirect(await connections.answerInSandbox(c.req.query('state') ?? ''), 302);
-    } catch (error) {
-      if (error instanceof AppError) failedAuthentications.take(limitedRange(c.get('clientAddress')()));
-      throw error;
-    }
-  });
+  routes.get('/oauth/authorize', (c) =>
+    sendOn(c, services, () => services.connections.answerInSandbox(c.req.query('state') ?? '')),
+  );
   return routes;
 }

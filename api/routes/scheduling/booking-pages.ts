@@ -11,18 +11,8 @@ import type { Services } from '../../../src/services.ts';
 import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
-import {
-  cancelForm,
-  facts,
-  joined,
-  links,
-  pageOf,
-  pagePolicy,
-  problem,
-  rescheduleForm,
-  type ShownBooking,
-  timeOf,
-} from './page-html.ts';
+import { pageOf, pagePolicy, problem } from '../../html-page.ts';
+import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, timeOf } from './page-html.ts';
 
 const requestsPerMinute = 30;
 const mostFormBytes = 16 * 1024;

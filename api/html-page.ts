@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
+
+const style = `
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 38rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; background: #fff; }
+dt { font-weight: 600; margin-top: .5rem; }
+dd { margin: 0; }
+a { color: #0645ad; }
+fieldset { border: 1px solid #767676; margin: 1rem 0; }
+label { display: block; padding: .35rem 0; }
+textarea { width: 100%; box-sizing: border-box; font: inherit; }
+button { font: inherit; padding: .5rem 1rem; }
+.problem { border-left: .3rem solid #b00020; padding: .5rem 1rem; }
+`;
+
+/** Nothing but this style is applied, nothing is loaded, and forms go to this origin alone. */
+export const pagePolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export type Html = ReturnType<typeof html>;
+
+/** A whole page. @param content is markup; texts in it were escaped when they were put in */
+export const pageOf = (title: string, content: Html) => html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <title>${title}</title>
+    <style>${raw(style)}</style>
+  </head>
+  <body>
+    <main>
+      <h1>${title}</h1>
+      ${content}
+    </main>
+  </body>
+</html>`;
+
+/** What went wrong, for the page's reader. */
+export const problem = (text: string) => html`<p class="problem" role="alert">${text}</p>`;

@@ -1,0 +1,68 @@
+import { html } from 'hono/html';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { Services } from '../../../src/services.ts';
+import { limitedRange } from '../../client-address.ts';
+import type { ApiContext } from '../../context.ts';
+import { pageOf, pagePolicy, problem } from '../../html-page.ts';
+
+/** How a consent ended. */
+export interface ConsentOutcome {
+  /** Where the owner of the account goes; null where nobody told us. */
+  redirectUrl: string | null;
+  /** Undefined for access that was granted. */
+  error?: string | undefined;
+  /** What the query of the address says besides. */
+  facts?: Readonly<Record<string, string>>;
+}
+
+/** What the pages of a feature say. */
+export interface ConsentWords {
+  connected: string;
+  notConnected: string;
+  /** By error. */
+  reasons: Readonly<Record<string, string>>;
+  /** Of every other error. */
+  otherReason: string;
+}
+
+const wantsJson = (accept = '') => /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
+
+function withOutcome(redirectUrl: string, { error, facts }: ConsentOutcome): string {
+  const url = new URL(redirectUrl);
+  const said = error === undefined ? { status: 'connected' } : { status: 'error', error };
+  for (const [name, value] of Object.entries({ ...facts, ...said })) url.searchParams.set(name, value);
+  return url.href;
+}
+
+function page(c: ApiContext, error: string | undefined, words: ConsentWords) {
+  c.header('Content-Security-Policy', pagePolicy);
+  c.header('X-Robots-Tag', 'noindex');
+  if (error === undefined) return c.html(pageOf(words.connected, html`<p>You can close this page.</p>`), 200);
+  return c.html(pageOf(words.notConnected, problem(words.reasons[error] ?? words.otherReason)), 400);
+}
+
+/**
+ * Answers a browser that a provider sent back: it has no key, and the state says whose answer it brings. An answer to
+ * nothing is never a redirect, and shows nothing of what was sent.
+ * @param finish takes the query. @throws AppError validation_error where it answers nothing that is open
+ */
+export async function answerConsent(
+  c: ApiContext,
+  { failedAuthentications }: Pick<Services, 'failedAuthentications'>,
+  { words, finish }: { words: ConsentWords; finish(query: URLSearchParams): Promise<ConsentOutcome> },
+): Promise<Response> {
+  c.header('Cache-Control', 'no-store');
+  // Who only looks uses nothing up.
+  if (c.req.method === 'HEAD') return c.body(null, 200);
+  try {
+    const outcome = await finish(new URL(c.req.url).searchParams);
+    return outcome.redirectUrl === null
+      ? page(c, outcome.error, words)
+      : c.redirect(withOutcome(outcome.redirectUrl, outcome), 302);
+  } catch (error) {
+    if (!(error instanceof AppError && error.kind === 'validation_error')) throw error;
+    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    if (wantsJson(c.req.header('accept'))) throw error;
+    return page(c, 'state', words);
+  }
+}

@@ -1,0 +1,77 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { beginConnect, finishConnect, integrationPurpose } from '../../../../src/integrations/connect.ts';
+import { invalid } from '../../../../src/platform/errors.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiContext, ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import {
+  integrationConsentExamples,
+  integrationConsentSchema,
+  newIntegrationConsentExamples,
+  newIntegrationConsentSchema,
+} from '../../../schemas/integrations/consent.ts';
+import { integrationInPath } from '../../../schemas/integrations/integration.ts';
+import { answerConsent, type ConsentOutcome, type ConsentWords } from '../../connections/consent-answer.ts';
+import { sendOn } from '../../connections/sandbox-consents.ts';
+
+const words: ConsentWords = {
+  ...{ connected: 'Integration connected', notConnected: 'Integration not connected' },
+  reasons: {
+    access_denied: 'Access to the account was refused.',
+    exchange_failed: 'The provider did not complete the connection. Try again.',
+  },
+  otherReason: 'The integration could not be connected. Begin again.',
+};
+
+async function finish(services: Services, query: URLSearchParams): Promise<ConsentOutcome> {
+  const { redirectUrl, integrationId: integration, error } = await finishConnect(services, query);
+  return { redirectUrl, error, facts: { integration } };
+}
+
+/** What the tester of the sandbox answers. @throws AppError validation_error with path redirect_uri or state */
+async function answerOfTester(c: ApiContext, { connections }: Services): Promise<string> {
+  const { state = '', redirect_uri: redirectUri, integration, deny } = c.req.query();
+  if (redirectUri !== connections.callbackUrl(integrationPurpose)) {
+    throw invalid([{ path: 'redirect_uri', message: 'Expected the address that the question names.' }]);
+  }
+  const expected = { purpose: integrationPurpose, provider: integration ?? '', denies: deny === 'true' };
+  return connections.answerInSandbox(state, expected);
+}
+
+export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const connect = createRoute({
+    method: 'post',
+    path: '/{integrationId}/connect',
+    tags: ['Integrations'],
+    security: keySecurity('integrations'),
+    operationId: 'connectIntegration',
+    summary: 'Connect an integration',
+    description:
+      'Send the owner of the account to `authUrl`. The integration is connected as soon as the owner agreed; what was connected before stays until then. Several requests may be open at the same time. In the sandbox nobody is asked; `&deny=true` added to `authUrl` refuses. A live key whose integration is not configured is answered with 503 `provider_not_configured`.',
+    middleware: [requireKey(services, 'integrations'), jsonBody({ optional: true })] as const,
+    request: {
+      params: integrationInPath,
+      body: { required: false, content: jsonContent(newIntegrationConsentSchema, newIntegrationConsentExamples) },
+    },
+    responses: {
+      200: answer('Returns where to send the owner of the account.', integrationConsentSchema, {
+        examples: integrationConsentExamples,
+      }),
+      ...failures(404, 413, 415),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(connect, async (c) => {
+    const { integrationId } = c.req.valid('param');
+    const { redirectUrl, scopes } = c.req.valid('json') ?? {};
+    return c.json(success(await beginConnect(services, c.get('scope'), { integrationId, redirectUrl, scopes })), 200);
+  });
+  routes.get('/callback', (c) => answerConsent(c, services, { words, finish: (query) => finish(services, query) }));
+  routes.get('/sandbox/authorize', (c) => sendOn(c, services, () => answerOfTester(c, services)));
+  return routes;
+}

@@ -1,0 +1,16 @@
+import type { ApiFeature } from '../../../mount.ts';
+import { integrationEventDocuments } from '../../../schemas/integrations/events.ts';
+import { integrationConsentRoutes } from './consents.ts';
+import { integrationRoutes } from './integrations.ts';
+
+export const integrations: ApiFeature = {
+  tags: [
+    {
+      name: 'Integrations',
+      description: 'Connect third-party tools, call their actions, and be told of their events.',
+    },
+  ],
+  ids: [],
+  routes: (services) => [integrationConsentRoutes(services), integrationRoutes(services)],
+  events: integrationEventDocuments,
+};

@@ -1,0 +1,101 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { disconnect } from '../../../../src/integrations/disconnect.ts';
+import { type IntegrationView, listIntegrations } from '../../../../src/integrations/list-integrations.ts';
+import { testConnection } from '../../../../src/integrations/test-connection.ts';
+import type { Services } from '../../../../src/services.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, integrationFailures, keySecurity } from '../../../schemas/answers.ts';
+import {
+  disconnectedExamples,
+  disconnectedSchema,
+  integrationInPath,
+  integrationListExamples,
+  integrationListSchema,
+  testedExamples,
+  testedSchema,
+} from '../../../schemas/integrations/integration.ts';
+
+const tags = ['Integrations'];
+const security = keySecurity('integrations');
+
+const toAnswer = ({ connectedAt, ...integration }: IntegrationView) => ({
+  ...integration,
+  ...(connectedAt && { connectedAt: connectedAt.toISOString() }),
+});
+
+const integrationId = '$response.body#/data/integrations/0/id';
+const links = {
+  Connect: { operationId: 'connectIntegration', parameters: { integrationId } },
+  Test: { operationId: 'testIntegration', parameters: { integrationId } },
+  Disconnect: { operationId: 'disconnectIntegration', parameters: { integrationId } },
+};
+
+export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'integrations');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/',
+    tags,
+    security,
+    operationId: 'listIntegrations',
+    summary: 'List integrations',
+    description: 'Every integration, connected or not.',
+    middleware: [key] as const,
+    responses: {
+      200: answer('Returns the integrations.', integrationListSchema, { examples: integrationListExamples, links }),
+      ...failures(),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/{integrationId}/connection',
+    tags,
+    security,
+    operationId: 'disconnectIntegration',
+    summary: 'Disconnect an integration',
+    description:
+      'Our access to the account ends. Webhooks of the integration stay, and are silent until it is connected again. One that is not connected is answered with 409 `not_connected`.',
+    middleware: [key] as const,
+    request: { params: integrationInPath },
+    responses: {
+      200: answer('The integration was disconnected.', disconnectedSchema, { examples: disconnectedExamples }),
+      ...failures(404, 409),
+    },
+  });
+  const test = createRoute({
+    method: 'post',
+    path: '/{integrationId}/test',
+    tags,
+    security,
+    operationId: 'testIntegration',
+    summary: 'Test an integration',
+    description:
+      'Asks the provider whose account is connected. One that is not connected is answered with 409 `not_connected`; where the provider cannot answer, `success` is false and `details` says why.',
+    middleware: [key] as const,
+    request: { params: integrationInPath },
+    responses: {
+      200: answer('Returns what the provider said, and how long it took.', testedSchema, { examples: testedExamples }),
+      ...failures(404, 409),
+      ...integrationFailures,
+    },
+  });
+
+  const routes = newRoutes();
+  const publicUrl = services.env.PUBLIC_URL.replace(/\/+$/, '');
+  routes.openapi(list, async (c) => {
+    const integrations = await listIntegrations({ sealer: services.sealer, publicUrl }, c.get('scope'));
+    return c.json(success({ integrations: integrations.map(toAnswer) }), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    const message = await disconnect(services, c.get('scope'), c.req.valid('param').integrationId);
+    return c.json(success({ success: true as const, message }), 200);
+  });
+  routes.openapi(test, async (c) => {
+    return c.json(success(await testConnection(services, c.get('scope'), c.req.valid('param').integrationId)), 200);
+  });
+  return routes;
+}

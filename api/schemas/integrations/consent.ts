@@ -1,0 +1,36 @@
+import { z } from '@hono/zod-openapi';
+
+const longestUrl = 2_048;
+const mostScopes = 50;
+
+/** A request to connect an integration. */
+export const newIntegrationConsentSchema = z
+  .object({
+    redirectUrl: z.string().max(longestUrl, `Expected at most ${longestUrl} characters.`).optional().openapi({
+      description:
+        "Where the owner of the account goes afterwards, with `integration=&status=connected` or `integration=&status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",
+    }),
+    scopes: z
+      .array(z.string().max(200, 'Expected at most 200 characters.'))
+      .min(1, 'Expected at least one scope.')
+      .max(mostScopes, `Expected at most ${mostScopes} scopes.`)
+      .optional()
+      .openapi({ description: "What is asked for, in place of what the integration's actions and events need." }),
+  })
+  .openapi('NewIntegrationConsent');
+
+export const integrationConsentSchema = z
+  .object({
+    authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
+    state: z.string().openapi({ description: 'Names this request. It is good for one answer.' }),
+    expiresIn: z.int().openapi({ description: 'Seconds.' }),
+  })
+  .openapi('IntegrationConsent');
+
+const state = 'vZ3F0a7mQy1Xo2Kq8wLr5tNc6bJd9eHg4sUiPzTxAlM';
+const asked = {
+  authUrl: `https://slack.com/oauth/v2/authorize?client_id=1.2&scope=chat%3Awrite&state=${state}`,
+  ...{ state, expiresIn: 600 },
+};
+export const integrationConsentExamples = { A: asked, B: asked };
+export const newIntegrationConsentExamples = { A: {}, B: {} };

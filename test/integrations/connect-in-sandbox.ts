@@ -1,0 +1,15 @@
+import type { ApiClient } from '../api-client.ts';
+
+/** Goes where a browser is sent, at the process that it would reach by PUBLIC_URL. */
+export function visit(address: string | URL, base: string, headers: Record<string, string> = {}): Promise<Response> {
+  const { pathname, search } = new URL(address);
+  return fetch(new URL(pathname + search, base), { redirect: 'manual', headers });
+}
+
+/** Connects an integration with a test key, as the owner of an account does. */
+export async function connectInSandbox(client: ApiClient, base: string, integrationId: string): Promise<void> {
+  const { body } = await client.post(`/api/v1/integrations/${integrationId}/connect`);
+  const sent = await visit(body.data.authUrl, base);
+  const answered = await visit(sent.headers.get('location')!, base);
+  if (answered.status !== 200) throw new Error(`The callback answered ${answered.status}.`);
+}

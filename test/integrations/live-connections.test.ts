@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { addRedirect } from '../../src/connections/redirects.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
+import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
+import { type StartedProduct, sharedProduct } from '../product.ts';
+import { until } from '../until.ts';
+import { visit } from './connect-in-sandbox.ts';
+import { base, begin, findIn, listOf, outcomeOf } from './consents.ts';
+
+let product: StartedProduct;
+let hubspot: FakeHubSpot;
+let teams: FakeTeams;
+/** Of a process whose providers are on this machine. */
+let liveUrl: string;
+const done = 'https://app.example.com/integrated';
+
+beforeAll(async () => {
+  [hubspot, teams] = await Promise.all([startFakeHubSpot(), startFakeTeams()]);
+  product = await sharedProduct();
+  ({ api: liveUrl } = await product.start(['api'], {
+    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
+    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: `${hubspot.origin}/` },
+    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
+    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
+  }));
+});
+afterAll(async () => {
+  await product.close();
+  await Promise.all([hubspot.close(), teams.close()]);
+});
+
+/** An organization of its own, that may send people back to `done`. */
+async function newTenant() {
+  const tenant = await product.createTenant();
+  await addRedirect(product.database, tenant.organizationId, done, true);
+  return { ...tenant, live: apiClient(liveUrl, tenant.liveKey), id: organizationIds.parse(tenant.organizationId)! };
+}
+
+describe('with a live key', () => {
+  const grant = async (client: ApiClient, body: object = { redirectUrl: done }) =>
+    hubspot.consent((await begin(client, 'hubspot', body)).authUrl);
+  const connect = async (client: ApiClient) => outcomeOf(await visit(await grant(client), liveUrl));
+
+  test('an integration without a client is listed and not configured', async () => {
+    const { liveKey } = await newTenant();
+    const client = apiClient(product.process.api, liveKey);
+    expect(await listOf(client)).toHaveLength(5);
+    for (const provider of ['slack', 'linkedin']) {
+      const { status, body } = await client.post(`${base}/${provider}/connect`);
+      expect([status, body.error]).toMatchObject([503, { code: 'provider_not_configured', details: { provider } }]);
+    }
+  });
+
+  test('an account is connected, tested, connected again, and disconnected at its provider too', async () => {
+    const { live } = await newTenant();
+    const scopes = ['oauth', 'crm.objects.contacts.read'];
+    const { authUrl } = await begin(live, 'hubspot', { redirectUrl: done, scopes });
+    expect(new URL(authUrl).searchParams.get('scope')).toBe(scopes.join(' '));
+    const back = await visit(await hubspot.consent(authUrl), liveUrl);
+    expect(outcomeOf(back)).toEqual({ integration: 'hubspot', status: 'connected' });
+    const first = await findIn(live, 'hubspot');
+    expect(first).toMatchObject({ connected: true, account: { id: String(hubspot.portalId) } });
+    expect(Object.keys(first)).not.toContain('sandbox');
+
+    const { body } = await live.post(`${base}/hubspot/test`);
+    expect(body.data).toMatchObject({ success: true, details: { workspace: expect.any(String) } });
+    hubspot.next({ fail: { status: 429, headers: { 'retry-after': '7' }, body: {} } });
+    const limited = await live.post(`${base}/hubspot/test`, undefined, { 'x-api-variant': 'B' });
+    expect([limited.status, limited.headers.get('retry-after'), limited.body.error]).toMatchObject([
+      ...[429, '7', { code: 'RATE_LIMITED', details: { integrationId: 'hubspot' } }],
+    ]);
+    hubspot.next('hang up');
+    expect((await live.post(`${base}/hubspot/test`)).body.data).toMatchObject({
+      ...{ success: false, details: { error: expect.any(String) } },
+    });
+
+    expect(await connect(live)).toMatchObject({ status: 'connected' });
+    expect((await findIn(live, 'hubspot')).account).toEqual(first.account);
+    const before = hubspot.journal.length;
+    expect((await live.delete(`${base}/hubspot/connection`)).status).toBe(200);
+    expect(hubspot.journal.slice(before)).toMatchObject([{ endpoint: 'revoke', worked: true }]);
+    expect((await findIn(live, 'hubspot')).status).toBe('not_connected');
+  });
+
+  test('another account takes the place of the one before when its owner has agreed, and not sooner', async () => {
+    const { live, id } = await newTenant();
+    await connect(live);
+    const as = (table: string) => `update ${table} set account_id = 'before' where organization_id = $1`;
+    for (const table of ['integration_connection', 'oauth_connection']) {
+      await product.database.pool.query(as(table), [id]);
+    }
+    const denied = await hubspot.consent((await begin(live, 'hubspot')).authUrl, { deny: true });
+    expect((await visit(denied, liveUrl)).status).toBe(400);
+    expect((await findIn(live, 'hubspot')).account.id).toBe('before');
+    const revoked = () => hubspot.journal.filter(({ endpoint, worked }) => endpoint === 'revoke' && worked).length;
+    const count = revoked();
+    await connect(live);
+    expect((await findIn(live, 'hubspot')).account.id).toBe(String(hubspot.portalId));
+    const { rows } = await product.database.pool.query(
+      'select account_id from oauth_connection where organization_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ account_id: String(hubspot.portalId) }]);
+    await until('the access before is revoked', async () => revoked() > count);
+  });
+
+  test('codes of others, twice, or of another provider connect nothing', async () => {
+    const [ada, bob] = [await newTenant(), await newTenant()];
+    const used = await grant(ada.live);
+    expect((await visit(used, liveUrl)).status).toBe(302);
+    const replay = new URL(await grant(bob.live));
+    replay.searchParams.set('code', used.searchParams.get('code')!);
+    expect(outcomeOf(await visit(replay, liveUrl))).toMatchObject({ status: 'error', error: 'exchange_failed' });
+    // The code that Ada's browser got, with a question of Bob's: PKCE binds it to hers.
+    const stolen = (await grant(ada.live)).searchParams.get('code')!;
+    const { state } = await begin(bob.live, 'hubspot', { redirectUrl: done });
+    const forged = await visit(`http://x${base}/callback?code=${stolen}&state=${state}`, liveUrl);
+    expect(outcomeOf(forged)).toMatchObject({ error: 'exchange_failed' });
+    const foreign = await teams.consent((await begin(bob.live, 'microsoft-teams')).authUrl);
+    const mixed = await grant(bob.live);
+    mixed.searchParams.set('code', foreign.searchParams.get('code')!);
+    expect(outcomeOf(await visit(mixed, liveUrl))).toMatchObject({ error: 'exchange_failed' });
+    const named = await grant(bob.live);
+    named.searchParams.set('iss', 'https://evil.example');
+    expect(outcomeOf(await visit(named, liveUrl))).toMatchObject({ error: 'exchange_failed' });
+    expect((await findIn(bob.live, 'hubspot')).connected).toBe(false);
+    // The account that Ada connected is hers alone.
+    expect((await findIn(ada.live, 'hubspot')).connected).toBe(true);
+    expect((await bob.live.post(`${base}/hubspot/test`)).body.error.code).toBe('not_connected');
+  });
+
+  test('access that was withdrawn is told once, and ends with the next consent', async () => {
+    const { live, id } = await newTenant();
+    const webhook = { name: randomUUID(), url: 'https://hooks.example.com/x', events: ['integration.auth_expired'] };
+    expect((await live.post('/api/v1/webhooks', webhook)).status).toBe(201);
+    await connect(live);
+    hubspot.grants.revokeAccount('ada@example.com');
+    const answers = await Promise.all(Array.from({ length: 5 }, () => live.post(`${base}/hubspot/test`)));
+    for (const { status, headers, body } of answers) {
+      expect([status, body.error]).toMatchObject([
+        401,
+        { code: 'auth_expired', details: { integrationId: 'hubspot' } },
+      ]);
+      expect(headers.get('www-authenticate')).toBeNull();
+    }
+    const variant = { 'x-api-variant': 'B' };
+    expect((await live.post(`${base}/hubspot/test`, undefined, variant)).body).toMatchObject({
+      ...{ success: false, error: { code: 'AUTH_EXPIRED', details: { integrationId: 'hubspot' } } },
+    });
+    expect(await findIn(live, 'hubspot')).toMatchObject({ connected: false, status: 'auth_expired' });
+    const { rows } = await product.database.pool.query(
+      "select facts from event where organization_id = $1 and type = 'integration.auth_expired'",
+      [id],
+    );
+    expect(rows).toEqual([{ facts: { integration: 'hubspot' } }]);
+    await connect(live);
+    expect(await findIn(live, 'hubspot')).toMatchObject({ connected: true });
+    expect((await live.post(`${base}/hubspot/test`)).body.data.success).toBe(true);
+  });
+});
