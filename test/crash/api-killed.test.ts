@@ -3,7 +3,8 @@ import { runIds } from '../../src/automation/core/ids.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { inB } from './caller.ts';
-import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+import { findViolations, modelCalls, openScene, type Scene, soonerNoticed } from './oracle.ts';
+import { endGrace } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -12,20 +13,24 @@ jest.setTimeout(240_000);
 let scene: Scene;
 let process: ProductProcess;
 beforeAll(async () => {
-  scene = await openScene();
+  scene = await openScene({ entryPoint: soonerNoticed });
   process = await scene.product.start(['api', 'runs']);
 });
 afterAll(() => scene.product.close());
 
 const idempotencyKey = 'order-4711';
 
-/** A process dies at the fail point while it answers an execute; another one takes its place. */
-async function dieAt(failPoint: string) {
+/**
+ * A process dies at the fail point while it answers an execute; another one takes its place.
+ * @param isTakenUpSoon whether what the dead one committed is left alone for no time
+ */
+async function dieAt(failPoint: string, isTakenUpSoon = true) {
   const { product, caller } = scene;
   const workflowId = await caller.createWorkflow(process.api, ['Say {{input}}', 'Say it louder']);
   await process.arm(failPoint);
   await expect(caller.execute(process.api, workflowId, { wait: true, idempotencyKey })).rejects.toThrow();
   await process.ended;
+  if (isTakenUpSoon) await endGrace(product);
   process = await product.start(['api', 'runs']);
   const { api } = process;
   return {
@@ -65,7 +70,7 @@ test.each(['run.committed', 'run.started'])('killed at %s: another process does 
 });
 
 test('retries that come before the run was taken up wait for that same run', async () => {
-  const { listRuns, retry } = await dieAt('run.committed');
+  const { listRuns, retry } = await dieAt('run.committed', false);
   const [first, second] = await Promise.all([retry(), retry()]);
   expect(first).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
   expect(second.body).toEqual(first.body);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import sharp from 'sharp';
 import { removeDueFiles } from '../../src/storage/sweep.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
@@ -13,7 +14,8 @@ import { openFiles } from '../storage/open-files.ts';
 import { openImageServer } from '../studio/image-server.ts';
 import { viewStudio } from '../temporal-studio.ts';
 import { until } from '../until.ts';
-import { soonNoticed } from './oracle.ts';
+import { soonerNoticed } from './oracle.ts';
+import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -22,14 +24,14 @@ jest.setTimeout(240_000);
 let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
-const start = () => product.start(['api', 'runs', 'generation']);
+const roles: RoleName[] = ['api', 'runs', 'generation'];
 const client = () => apiClient(process.api, tenant.testKey);
 beforeAll(async () => {
   product = await openProduct({
-    entryPoint: soonNoticed,
+    entryPoint: soonerNoticed,
     env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' },
   });
-  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(() => product.close());
 
@@ -53,8 +55,7 @@ test.each(['generation.committed', 'generation.started', 'generation.stored', 'g
     const once = { 'idempotency-key': at };
     await process.arm(at);
     await expect(client().post('/api/studio/generate', asked, once)).rejects.toThrow();
-    await process.ended;
-    process = await start();
+    process = await successorOf(process, product, roles);
     // Before anybody asks again: the generation does not need its client.
     const after = { ...before, balance: before.balance - 1, total: before.total + 1, files: before.files + 1 };
     await until('it is completed', async () => (await state()).total === after.total);
@@ -79,8 +80,7 @@ test.each(['file.stored', 'generation.input_recorded'])(
       const once = { 'idempotency-key': `image ${at}` };
       await process.arm(at);
       await expect(client().post('/api/studio/upscale', asked, once)).rejects.toThrow();
-      await process.ended;
-      process = await start();
+      process = await successorOf(process, product, roles);
       // The image of the first attempt is an orphan, or the one that the second works on.
       const after = { ...before, balance: before.balance - 1, files: before.files + 1 };
       await until('it is completed', async () => (await state()).balance === after.balance);
@@ -102,8 +102,7 @@ test('killed when a video is stored and not recorded: it is made and paid once',
   const before = await state();
   await process.arm('generation.stored');
   const { id } = (await client().post('/api/studio/generate-video', { prompt: 'Waves' })).body.data;
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   await until('it is completed', async () => (await video(id)).status === 'completed');
   const after = { balance: before.balance - 25, reserved: 0, total: before.total + 1, files: before.files + 1 };
   expect(await state()).toEqual(after);
@@ -118,8 +117,7 @@ test('killed between the commit of a cancellation and telling Temporal: the vide
   await until('it waits', async () => /^Waits/.test(await temporal.detailsOf(id)));
   await process.arm('generation.cancelled');
   await expect(client().post(`/api/studio/generate-video/${id}/cancel`)).rejects.toThrow();
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   expect([await video(id), await state()]).toEqual([{ id, status: 'cancelled' }, before]);
   await until('Temporal has stopped it', async () => (await temporal.statusOf(id)) === 'CANCELLED');
   expect([await video(id), await state()]).toEqual([{ id, status: 'cancelled' }, before]);

@@ -15,8 +15,9 @@ export interface Scene {
   caller: Caller;
 }
 
-/** Its processes are missed soon when they die. */
+/** Entry points of processes that are missed soon when they die; and even sooner, when they never have much to do. */
 export const soonNoticed = fileURLToPath(new URL('./soon-noticed.ts', import.meta.url));
+export const soonerNoticed = fileURLToPath(new URL('./sooner-noticed.ts', import.meta.url));
 
 export async function openScene(options?: ProductOptions): Promise<Scene> {
   const product = await openProduct({ entryPoint: soonNoticed, ...options });

@@ -5,6 +5,7 @@ import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { findViolations, openScene, type Scene } from './oracle.ts';
+import { endGrace, successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -61,6 +62,7 @@ test('killed before Temporal heard of it: the drain tells it the last state', as
     await front.arm('schedule.committed');
     await expect(request(front.api)).rejects.toThrow();
     await front.ended;
+    await endGrace(product);
   };
   await dieDuring((at) => schedule.put(at, yearly));
   front = await product.start(['api']);
@@ -90,9 +92,8 @@ test('killed while it starts the run that is due: another process goes on, and t
   await until('Temporal has it', async () => (await stateOf(schedule.id)) === 'active');
   await process.arm('run.committed');
   await temporal.schedule.getHandle(`schedule-${schedule.id}`).trigger();
-  await process.ended;
 
-  const { api } = await product.start(['api', 'runs']);
+  const { api } = await successorOf(process, product, ['api', 'runs']);
   expect(await schedule.runs(api)).toHaveLength(1);
   await until('the firing has ended', async () => (await schedule.get(api)).body.data.lastRunAt !== null, 60_000);
   expect(await findViolations({ product, caller, api })).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { RoleName } from '../../workers/roles.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startFakeGoogle } from '../fakes/google.ts';
 import type { FakeProvider } from '../fakes/wire-server.ts';
@@ -6,7 +7,8 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonNoticed } from './oracle.ts';
+import { soonerNoticed } from './oracle.ts';
+import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -15,7 +17,7 @@ jest.setTimeout(240_000);
 let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
-const start = () => product.start(['api', 'runs', 'generation']);
+const roles: RoleName[] = ['api', 'runs', 'generation'];
 const client = (key = tenant.testKey): ApiClient => apiClient(process.api, key);
 /** Of live keys. */
 let provider: FakeProvider;
@@ -23,8 +25,8 @@ beforeAll(async () => {
   provider = await startFakeGoogle();
   const google = { GOOGLE_API_KEY: provider.apiKey, GOOGLE_BASE_URL: provider.baseUrl };
   const env = { ...secrets, ...google, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
-  product = await openProduct({ entryPoint: soonNoticed, env });
-  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+  product = await openProduct({ entryPoint: soonerNoticed, env });
+  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(async () => {
   await product.close();
@@ -46,8 +48,7 @@ const say = (content: string, mcpServers: string[], key: string) =>
 async function killedAt(at: string, content: string, servers: string[] = []): Promise<void> {
   await process.arm(at);
   await expect(say(content, servers, at)).rejects.toThrow();
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
 }
 
 /** The reply that is kept, once there is one. */
@@ -102,7 +103,7 @@ test.each([
   await process.ended;
   expect(provider.journal).toHaveLength(asked);
   expect(await newest()).toBe(true);
-  process = await start();
+  process = await product.start(roles);
   const { status, headers } = await until('the reply is there', async () => {
     const one = await sayLive();
     return one.status !== 409 && one;
@@ -140,8 +141,7 @@ test('killed while a tool is called that may be repeated: it is called again', a
   await process.arm('turn.tool_called');
   const key = 'repeatable';
   await expect(say(read, ['memory'], key)).rejects.toThrow();
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   const { body } = await replyOf(key, read, ['memory']);
   expect(body.data.toolCalls).toEqual([
     { name: 'memory_read_graph', args: {}, result: expect.stringContaining('turn.') },

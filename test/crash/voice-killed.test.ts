@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { type FakeAudio, startFakeAudio } from '../fakes/openai-audio.ts';
 import { secrets } from '../operator.ts';
@@ -7,7 +8,8 @@ import type { ProductProcess } from '../product-process.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
 import { formOf, silence, voiceClient } from '../voice/voice.ts';
-import { soonNoticed } from './oracle.ts';
+import { soonerNoticed } from './oracle.ts';
+import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -17,14 +19,14 @@ let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
 let fake: FakeAudio;
-const start = () => product.start(['api', 'runs', 'generation']);
+const roles: RoleName[] = ['api', 'runs', 'generation'];
 const voice = () => voiceClient(process.api, tenant.liveKey);
 const credits = () => creditsOf(apiClient(process.api, tenant.liveKey));
 beforeAll(async () => {
   fake = await startFakeAudio();
   const env = { ...secrets, VOICE_API_KEY: fake.apiKey, VOICE_BASE_URL: fake.baseUrl, VOICE_NAMES: '{"nova":"jane"}' };
-  product = await openProduct({ entryPoint: soonNoticed, env });
-  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+  product = await openProduct({ entryPoint: soonerNoticed, env });
+  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
 });
 afterAll(async () => {
   await product.close();
@@ -67,8 +69,7 @@ test.each([
   const speak = () => voice().speak({ text: `Hello, ${at}` }, key);
   await process.arm(at);
   await expect(speak()).rejects.toThrow();
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   // Asked in the database: each request counts in the limit of the minute.
   await until('the call has ended', async () => {
     const { rows } = await product.database.pool.query(`select from voice_call where status = 'processing'`);
@@ -87,8 +88,7 @@ test('killed when a recording is stored: the request begins anew, and is paid on
   const transcribe = () => voice().transcribe(formOf(silence(2)), { 'idempotency-key': 'recording' });
   await process.arm('voice.stored');
   await expect(transcribe()).rejects.toThrow();
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   const answer = await transcribe();
   expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null]);
   expect(((await answer.json()) as { data: object }).data).toMatchObject({ duration: 2, text: '16044 bytes' });

@@ -3,7 +3,7 @@ import { runIds } from '../../src/automation/core/ids.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
 import { Caller } from './caller.ts';
-import { findViolations, modelCalls, openScene, type Scene } from './oracle.ts';
+import { findViolations, modelCalls, openScene, type Scene, soonerNoticed } from './oracle.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -13,7 +13,7 @@ let scene: Scene;
 let api: string;
 let worker: ProductProcess;
 beforeAll(async () => {
-  scene = await openScene();
+  scene = await openScene({ entryPoint: soonerNoticed });
   [{ api }, worker] = await Promise.all([scene.product.start(['api']), scene.product.start(['runs'])]);
 });
 afterAll(() => scene.product.close());
