@@ -34,7 +34,7 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // Most files wait for half of their time, for a process to start or for a death to be noticed. Many more than there are
   // processors would only make each other late.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   testSequencer: '<rootDir>/test/sequencer.ts',
   reporters: ['<rootDir>/test/file-times.ts', 'default'],
   projects: [
