@@ -57,20 +57,11 @@ export interface AuditRecord {
 
 const hashVersion = 2;
 
-// One writer at a time per organization; the lock ends with the transaction. It is a statement of its own because the
-// next one must see what the previous writer committed.
-const takeTurn = statement('audit.turn', "select pg_advisory_xact_lock(hashtextextended('audit ' || $1::text, 0))");
+// One writer at a time per organization, until the end of its transaction.
 const append = statement(
   'audit.append',
-  `with last as (
-     select number, hash from audit_log where organization_id = $1::uuid order by number desc limit 1),
-   link as (
-     select coalesce(max(number), 0) + 1 as number, coalesce((select hash from last), $2::bytea) as previous from last)
-   insert into audit_log (organization_id, number, environment, action, subject_id, actor, correlation_id, facts,
-                          recorded_at, previous_hash, hash, hash_version)
-   select $1::uuid, number, $3::varchar, $4::varchar, $5::uuid, $6::varchar, $7::varchar, $8::jsonb, $9::timestamptz,
-          previous, sha256(previous || int4send(number) || $10::bytea), ${hashVersion}
-     from link`,
+  `select append_audit($1::uuid, $2::bytea, $3::varchar, $4::varchar, $5::uuid, $6::varchar, $7::varchar, $8::jsonb,
+                       $9::timestamptz, $10::bytea, ${hashVersion}::smallint)`,
 );
 
 const firstHash = Buffer.alloc(32);
@@ -96,7 +87,6 @@ export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> 
   const { environment = null, correlationId = null } = record;
   const recordedAt = new Date();
   const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
-  await sql.rows(takeTurn, [organizationId]);
   await sql.rows(append, [
     ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
     ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(content, hashVersion)],

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, QueryResultRow } from 'pg';
-import type { TenantAuditRecord } from './audit.ts';
+import { recordAudit, type TenantAuditRecord } from './audit.ts';
 import type { Database } from './database.ts';
 import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
 import { type ClaimOptions, type Once, once } from './idempotency.ts';
@@ -87,6 +87,12 @@ export class Scope implements TenantSql {
     void this.#nudge([entry]);
   }
 
+  /** Writes down what this scope's actor did, in a transaction of its own: for what no transaction did. */
+  audit(record: TenantAuditRecord): Promise<void> {
+    const { tenant, actor, correlationId } = this;
+    return this.#withConnection((client) => recordAudit(sqlOn(client), { ...tenant, actor, correlationId, ...record }));
+  }
+
   protected async inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const [result, enqueued] = await this.#withConnection(async (client) => {
       const unit = new UnitOfWork(this.#database, client, this.tenant);
@@ -163,7 +169,7 @@ export class Transaction extends Scope {
    * Writes down what this scope's actor did. To be called last: other transactions of the organization that write to its
    * audit log wait from here to the end of this one.
    */
-  audit(record: TenantAuditRecord): Promise<void> {
+  override audit(record: TenantAuditRecord): Promise<void> {
     const { tenant, actor, correlationId } = this;
     return this.#unit.audit({ ...tenant, actor, correlationId, ...record });
   }

@@ -81,11 +81,22 @@ export async function findConfiguredServers(scope: Scope): Promise<ToolServerId[
   return rows.map(({ server }) => server).filter(isToolServerId);
 }
 
-const stored = ({ sealer }: ConfigurationServices, scope: Scope, row: ToolConfiguration): StoredConfiguration => ({
+/** What of a row is needed to reach its server. */
+type StoredRow = Pick<ToolConfiguration, 'id' | 'enabled' | 'url' | 'values' | 'sealedSecrets' | 'updatedAt'>;
+
+const stored = ({ sealer }: ConfigurationServices, scope: Scope, row: StoredRow): StoredConfiguration => ({
   ...{ id: row.id, enabled: row.enabled, url: row.url ?? null, values: row.values },
   secrets: openSecrets(sealer, row.sealedSecrets, sealedSecretsOf(row.id, scope.tenant)),
   version: `${row.id}/${row.updatedAt.getTime()}`,
 });
+
+// Each call of a live tool reads it.
+const findEnabled = statement<StoredRow>(
+  'tool_configuration.enabled',
+  `select id, enabled, url, values, sealed_secrets as "sealedSecrets", updated_at as "updatedAt" from tool_configuration
+    where organization_id = $1 and environment = $2 and server = $3 and enabled`,
+  { sharesConnection: true },
+);
 
 /** @returns undefined where it is not configured or not enabled. @throws SealError */
 export async function findConfiguration(
@@ -93,7 +104,7 @@ export async function findConfiguration(
   scope: Scope,
   server: ToolServerId,
 ): Promise<StoredConfiguration | undefined> {
-  const row = await scope.read((em) => em.findOne(ToolConfiguration, { server, enabled: true }));
+  const row = await scope.one(findEnabled, server);
   return row ? stored(services, scope, row) : undefined;
 }
 

@@ -34,6 +34,11 @@ export interface NamedServers {
 
 const failed = (text: string): ToolResult => ({ text, isError: true });
 
+function resultOf<Value>(settled: PromiseSettledResult<Value>): Value {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
+}
+
 const inSeconds = (ms: number) => `${ms / 1_000} s`;
 
 /** The tools that models may use: which there are for a tenant, and calls of them. */
@@ -103,7 +108,7 @@ export class Tools {
       argsHash: createHash('sha256').update(given).digest('hex'),
       durationMs: Math.round(performance.now() - begun),
     };
-    await scope.transaction((tx) => tx.audit({ action: 'tool.call', subjectId: scope.tenant.organizationId, facts }));
+    await scope.audit({ action: 'tool.call', subjectId: scope.tenant.organizationId, facts });
     return cut;
   }
 
@@ -142,19 +147,20 @@ export class Tools {
     if (Buffer.byteLength(given) > longestArguments) {
       return failed(`The arguments have more than ${longestArguments / 1_024} KiB.`);
     }
-    const target = await this.#targetOf(scope, call.server);
-    if (!target) return failed(`The tool server ${call.server} is not configured.`);
+    // One round trip each, at the same time.
+    const reading = this.#targetOf(scope, call.server);
     const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.turnMs)]);
-    const turn = await turns.take(scope.tenant, call.server, waiting);
-    if (!turn) {
+    const [found, taken] = await Promise.allSettled([reading, turns.take(scope.tenant, call.server, waiting)]);
+    const turn = taken.status === 'fulfilled' ? taken.value : undefined;
+    try {
+      const target = resultOf(found);
+      if (!target) return failed(`The tool server ${call.server} is not configured.`);
+      if (resultOf(taken)) return await this.#ask(target, call, signal, turn!.lost);
       signal.throwIfAborted();
       return failed(`The tool did not answer in ${inSeconds(limits.turnMs)}.`);
-    }
-    try {
-      return await this.#ask(target, call, signal, turn.lost);
     } finally {
       // Who comes next waits for it; this caller has its result.
-      void turn.end();
+      void turn?.end();
     }
   }
 

@@ -19,11 +19,11 @@ interface Session {
   last: Promise<unknown>;
 }
 
-const tryLock = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as done';
-const unlock = 'select pg_advisory_unlock(hashtextextended($1, 0)) as done';
+const tryLock = { name: 'tools.lock', text: 'select pg_try_advisory_lock(hashtextextended($1, 0)) as done' };
+const unlock = { name: 'tools.unlock', text: 'select pg_advisory_unlock(hashtextextended($1, 0)) as done' };
 
-async function ask(session: Session, sql: string, key: string): Promise<boolean> {
-  const answer = session.last.then(() => session.client.query<{ done: boolean }>(sql, [key]));
+async function ask(session: Session, of: { name: string; text: string }, key: string): Promise<boolean> {
+  const answer = session.last.then(() => session.client.query<{ done: boolean }>({ ...of, values: [key] }));
   session.last = answer.catch(() => {});
   return (await answer).rows[0]!.done;
 }
@@ -81,8 +81,10 @@ export class ToolTurns {
       if (await ask(session, tryLock, key)) {
         const end = async () => {
           // A lost session has given the lock back already.
-          await ask(session, unlock, key).catch(() => {});
+          const given = ask(session, unlock, key).catch(() => {});
+          // Whoever comes next in this process asks on the same connection, behind this.
           done();
+          await given;
         };
         return { lost: session.lost.signal, end };
       }
