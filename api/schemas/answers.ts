@@ -5,6 +5,7 @@ import { type ErrorStatus, type FailureSurface, failureReference } from './failu
 import { behindKey, headersOf, onAll } from './headers.ts';
 
 export {
+  actionFailure,
   bookingFailures,
   generationFailure,
   imageFailure,

@@ -6,6 +6,7 @@ import { variants } from '../dialects/variants.ts';
 import { e1, e2, e2OfVoice } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
 import {
+  actionNotDone,
   bookingClash,
   bookingRefused,
   exampleId,
@@ -207,6 +208,9 @@ export const integrationFailures = {
   401: responseReference(named(integrationRefused, 'versioned')),
   429: responseReference(named(integrationLimited, 'versioned')),
 };
+
+/** The 502 of an action of an integration. */
+export const actionFailure = responseReference(named(actionNotDone, 'versioned'));
 
 /** The 409 and 422 of an operation that books a time. */
 export const bookingFailures = {

@@ -1,4 +1,4 @@
-import { authExpired, providerRateLimited } from '../../src/integrations/errors.ts';
+import { actionFailed, authExpired, providerRateLimited } from '../../src/integrations/errors.ts';
 import { AppError, invalid } from '../../src/platform/errors.ts';
 import { callFailed, refused } from '../../src/voice/errors.ts';
 import { behindKey, type HeaderName } from './headers.ts';
@@ -123,6 +123,20 @@ export const integrationLimited: Failure = {
   isOftenAccess: true,
 };
 
+export const actionNotDone: Failure = {
+  name: 'ActionFailed',
+  description: [
+    'The provider did not do it, or nobody knows: `details` has `integrationId`, `actionId`, `outcome` and, where the provider',
+    'gave one, `providerCode`. With the outcome `unknown` its answer was lost: it may have done it, is not asked again, and an',
+    'Idempotency-Key is used up.',
+  ].join(' '),
+  example: actionFailed({
+    ...{ integrationId: 'slack', actionId: 'send_message', providerCode: 'is_archived', outcome: 'failed' },
+  }),
+  always: behindKey,
+  sometimes: ['Idempotent-Replayed'],
+};
+
 /** All of them. */
 export const ofOperations = [
   runFailed,
@@ -135,4 +149,5 @@ export const ofOperations = [
   bookingRefused,
   integrationRefused,
   integrationLimited,
+  actionNotDone,
 ];

@@ -4,13 +4,14 @@ import { defaultFirstQuestionPolicy } from '../../src/conversation/first-questio
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
+import { defaultActionPolicy } from '../../src/temporal/contracts/integrations.ts';
 import { defaultBookingPolicy } from '../../src/temporal/contracts/scheduling.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
 import { defaultVoiceCallPolicy } from '../../src/temporal/contracts/voice.ts';
 
 const policies = [
   ...[defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy],
-  defaultVoiceCallPolicy,
+  ...[defaultVoiceCallPolicy, defaultActionPolicy],
 ];
 
 /**
@@ -22,6 +23,8 @@ export function noticeWithin(ms: number): void {
   for (const policy of policies) policy.heartbeatTimeoutMs = ms;
   Object.assign(defaultFirstQuestionPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
   Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs: ms, instantMs: 3_000 });
+
+  Object.assign(defaultActionPolicy, { attemptMs: 3_000, graceMs: 1_000 });
 
   const { start } = WorkflowClient.prototype;
   WorkflowClient.prototype.start = function startSoonNoticed(this: WorkflowClient, type, options) {

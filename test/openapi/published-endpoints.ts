@@ -72,7 +72,6 @@ export const publishedEndpoints = [
 
 /** Published and not yet built. This set only shrinks: a test refuses an entry that a route exists for. */
 export const notYetBuilt: readonly string[] = [
-  'POST /api/v1/integrations/{integrationId}/actions/{actionId}',
   'GET /api/v1/integrations/{integrationId}/webhooks',
   'POST /api/v1/integrations/{integrationId}/webhooks',
   'DELETE /api/v1/integrations/{integrationId}/webhooks/{webhookId}',

@@ -72,9 +72,6 @@ export async function findEarlier(
   return earlier && { actionId: earlier.resourceId, replayed: true };
 }
 
-/** How much longer than an attempt its process is believed to be at it. */
-const beganGraceMs = 5_000;
-
 /**
  * Creates an action: its row, the claim of its Idempotency-Key and the outbox entry that starts its workflow commit together.
  * @throws AppError idempotency_key_reused, rate_limit_exceeded; SealError
@@ -91,7 +88,7 @@ export async function createAction(
   const limit = isDelayed ? plans[plan].scheduledActions : plans[plan].openActions;
   const isRepeatable = scope.tenant.environment === 'test' || !action.writes;
   const claimed = claim && { method: claim.method, path: claim.path, key: claim.key };
-  const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + beganGraceMs;
+  const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + actionPolicy.graceMs;
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       await takeTurn(tx, 'integration actions');

@@ -108,7 +108,8 @@ const query = defineAction({
       soql: z
         .string()
         .max(20_000)
-        .regex(/^\s*select\s/i, 'Expected a query that begins with SELECT.')
+        // Without a flag, which a JSON Schema could not say.
+        .regex(/^\s*[Ss][Ee][Ll][Ee][Cc][Tt]\s/, 'Expected a query that begins with SELECT.')
         .optional(),
       nextRecordsUrl: z.string().max(500).regex(nextPattern, 'Expected nextRecordsUrl of an answer.').optional(),
     })

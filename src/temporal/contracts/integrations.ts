@@ -13,6 +13,8 @@ export const actionWorkflowId = (actionId: string) => `action-${actionId}`;
 export interface ActionPolicy {
   /** Of one attempt at the provider. */
   attemptMs: number;
+  /** How much longer than an attempt a process is believed to be at it. */
+  graceMs: number;
   /** Of the activity around it. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
@@ -30,6 +32,7 @@ export interface ActionPolicy {
 
 export const defaultActionPolicy: ActionPolicy = {
   attemptMs: 30_000,
+  graceMs: 5_000,
   timeoutMs: 45_000,
   heartbeatTimeoutMs: 10_000,
   maximumAttempts: 3,

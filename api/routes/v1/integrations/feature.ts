@@ -1,5 +1,6 @@
 import type { ApiFeature } from '../../../mount.ts';
 import { integrationEventDocuments } from '../../../schemas/integrations/events.ts';
+import { actionRoutes } from './actions.ts';
 import { integrationConsentRoutes } from './consents.ts';
 import { integrationRoutes } from './integrations.ts';
 
@@ -11,6 +12,6 @@ export const integrations: ApiFeature = {
     },
   ],
   ids: [],
-  routes: (services) => [integrationConsentRoutes(services), integrationRoutes(services)],
+  routes: (services) => [integrationConsentRoutes(services), integrationRoutes(services), actionRoutes(services)],
   events: integrationEventDocuments,
 };

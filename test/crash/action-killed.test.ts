@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { addRedirect } from '../../src/connections/redirects.ts';
+import type { RoleName } from '../../workers/roles.ts';
+import { type Answer, apiClient } from '../api-client.ts';
+import { type FakeHubSpot, hubspotError, hubspotRateLimit, startFakeHubSpot } from '../fakes/hubspot.ts';
+import { visit } from '../integrations/connect-in-sandbox.ts';
+import { begin, findIn } from '../integrations/consents.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
+import { soonerNoticed } from './oracle.ts';
+import { successorOf } from './successor.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+// Live keys, whose provider does it for each request. The process that takes the place of the one before is the next to die.
+let product: Product;
+let tenant: Tenant;
+let process: ProductProcess;
+let hubspot: FakeHubSpot;
+const done = 'https://app.example.com/integrated';
+const roles: RoleName[] = ['api', 'runs', 'integrations'];
+const client = (at = process) => apiClient(at.api, tenant.liveKey);
+let people = 0;
+const create = (headers: Record<string, string> = {}, email = `ada-${++people}@example.com`, at = process) =>
+  client(at).post('/api/v1/integrations/hubspot/actions/create_contact', { properties: { email } }, headers);
+const asked = () => hubspot.journal.filter(({ endpoint }) => endpoint === 'api').length;
+
+async function connect(): Promise<void> {
+  const { authUrl } = await begin(client(), 'hubspot', { redirectUrl: done });
+  const answered = await visit(await hubspot.consent(authUrl), process.api);
+  expect(answered.headers.get('location')).toContain('status=connected');
+}
+
+beforeAll(async () => {
+  hubspot = await startFakeHubSpot();
+  const env = {
+    ...secrets,
+    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
+    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
+  };
+  product = await openProduct({ entryPoint: soonerNoticed, env });
+  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
+  await addRedirect(product.database, tenant.organizationId, done, true);
+  await connect();
+});
+afterAll(async () => {
+  await product.close();
+  await hubspot.close();
+});
+
+const names = { integrationId: 'hubspot', actionId: 'create_contact' };
+const unknown = { code: 'action_failed', details: { ...names, outcome: 'unknown' } };
+const wait = (seconds: number) => ({
+  fail: { ...hubspotRateLimit('TEN_SECONDLY_ROLLING'), headers: { 'retry-after': String(seconds) } },
+});
+const toldOf = ({ status, body }: Answer) => [status, body.error ?? body.data];
+
+test('each fault of a provider has its published failure, and what it may have done is not asked for twice', async () => {
+  const redirect = {
+    fail: { status: 302, body: {}, headers: { location: `${hubspot.origin}/crm/objects/2026-03/contacts` } },
+  };
+  for (const [behaviour, times, status, error] of [
+    [wait(1), 2, 200, {}],
+    [wait(6), 1, 429, { code: 'rate_limited', details: { integrationId: 'hubspot' } }],
+    ['lose the answer', 1, 502, unknown],
+    ['page', 1, 502, unknown],
+    ['endless', 1, 502, unknown],
+    ['deep', 1, 502, unknown],
+    ['silence', 1, 502, unknown],
+    [{ fail: hubspotError(500, 'INTERNAL') }, 1, 502, unknown],
+    [redirect, 1, 502, { code: 'action_failed', details: { ...names, outcome: 'failed' } }],
+    [{ fail: hubspotError(409, 'CONFLICT') }, 1, 502, { details: { providerCode: 'CONFLICT', outcome: 'failed' } }],
+    [{ fail: hubspotError(400, 'VALIDATION_ERROR') }, 1, 400, { code: 'invalid_payload' }],
+  ] as const) {
+    const before = asked();
+    hubspot.next(behaviour);
+    const key = { 'idempotency-key': `fault-${JSON.stringify(behaviour).slice(0, 200)}` };
+    const email = `fault-${++people}@example.com`;
+    const answer = await create(key, email);
+    expect([behaviour, ...toldOf(answer)]).toMatchObject([behaviour, status, error]);
+    expect([behaviour, asked() - before]).toEqual([behaviour, times]);
+    if (status === 429) expect(answer.headers.get('retry-after')).toBe('6');
+    // What is unknown keeps its key; every other failure gives it free.
+    if (error !== unknown) continue;
+    const again = await create(key, email);
+    expect([again.headers.get('idempotent-replayed'), ...toldOf(again)]).toMatchObject(['true', 502, unknown]);
+    expect(asked() - before).toBe(times);
+  }
+});
+
+test('a provider that limits every request is asked three times for each action', async () => {
+  const before = asked();
+  hubspot.always(wait(1));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => create()));
+  hubspot.always(undefined);
+  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
+    Array(20).fill([429, '1']),
+  );
+  expect(asked() - before).toBe(60);
+});
+
+test('access that the provider took away is told as such, and is there again once it is connected', async () => {
+  hubspot.always({ fail: hubspotError(401, 'EXPIRED_AUTHENTICATION') });
+  const before = asked();
+  expect(toldOf(await create())).toMatchObject([401, { code: 'auth_expired' }]);
+  // The first request, and one with a new token.
+  expect(asked() - before).toBe(2);
+  expect(toldOf(await create())).toMatchObject([401, { code: 'auth_expired' }]);
+  expect(asked() - before).toBe(2);
+  hubspot.always(undefined);
+  expect(await findIn(client(), 'hubspot')).toMatchObject({ connected: false, status: 'auth_expired' });
+  await connect();
+  expect((await create()).status).toBe(200);
+});
+
+// Each with what the retry is answered, and how often the provider is asked in all.
+test.each([
+  ['action.committed', 502, 0],
+  ['action.submitting', 502, 0],
+  ['action.answered', 502, 1],
+  ['action.recorded', 200, 1],
+])('killed at %s: the key has the answer %i, and the provider was asked %i times', async (at, status, times) => {
+  const [before, key, email] = [asked(), { 'idempotency-key': at }, `${at}@example.com`];
+  await process.arm(at);
+  await expect(create(key, email)).rejects.toThrow();
+  process = await successorOf(process, product, roles);
+  // Asked in the database: each request counts in the limit of the minute.
+  await until('the action has ended', async () => {
+    const { rows } = await product.database.pool.query(`select from integration_action where status = 'processing'`);
+    return rows.length === 0;
+  });
+  const answer = await create(key, email);
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
+  if (status === 502) expect(answer.body.error).toMatchObject(unknown);
+  expect(asked() - before).toBe(times);
+});
+
+test('a worker of its own does what an API process takes, and one that dies is not repeated', async () => {
+  const api = await product.start(['api']);
+  try {
+    expect((await create({}, undefined, api)).status).toBe(200);
+    // Eager starts are the other process's: what this one takes is begun there.
+    const [before, key, email] = [asked(), { 'idempotency-key': 'worker' }, 'worker@example.com'];
+    await process.arm('action.answered');
+    const sent = create(key, email, api);
+    process = await successorOf(process, product, roles);
+    expect(toldOf(await sent)).toMatchObject([502, unknown]);
+    expect(asked() - before).toBe(1);
+  } finally {
+    await api.kill();
+  }
+});

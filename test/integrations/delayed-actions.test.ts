@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { actionRunIds } from '../../src/integrations/core/ids.ts';
+import { actionWorkflowId } from '../../src/temporal/contracts/integrations.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type Product, sharedProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { connectInSandbox } from './connect-in-sandbox.ts';
+
+let product: Product;
+let api: ApiClient;
+let base: string;
+let connection: Connection;
+let temporal: Client;
+const newClient = async (plan: 'free' | 'enterprise' = 'enterprise') => {
+  const client = apiClient(base, (await product.createTenant({ plan })).testKey);
+  await connectInSandbox(client, base, 'linkedin');
+  return client;
+};
+beforeAll(async () => {
+  const shared = await sharedProduct();
+  product = shared;
+  base = shared.process.api;
+  connection = await Connection.connect({ address: runningServers().temporalAddress });
+  temporal = new Client({ connection });
+  api = await newClient();
+});
+afterAll(async () => {
+  await connection.close();
+  await product.close();
+});
+
+describe('an action that is to be done later', () => {
+  const invitation = { accountId: 'me', profileUrl: 'https://www.linkedin.com/in/ada-lovelace' };
+  const invite = (delay: number, more = {}, headers?: Record<string, string>, client = api) =>
+    client.post('/api/v1/integrations/linkedin/actions/send_connection', { ...invitation, ...more, delay }, headers);
+  const rowOf = async (actionRunId: string) => {
+    const id = actionRunId.slice('act_'.length);
+    const { rows } = await product.database.pool.query('select status, failure from integration_action where id = $1', [
+      id,
+    ]);
+    return rows[0];
+  };
+  const isOver = (actionRunId: string) =>
+    until('it is over', async () => {
+      const row = await rowOf(actionRunId);
+      return !['scheduled', 'processing'].includes(row.status) && row;
+    });
+
+  test('is accepted at once, done when it is due, and its end is in the audit log', async () => {
+    const before = Date.now();
+    const { status, body, headers } = await invite(2, {}, { 'idempotency-key': 'later' });
+    expect([status, body.data.status]).toEqual([202, 'scheduled']);
+    const { actionRunId, runAt } = body.data;
+    expect(Math.abs(Date.parse(runAt) - before - 2_000)).toBeLessThan(1_500);
+    expect(headers.get('idempotent-replayed')).toBeNull();
+    expect((await invite(2, {}, { 'idempotency-key': 'later' })).body).toEqual(body);
+    expect(await isOver(actionRunId)).toMatchObject({ status: 'completed' });
+    const { rows } = await product.database.pool.query('select action, facts from audit_log where subject_id = $1', [
+      actionRunId.slice(4),
+    ]);
+    const facts = { integration: 'linkedin', action: 'send_connection', status: 'completed' };
+    expect(rows).toEqual([{ action: 'integration.delayed_action', facts }]);
+  });
+
+  test('is not done where it was disconnected meanwhile', async () => {
+    const client = await newClient();
+    const { body } = await invite(2, {}, {}, client);
+    await client.delete('/api/v1/integrations/linkedin/connection');
+    expect(await isOver(body.data.actionRunId)).toEqual({ status: 'failed', failure: { code: 'not_connected' } });
+  });
+
+  test('can be cancelled in Temporal', async () => {
+    const { body } = await invite(3_600);
+    const handle = temporal.workflow.getHandle(actionWorkflowId(actionRunIds.parse(body.data.actionRunId)!));
+    await until('it is started', () =>
+      handle.describe().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await handle.cancel();
+    expect(await isOver(body.data.actionRunId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('is refused where too many wait', async () => {
+    const client = await newClient('free');
+    const { rows } = await product.database.pool.query(
+      `insert into integration_action (id, organization_id, environment, integration, action, account_id, status, repeatable,
+              payload, due_at, delayed, attempts, paused_ms, correlation_id, created_at)
+       select gen_random_uuid(), organization_id, 'test', 'linkedin', 'send_connection', 'x', 'scheduled', true, 'x',
+              clock_timestamp() + interval '1 day', true, 0, 0, 'x', clock_timestamp()
+         from (select organization_id from integration_connection where integration = 'linkedin' and environment = 'test'
+                order by connected_at desc limit 1) as own, generate_series(1, 100)
+       returning organization_id`,
+    );
+    const { status, body, headers } = await invite(5, {}, {}, client);
+    expect([status, body.error.code, body.error.details.window]).toEqual([
+      ...[429, 'rate_limit_exceeded', 'scheduled_actions'],
+    ]);
+    expect(headers.get('retry-after')).toBe('5');
+    await product.database.pool.query('delete from integration_action where organization_id = $1', [
+      rows[0].organization_id,
+    ]);
+  });
+});
