@@ -33,6 +33,8 @@ export type AppBehaviour =
   | 'lose the answer'
   /** Does the work, and answers with the page of some gateway. */
   | 'page'
+  /** Does the work, and sends half of its answer's JSON. */
+  | 'truncate'
   /** Does the work, and its answer does not end. */
   | 'endless'
   /** Does the work, and answers with lists in lists, a million deep. */
@@ -48,14 +50,21 @@ export interface AppConsent {
 
 /** What differs from one provider to the next. */
 export interface AppDialect {
-  paths: { authorize: string; token: string; revoke?: string };
+  /** Undefined for a provider whose accounts are connected in another way. */
+  paths?: { authorize: string; token: string; revoke?: string };
+  /** The proof of access in a request, where it is no bearer token. */
+  tokenOf?(headers: IncomingMessage['headers']): string | undefined;
+  /** Proofs that are good without a grant, and whose they are. */
+  keys?: Readonly<Record<string, string>>;
   /** Without PKCE no verifier is checked, and none may be sent. */
   pkce: boolean;
   rules: GrantRules;
   /** For an answer of the token endpoint. @param answer as OAuth has it @param account who granted */
   tokenAnswer?(answer: Json, account: string): Json;
   /** An error of the token endpoint. */
-  tokenError?(code: string): WireAnswer;
+  tokenError?(code: string, form: Record<string, string>): WireAnswer;
+  /** The answer of the revocation endpoint, where it is not an empty object. */
+  revoked?: Json;
   /** For a request with an access token that is not good. */
   refused(request: AppRequest): WireAnswer;
   /** Does what an API request asks for. */
@@ -148,6 +157,11 @@ async function act(
   if (behaviour === 'page') {
     return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Please wait</html>');
   }
+  if (behaviour === 'truncate') {
+    const json = JSON.stringify(answer.body ?? {});
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    return void response.end(json.slice(0, json.length / 2));
+  }
   if (behaviour === 'deep') {
     response.writeHead(200, { 'content-type': 'application/json' });
     return void response.end(`${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`);
@@ -176,8 +190,10 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
     const { pathname: path, searchParams: query } = new URL(message.url ?? '/', origin);
     const { method = '', headers } = message;
     const body = method === 'GET' ? undefined : await bodyOf(message);
-    const endpoint = (['authorize', 'token', 'revoke'] as const).find((name) => dialect.paths[name] === path) ?? 'api';
-    const account = fake.grants.accountOf(bearer(headers));
+    const endpoint =
+      (['authorize', 'token', 'revoke'] as const).find((name) => dialect.paths?.[name] === path) ?? 'api';
+    const token = (dialect.tokenOf ?? bearer)(headers);
+    const account = dialect.keys?.[token ?? ''] ?? fake.grants.accountOf(token);
     const request: AppRequest = { endpoint, method, path, query, headers, body, worked: false };
     if (account !== undefined) request.account = account;
     journal.push(request);
@@ -193,7 +209,10 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
     const form = (body ?? {}) as Record<string, string>;
     await act(tokenScript.shift(), request, response, () => {
       try {
-        if (endpoint === 'revoke') return { status: fake.grants.revoke(form.token ?? '') ? 200 : 400, body: {} };
+        if (endpoint === 'revoke') {
+          const isKnown = fake.grants.revoke(form.token ?? '');
+          return { status: isKnown ? 200 : 400, body: (isKnown && dialect.revoked) || {} };
+        }
         const answer = tokenAnswer(fake, form);
         const granting = fake.grants.accountOf(String(answer.access_token))!;
         return { status: 200, body: dialect.tokenAnswer?.(answer, granting) ?? answer };
@@ -201,7 +220,7 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
         if (!(error instanceof GrantError)) throw error;
         const { code } = error;
         const status = code === 'invalid_client' ? 401 : 400;
-        return dialect.tokenError?.(code) ?? { status, body: { error: code, error_description: 'Words.' } };
+        return dialect.tokenError?.(code, form) ?? { status, body: { error: code, error_description: 'Words.' } };
       }
     });
   }

@@ -11,23 +11,25 @@ import { withoutSlash } from './base-url.ts';
 const scopes = ['chat:write', 'channels:read', 'reactions:read', 'app_mentions:read', 'channels:history'];
 
 /** Errors of Slack's methods that say something else than that the method failed. */
-const meanings: Readonly<Record<string, FailureKind>> = {
-  token_expired: 'auth_expired',
-  token_revoked: 'auth_expired',
-  invalid_auth: 'auth_expired',
-  account_inactive: 'auth_expired',
-  ratelimited: 'rate_limited',
-  channel_not_found: 'invalid_payload',
-  not_in_channel: 'invalid_payload',
-  invalid_blocks: 'invalid_payload',
-  invalid_arguments: 'invalid_payload',
-  msg_too_long: 'invalid_payload',
-  trigger_expired: 'invalid_payload',
-  trigger_exchanged: 'invalid_payload',
-  // "It's possible some aspect of the operation succeeded before the error was raised."
-  fatal_error: 'lost',
-  internal_error: 'lost',
-};
+const meanings = new Map<string, FailureKind>(
+  Object.entries({
+    token_expired: 'auth_expired',
+    token_revoked: 'auth_expired',
+    invalid_auth: 'auth_expired',
+    account_inactive: 'auth_expired',
+    ratelimited: 'rate_limited',
+    channel_not_found: 'invalid_payload',
+    not_in_channel: 'invalid_payload',
+    invalid_blocks: 'invalid_payload',
+    invalid_arguments: 'invalid_payload',
+    msg_too_long: 'invalid_payload',
+    trigger_expired: 'invalid_payload',
+    trigger_exchanged: 'invalid_payload',
+    // "It's possible some aspect of the operation succeeded before the error was raised."
+    fatal_error: 'lost',
+    internal_error: 'lost',
+  }),
+);
 
 /** Which part of a payload an error is about. */
 const places: Readonly<Record<string, { path: string; message: string }>> = {
@@ -45,7 +47,7 @@ const saidOf = (body: unknown) => z.object({ ok: z.boolean(), error: z.string().
 function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   const said = saidOf(answer.body);
   const error = said?.ok === false ? said.error : undefined;
-  const kind = error === undefined ? undefined : meanings[error];
+  const kind = error === undefined ? undefined : meanings.get(error);
   if (kind === undefined || answer.status === 429) {
     const byStatus = statusFailure(answer, error);
     return (
@@ -153,6 +155,11 @@ const reaction = z.object({
 /** Messages of these subtypes are new ones; of others they are notes about changes, such as `message_deleted`. */
 const newMessages = [undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'];
 
+const messageTriggers = new Map([
+  ['message', 'message_received'],
+  ['app_mention', 'mention'],
+]);
+
 /** What subscribers are told of an event; undefined for one that is not theirs. */
 function told({ event, api_app_id: app, authorizations = [] }: z.infer<typeof callback>) {
   const isOurs = (by: { user?: string | undefined; app_id?: string | undefined }) =>
@@ -164,7 +171,7 @@ function told({ event, api_app_id: app, authorizations = [] }: z.infer<typeof ca
     const { user, item } = data;
     return { trigger: 'reaction_added', data: { channel: item.channel, user, reaction: data.reaction, ts: item.ts } };
   }
-  const trigger = { message: 'message_received', app_mention: 'mention' }[event.type];
+  const trigger = messageTriggers.get(event.type);
   const { data } = message.safeParse(event);
   if (trigger === undefined || !data || isOurs(data) || !newMessages.includes(data.subtype)) return undefined;
   const { channel, user = data.bot_id ?? '', ts } = data;
