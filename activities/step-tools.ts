@@ -1,28 +1,54 @@
-import { Context } from '@temporalio/activity';
-import { callStepTool, type ToolCallServices } from '../src/automation/call-step-tool.ts';
-import type { StepCallRef } from '../src/automation/tool-rounds.ts';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import {
+  callStepTool,
+  offerStepTools,
+  type StepToolServices,
+  type ToolProgress,
+} from '../src/automation/call-step-tool.ts';
+import type { StepCallRef, StepRef } from '../src/automation/tool-rounds.ts';
 import type { Database } from '../src/platform/database.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { ToolServerUnavailable } from '../src/tools/tool.ts';
 import { scopeOf } from './work-scope.ts';
 
 /** Its answer tells of a cancellation. */
 const heartbeatMs = 1_000;
 
-export interface StepToolActivityServices extends ToolCallServices {
+async function alive<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done> {
+  const { cancellationSignal, heartbeat } = Context.current();
+  const beat = setInterval(() => heartbeat(), heartbeatMs);
+  try {
+    return await work(cancellationSignal);
+  } catch (error) {
+    if (!(error instanceof ToolServerUnavailable)) throw error;
+    throw ApplicationFailure.create({ message: error.message, type: failureTypes.providerUnavailable });
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+export interface StepToolActivityServices extends StepToolServices {
   database: Database;
 }
 
-/** Calls of tools by steps of runs. They are on the queue of those by messages: the servers' files are there. */
+/**
+ * What steps of runs do with tool servers, on the queue of messages: the files of the servers are there. Each returns `wait`
+ * when its run has to wait for its turn to call out.
+ */
 export const createStepToolActivities = ({ database, ...services }: StepToolActivityServices) => ({
-  /** Executes one call of a tool and records its result, unless the run has to wait for its turn to call out. */
-  async callStepTool(ref: StepCallRef & WorkContext): Promise<{ kind: 'done' | 'wait' }> {
-    const { cancellationSignal, heartbeat } = Context.current();
-    const beat = setInterval(() => heartbeat(), heartbeatMs);
-    try {
-      return await callStepTool(services, scopeOf(database, ref), ref, cancellationSignal);
-    } finally {
-      clearInterval(beat);
-    }
+  /** Finds out which tools the model of a step is offered. The last attempt records that a server is not available. */
+  async offerStepTools({
+    maxAttempts,
+    ...ref
+  }: StepRef & WorkContext & { maxAttempts: number }): Promise<ToolProgress> {
+    const { attempt } = Context.current().info;
+    return alive((signal) => offerStepTools(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }));
+  },
+
+  /** Executes one call of a tool and records its result. */
+  async callStepTool(ref: StepCallRef & WorkContext): Promise<ToolProgress> {
+    return alive((signal) => callStepTool(services, scopeOf(database, ref), ref, signal));
   },
 });
 

@@ -36,8 +36,8 @@ const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeou
     retry: retryWithoutLimit(retry),
   });
 
-/** Calls of tools, where the files of the tool servers are. The rows say what was called, so a retry calls nothing twice. */
-const toolCalls = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
+/** What is done with tools, where the files of their servers are. The rows say what was called, so a retry calls nothing twice. */
+const toolWork = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
   proxyActivities<StepToolActivities>({
     taskQueue: besideQueue(workflowInfo().taskQueue, queues.runs, queues.generation),
     startToCloseTimeout: timeoutMs,
@@ -89,7 +89,7 @@ function waitForTurn(): () => Promise<void> {
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
-  const tools = toolCalls(policy);
+  const tools = toolWork(policy);
   const { continueForMs, retry } = policy.modelCall;
   const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
   const call = ({ position, stepId }: { position: number; stepId?: string }) =>
@@ -100,11 +100,17 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
   const useTools = async ({ position, stepId, round, calls }: Extract<RunProgress, { kind: 'tools' }>) => {
+    const options = { summary: stepId };
+    if (round === 0) {
+      setCurrentDetails(`The step \`${stepId}\` asks its tool servers which tools they have.`);
+      const asked = { ...ref, position, maxAttempts: retry.maximumAttempts };
+      while ((await tools.offerStepTools.executeWithOptions(options, [asked])).kind === 'wait') await turn();
+    }
     for (const [done, call] of calls.entries()) {
       const count = `${done + 1} of ${calls.length}`;
       setCurrentDetails(`The step \`${stepId}\` calls a tool, ${count} in round ${round}.`);
-      const use = () => tools.callStepTool.executeWithOptions({ summary: stepId }, [{ ...ref, position, round, call }]);
-      while ((await use()).kind === 'wait') await turn();
+      const asked = { ...ref, position, round, call };
+      while ((await tools.callStepTool.executeWithOptions(options, [asked])).kind === 'wait') await turn();
     }
     setCurrentDetails('');
   };

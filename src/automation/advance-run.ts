@@ -8,7 +8,6 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
-import type { Tools } from '../tools/tools.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
@@ -24,8 +23,6 @@ export interface RunServices {
   providers: ProviderRegistry;
   /** Evaluates expressions and checks answers. */
   boundedWork: BoundedWork;
-  /** Of steps whose models may use tools. */
-  tools: Tools;
   /** Of steps of type `action`. */
   stepActions: StepActions;
   /** For large outputs. */
@@ -46,7 +43,8 @@ export interface RunRef {
  * What a run needs next.
  * - walk: the next step may finish at once
  * - call: the step at `position` calls a model and takes time
- * - tools: the model of the step at `position` asks for these calls of tools, and is to be asked again after them
+ * - tools: the model of the step at `position` asks for these calls of tools, and is to be asked again after them. Round 0:
+ *   the servers of the step are to say which tools they have, before it is asked at all
  * - wait: as `call`, and as many runs of the organization call out as may: its workflow is signalled when it is its turn
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do

@@ -4,49 +4,28 @@ import type { ChatAnswer } from '../providers/chat-ports.ts';
 import { type Call, ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import { mostRounds } from '../tools/core/rounds.ts';
-import { isToolServerId } from '../tools/core/server-ids.ts';
 import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
-import { type DeclaredTool, ToolServerUnavailable } from '../tools/tool.ts';
-import type { Tools } from '../tools/tools.ts';
+import type { DeclaredTool } from '../tools/tool.ts';
 import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
-import type { ModelChoice, PromptStep } from './core/steps.ts';
+import type { ModelChoice } from './core/steps.ts';
 import { failPoint } from './fail-points.ts';
-import { readToolUse, recordRound, recordTools, type StepRef, type ToolUse } from './tool-rounds.ts';
+import { readToolUse, recordRound, type StepRef } from './tool-rounds.ts';
 
 export interface AskServices {
   providers: ProviderRegistry;
   boundedWork: BoundedWork;
-  tools: Pick<Tools, 'list'>;
 }
 
 /** Calls of tools to be executed, by their positions in the model's answer, before the model is asked again. */
 export interface ToolCalls {
+  /** From 1; 0 when the servers are to be asked first which tools they have. */
   round: number;
   calls: number[];
 }
 
 /** Bytes of arguments and results that the steps of one run keep together. */
 const mostKept = 16 * 1024 * 1024;
-
-/** The tools of a step: asked for once. A server that cannot say which it has may be able to later. */
-async function offer(
-  { tools }: AskServices,
-  scope: Scope,
-  ref: StepRef,
-  { tools: named = [] }: PromptStep,
-  signal: AbortSignal,
-): Promise<DeclaredTool[]> {
-  try {
-    const offered = await tools.list(scope, [...new Set(named)].filter(isToolServerId), signal);
-    await recordTools(scope, ref, offered);
-    return offered;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ToolServerUnavailable) throw new ProviderFailure('unavailable', error.message);
-    throw error;
-  }
-}
 
 /** Calls that have no result yet: their activity was interrupted, or the one that asked for them. */
 const unanswered = ({ round, calls, content, text, results }: Round, tools: readonly DeclaredTool[]): ToolCalls => ({
@@ -70,7 +49,8 @@ async function answerOf(
 }
 
 /**
- * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. Once a model
+ * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. First the servers
+ * are to say which tools they have. Once a model
  * has used tools no other one is asked, because only its own provider accepts what it said. After the last round it is
  * offered none. Harmless when it is repeated: what is recorded is not asked again.
  * @param models gets every model that was asked, with its failure
@@ -80,23 +60,21 @@ export async function askWithTools(
   services: AskServices,
   scope: Scope,
   ref: StepRef,
-  step: PromptStep,
   question: Question,
   call: Omit<Call, 'organizationId'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
 ): Promise<Answer | ToolCalls> {
-  const use: ToolUse = await readToolUse(scope, ref);
-  const { rounds } = use;
+  const { offered, rounds, keptBytes } = await readToolUse(scope, ref);
+  if (!offered) return { round: 0, calls: [] };
+  if ('unavailable' in offered) throw new StepFailure('service_unavailable', offered.unavailable);
+  const tools = offered;
   const last = rounds.at(-1);
-  if (last) {
-    const missing = unanswered(last, use.tools ?? []);
-    if (missing.calls.length > 0) return missing;
-  }
-  if (use.keptBytes > mostKept) {
+  const missing = last && unanswered(last, tools);
+  if (missing && missing.calls.length > 0) return missing;
+  if (keptBytes > mostKept) {
     throw new StepFailure('output_too_large', `The calls of tools of this run have more than ${mostKept} bytes.`);
   }
-  const tools = use.tools ?? (await offer(services, scope, ref, step, call.signal));
   const mayCall = rounds.length < mostRounds && tools.length > 0;
   const { prompt, outputSchema: _, ...settings } = question.request;
   const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {

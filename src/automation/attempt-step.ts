@@ -42,7 +42,7 @@ async function ask(
   const call = { attempt: number, signal };
   const ref = { runId, position: run.position };
   const answer = usesTools(step)
-    ? await askWithTools(services, scope, ref, step, question, call, models, onFailure)
+    ? await askWithTools(services, scope, ref, question, call, models, onFailure)
     : await askModels(tenant, question, call, models, onFailure, askOnce(services, tenant.environment, question));
   if ('calls' in answer) return answer;
   failPoint('step.called');

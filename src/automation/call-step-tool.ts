@@ -1,38 +1,95 @@
 import type { Scope } from '../platform/scope.ts';
 import { mayCall, unknownOutcome } from '../tools/core/rounds.ts';
+import { isToolServerId } from '../tools/core/server-ids.ts';
+import { ToolServerUnavailable } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { failPoint } from './fail-points.ts';
-import { beginCall, findStepCall, recordResult, type StepCallRef } from './tool-rounds.ts';
+import {
+  beginCall,
+  findServersToAsk,
+  findStepCall,
+  recordOffered,
+  recordResult,
+  type StepCallRef,
+  type StepRef,
+} from './tool-rounds.ts';
 
-export interface ToolCallServices {
+export interface StepToolServices {
   callingRuns: CallingRuns;
-  tools: Pick<Tools, 'call'>;
+  tools: Pick<Tools, 'call' | 'list'>;
+}
+
+/** `wait`: the run lost its place among those that call out. Its workflow is signalled when it is its turn again. */
+export type ToolProgress = { kind: 'done' | 'wait' };
+
+const done: ToolProgress = { kind: 'done' };
+
+/**
+ * Does work of a step while its run keeps its place among those that call out.
+ * @param work resolves with false when it finds the step over
+ */
+async function inPlace(
+  callingRuns: CallingRuns,
+  scope: Scope,
+  runId: string,
+  work: () => Promise<boolean>,
+): Promise<ToolProgress> {
+  if (!(await callingRuns.claim(scope, runId))) return { kind: 'wait' };
+  let goesOn = true;
+  try {
+    goesOn = await work();
+    return done;
+  } finally {
+    // The run may have ended: then nobody else gives its place up. One that goes on claims another.
+    if (goesOn) callingRuns.handOver(runId);
+    else await callingRuns.leave(scope, runId);
+  }
+}
+
+/**
+ * Asks the tool servers of a step which tools they have, once, and records what its model is offered.
+ * @param maxAttempts unless the step sets its own number
+ * @throws ToolServerUnavailable while it may be tried again; errors of the database; the reason of `signal`
+ */
+export async function offerStepTools(
+  { callingRuns, tools }: StepToolServices,
+  scope: Scope,
+  ref: StepRef,
+  { attempt, maxAttempts, signal }: { attempt: number; maxAttempts: number; signal: AbortSignal },
+): Promise<ToolProgress> {
+  const named = await findServersToAsk(scope, ref);
+  if (!named) return done;
+  const servers = [...new Set(named.servers)].filter(isToolServerId);
+  return inPlace(callingRuns, scope, ref.runId, async () => {
+    try {
+      await recordOffered(scope, ref, await tools.list(scope, servers, signal));
+    } catch (error) {
+      const isLast = attempt >= (named.maxAttempts ?? maxAttempts);
+      if (!(error instanceof ToolServerUnavailable) || !isLast) throw error;
+      await recordOffered(scope, ref, { unavailable: error.message });
+    }
+    return true;
+  });
 }
 
 /**
  * Executes a call that the model of a step asked for, and records its result. It is called once: where an earlier attempt
- * began and nobody knows how it ended, only a tool that may be repeated is called again. The run keeps its place among those
- * that call out.
- * @returns `wait` when the place was lost in between: the run's workflow is signalled when it is its turn
+ * began and nobody knows how it ended, only a tool that may be repeated is called again.
  * @throws errors of the database; the reason of `signal`
  */
 export async function callStepTool(
-  { callingRuns, tools }: ToolCallServices,
+  { callingRuns, tools }: StepToolServices,
   scope: Scope,
   ref: StepCallRef,
   signal: AbortSignal,
-): Promise<{ kind: 'done' | 'wait' }> {
+): Promise<ToolProgress> {
   const found = await findStepCall(scope, ref);
-  if (!found) return { kind: 'done' };
-  const { runId } = ref;
-  if (!(await callingRuns.claim(scope, runId))) return { kind: 'wait' };
-  let isOver = false;
-  try {
+  if (!found) return done;
+  return inPlace(callingRuns, scope, ref.runId, async () => {
     const { asked, tool } = found;
     const attempts = await beginCall(scope, ref, asked);
-    isOver = attempts === undefined;
-    if (attempts === undefined) return { kind: 'done' };
+    if (attempts === undefined) return false;
     failPoint('step.tool_begun');
     const { server, tool: name, idempotent } = tool;
     const result = mayCall(attempts, idempotent)
@@ -41,10 +98,6 @@ export async function callStepTool(
     failPoint('step.tool_called');
     await recordResult(scope, ref, result);
     failPoint('step.tool_recorded');
-    return { kind: 'done' };
-  } finally {
-    // The run may have ended: then nobody else gives its place up. One that goes on claims another.
-    if (isOver) await callingRuns.leave(scope, runId);
-    else callingRuns.handOver(runId);
-  }
+    return true;
+  });
 }

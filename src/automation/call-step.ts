@@ -83,7 +83,7 @@ export async function callStep(
     if ('calls' in outcome) {
       const { round, calls } = outcome;
       const at = { position: run.position, stepId: step.id };
-      return calls.length > 0 ? { kind: 'tools', ...at, round, calls } : { kind: 'call', ...at };
+      return calls.length > 0 || round === 0 ? { kind: 'tools', ...at, round, calls } : { kind: 'call', ...at };
     }
     const { asked, ...end } = outcome;
     await finishPaid(run, { ...facts, ...asked }, end, signal);

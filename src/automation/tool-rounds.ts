@@ -25,10 +25,13 @@ export interface AskedRound extends RoundAnswer {
   asked: ModelChoice;
 }
 
+/** What the model of a step is offered, or why it is not: a server could not say which tools it has. */
+export type OfferedTools = DeclaredTool[] | { unavailable: string };
+
 /** What a step did with tools so far. */
 export interface ToolUse {
   /** Undefined while nobody has asked the servers. */
-  tools: DeclaredTool[] | undefined;
+  offered: OfferedTools | undefined;
   rounds: (Round & AskedRound)[];
   /** Of the arguments and results that the whole run keeps. */
   keptBytes: number;
@@ -58,17 +61,17 @@ const sumKept = statement<{ bytes: number }>(
 export async function readToolUse(scope: Scope, { runId, position }: StepRef): Promise<ToolUse> {
   const found = await scope.rows(findRounds, runId, position);
   const rounds: ToolUse['rounds'] = [];
-  let tools: DeclaredTool[] | undefined;
+  let offered: OfferedTools | undefined;
   for (const { round, content } of found) {
-    if (round === 0) tools = JSON.parse(content);
+    if (round === 0) offered = JSON.parse(content);
     else rounds.push({ round, ...(JSON.parse(content) as AskedRound), results: new Map() });
   }
-  if (rounds.length === 0) return { tools, rounds, keptBytes: 0 };
+  if (rounds.length === 0) return { offered, rounds, keptBytes: 0 };
   for (const { round, call, result, isError } of await scope.rows(findResults, runId, position)) {
     rounds[round - 1]?.results.set(call, { text: result, isError });
   }
   const { bytes } = (await scope.one(sumKept, runId))!;
-  return { tools, rounds, keptBytes: bytes };
+  return { offered, rounds, keptBytes: bytes };
 }
 
 // Only while the step is being executed: what an attempt finds out that lost it is not recorded.
@@ -76,17 +79,42 @@ const running = `from run_step s join run r on r.id = s.run_id
     where s.organization_id = $1 and s.environment = $2 and s.run_id = $3::uuid and s.position = $4::int
       and s.status = 'running' and r.status in (${openRun})`;
 
-const insertTools = statement<{ runId: string }>(
-  'run_step.record_tools',
-  `insert into run_step_round (run_id, position, round, organization_id, environment, content)
-   select s.run_id, s.position, 0, $1::uuid, $2::text, $5::text ${running}
-   on conflict do nothing
-   returning run_id as "runId"`,
+/** What is known of the tools of a step before its servers were asked. */
+export interface NamedTools {
+  servers: string[] | null;
+  /** Of the step itself. */
+  maxAttempts: number | null;
+}
+
+const findServers = statement<NamedTools>(
+  'run_step.servers',
+  `select d.steps -> $4::int -> 'tools' as servers, (d.steps -> $4::int -> 'retry' ->> 'maxAttempts')::int as "maxAttempts"
+     from run_step s join run r on r.id = s.run_id join definition d on d.id = r.definition_id
+    where s.organization_id = $1 and s.environment = $2 and s.run_id = $3::uuid and s.position = $4::int
+      and s.status = 'running' and r.status in (${openRun})
+      and not exists (select from run_step_round o where o.run_id = s.run_id and o.position = s.position and o.round = 0)`,
 );
 
-/** Keeps the tools that the model of a step is offered, so that they are the same in each round. */
-export async function recordTools(scope: Scope, step: StepRef, tools: DeclaredTool[]): Promise<void> {
-  await scope.rows(insertTools, step.runId, step.position, JSON.stringify(tools));
+/** The tool servers that a step names; undefined when they have said already which tools they have, or the step is over. */
+export const findServersToAsk = (scope: Scope, { runId, position }: StepRef): Promise<NamedTools | undefined> =>
+  scope.one(findServers, runId, position);
+
+// Finding out was an attempt of the step that is not shown as one, as each round is.
+const insertTools = statement<{ id: string }>(
+  'run_step.record_tools',
+  `with recorded as (
+     insert into run_step_round (run_id, position, round, organization_id, environment, content)
+     select s.run_id, s.position, 0, $1::uuid, $2::text, $5::text ${running}
+     on conflict do nothing
+     returning run_id as id)
+   update run_step set rounds = rounds + 1
+    where run_id in (select id from recorded) and position = $4::int
+   returning run_id as id`,
+);
+
+/** Keeps what the model of a step is offered, so that it is the same in each round. */
+export async function recordOffered(scope: Scope, step: StepRef, offered: OfferedTools): Promise<void> {
+  await scope.rows(insertTools, step.runId, step.position, JSON.stringify(offered));
 }
 
 // The tokens are counted here: they are spent, whatever becomes of the step.
