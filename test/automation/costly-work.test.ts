@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { soonNoticed } from '../crash/oracle.ts';
 import { startProduct } from '../product.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 
@@ -168,7 +169,7 @@ describe('an output schema', () => {
 
 test('a run that was killed amid a costly expression ends soon in another process', async () => {
   const tenant = await product.createTenant({ plan: 'enterprise' });
-  const doomed = await product.start(['api', 'runs']);
+  const doomed = await product.start(['api', 'runs'], {}, soonNoticed);
   const there = apiClient(doomed.api, tenant.testKey);
   const { id } = await makeWorkflow(there, { steps: [transform('input.all(x, input.all(y, !(2000.5 in input)))')] });
   const started = await there.post(`/v1/workflows/${id}/execute`, { input: list(1_000), async: true });

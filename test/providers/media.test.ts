@@ -4,6 +4,7 @@ import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
 import { generationIds, videoIds } from '../../src/studio/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { soonNoticed } from '../crash/oracle.ts';
 import { startFakeFal } from '../fakes/fal.ts';
 import type { FakeMedia, JobWish } from '../fakes/media-server.ts';
 import { startFakeRunway } from '../fakes/runway.ts';
@@ -29,6 +30,7 @@ let runway: FakeMedia;
 beforeAll(async () => {
   [fal, runway] = await Promise.all([startFakeFal(), startFakeRunway()]);
   product = await openProduct({
+    entryPoint: soonNoticed,
     env: {
       ...secrets,
       ...{ FAL_KEY: fal.apiKey, FAL_QUEUE_URL: fal.origin, FAL_JWKS_URL: fal.keysUrl },
