@@ -6,6 +6,7 @@ import type { WireAnswer } from '../../test/fakes/wire-server.ts';
 import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
 import { Egress } from '../platform/egress.ts';
 import { egressRules } from '../platform/egress-destination.ts';
+import { catalog } from './catalog.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { IntegrationClient } from './integration.ts';
 import { providerCall, type TokenAccess } from './provider-http.ts';
@@ -52,6 +53,10 @@ const outcome = (work: Promise<unknown>): Promise<object> =>
       return { kind, ...(code && { code }), ...(seconds && { seconds }), paths: errors.map(({ path }) => path) };
     },
   );
+
+test('every integration is here', () => {
+  expect(liveIntegrations.map(({ integration }) => integration)).toEqual(catalog);
+});
 
 describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))('%s', (_, one) => {
   const { integration } = one;
