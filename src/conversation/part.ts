@@ -1,9 +1,11 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
+import { openWorkGauges } from '../platform/open-work.ts';
 import type { Part } from '../platform/part.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultTurnPolicy, type TurnPolicy } from '../temporal/contracts/conversation.ts';
 import type { ToolServices } from '../tools/part.ts';
+import { turnStates } from './core/status.ts';
 import { startPendingTurn } from './create-turn.ts';
 import { ConversationEntry, ConversationTurn } from './entities.ts';
 import { failPoint } from './fail-points.ts';
@@ -35,6 +37,17 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     'turn.start': (scope, id, hint?: Parameters<typeof startPendingTurn>[3]) =>
       startPendingTurn(services, scope, id, hint),
   }),
+  gauges: ({ observer, firstQuestions }) => [
+    ...openWorkGauges(observer, {
+      ...{ name: 'messages', title: 'Messages to models', table: 'conversation_turn', kinds: ['chat', 'agent'] },
+      isOpen: `status in (${turnStates.sql('processing')})`,
+    }),
+    {
+      name: 'atelier_messages_asked_at_once',
+      help: 'Messages whose model this process asks by itself, beside their workflow or before it starts.',
+      read: () => [{ value: firstQuestions.size }],
+    },
+  ],
   sweeps: (services) => [
     {
       name: 'end messages that were terminated in Temporal',

@@ -1,12 +1,15 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
+import { openWorkGauges } from '../platform/open-work.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
+import type { MediaKind } from '../providers/core/media/models.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
 import { videoCompleted, videoFailed } from './core/events.ts';
 import { generationIds, videoIds } from './core/ids.ts';
+import { generationStates } from './core/status.ts';
 import { type StartHint, startPendingGeneration } from './create-generation.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
@@ -44,6 +47,12 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
     'generation.start': (scope, id, hint?: StartHint) => startPendingGeneration(services, scope, id, hint),
     'generation.cancel': (_, id) => cancelMakeGeneration(services.temporal, id),
   }),
+  gauges: ({ observer }) =>
+    openWorkGauges(observer, {
+      ...{ name: 'generations', title: 'Generations of Studio', table: 'generation' },
+      kinds: ['image', 'video', 'music', 'upscale', 'background_removal'] satisfies MediaKind[],
+      isOpen: `status in (${generationStates.sql('processing')})`,
+    }),
   sweeps: ({ database, temporal, files, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
     {
       name: 'end generations that were terminated in Temporal',

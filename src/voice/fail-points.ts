@@ -6,5 +6,6 @@ export const failPoint = defineFailPoints(
   'voice.started',
   'voice.submitting',
   'voice.answered',
+  'voice.speech_stored',
   'voice.recorded',
 );

@@ -1,10 +1,12 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
+import { openWorkGauges } from '../platform/open-work.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import { voiceCallStates } from './core/status.ts';
 import { startPendingCall } from './create-call.ts';
 import { VoiceCall } from './entities.ts';
 import { failPoint } from './fail-points.ts';
@@ -35,6 +37,11 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
     'voice.start': (scope, id, hint?: Parameters<typeof startPendingCall>[3]) =>
       startPendingCall(services, scope, id, hint),
   }),
+  gauges: ({ observer }) =>
+    openWorkGauges(observer, {
+      ...{ name: 'voice_calls', title: 'Texts and recordings', table: 'voice_call', kinds: ['tts', 'stt'] },
+      isOpen: `status in (${voiceCallStates.sql('processing')})`,
+    }),
   sweeps: ({ database, temporal, files, voiceWaiters: waiters, voicePolicy: { deadlineMs } }) => [
     {
       name: 'end voice calls that were terminated in Temporal',

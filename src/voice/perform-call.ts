@@ -77,6 +77,7 @@ async function speak(
       ...{ kind: 'speech', type: 'mp3', title: 'speech', maxBytes: maxSpeechBytes, signal: call.signal },
       content: createReadStream(made.path),
     });
+    failPoint('voice.speech_stored');
     return { speech };
   } finally {
     await made.discard();

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { voiceCallWorkflowId } from '../../src/temporal/contracts/voice.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { type FakeAudio, startFakeAudio } from '../fakes/openai-audio.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
+import { runningServers } from '../servers.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
 import { formOf, silence, voiceClient } from '../voice/voice.ts';
@@ -62,6 +65,7 @@ test.each([
   ['voice.committed', 200, 1],
   ['voice.submitting', 500, 0],
   ['voice.answered', 500, 1],
+  ['voice.speech_stored', 500, 1],
   ['voice.recorded', 200, 1],
 ])('killed at %s: speech is answered %i for its key, the provider asked %i times', async (at, status, times) => {
   const [before, asked] = [await credits(), fake.journal.length];
@@ -93,4 +97,34 @@ test('killed when a recording is stored: the request begins anew, and is paid on
   expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null]);
   expect(((await answer.json()) as { data: object }).data).toMatchObject({ duration: 2, text: '16044 bytes' });
   expect(await credits()).toEqual({ balance: before.balance - 2, reserved: 0 });
+});
+
+describe('an operator of Temporal who ends a voice call', () => {
+  test.each([
+    ['cancels', 'cancelled', (handle: WorkflowHandle) => handle.cancel()],
+    ['terminates', 'failed', (handle: WorkflowHandle) => handle.terminate()],
+  ])(
+    '%s it: nothing is charged, its provider is not asked again, and its recording is removed',
+    async (_, status, end) => {
+      const [before, asked] = [await credits(), fake.journal.length];
+      fake.next('silence');
+      const waiting = voice().transcribe(formOf(silence(2)));
+      await until('the provider is asked', async () => fake.journal.length > asked);
+      const { pool } = product.database;
+      const { rows } = await pool.query(`select id, file from voice_call where status = 'processing'`);
+      const connection = await Connection.connect({ address: runningServers().temporalAddress });
+      await end(new Client({ connection }).workflow.getHandle(voiceCallWorkflowId(rows[0].id)));
+      await connection.close();
+      const answer = await waiting;
+      expect([rows.length, answer.status]).toEqual([1, 500]);
+      const { rows: ended } = await pool.query('select status from voice_call where id = $1', [rows[0].id]);
+      expect(ended).toEqual([{ status }]);
+      expect([await credits(), fake.journal.length]).toEqual([before, asked + 1]);
+      const { rows: kept } = await pool.query(
+        'select 1 from file where name = $1 and (remove_at is null or remove_at > clock_timestamp())',
+        [rows[0].file],
+      );
+      expect(kept).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sharedProduct } from '../product.ts';
@@ -10,11 +11,16 @@ import { formOf, silence, type VoiceClient, voiceClient } from './voice.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let voice: VoiceClient;
+let storage: string;
 beforeAll(async () => {
   product = await sharedProduct();
+  storage = await mkdtemp(join(tmpdir(), 'atelier-uploads-'));
   voice = voiceClient(product.process.api, product.tenant.testKey);
 });
-afterAll(() => product.close());
+afterAll(async () => {
+  await product.close();
+  await rm(storage, { recursive: true });
+});
 
 test.each([
   [
@@ -36,4 +42,30 @@ test.each([
   socket.destroy();
   await until('nothing is left', async () => (await received()) === 0);
   expect((await voice.transcribe(formOf(silence(1)))).status).toBe(200);
+});
+
+test('a recording that drips in is ended when the time for requests is over, and leaves nothing', async () => {
+  const { api } = await product.start(['api'], { REQUEST_ARRIVAL_SECONDS: '1', STORAGE_DIR: storage });
+  const { hostname, port } = new URL(api);
+  const received = async () => (await readdir(join(storage, 'incoming')).catch(() => [])).length;
+  // Fewer than a minute allows, so that none is refused for another reason.
+  const dripping = Array.from({ length: 20 }, async () => {
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    socket.on('error', () => {});
+    const head = ['POST /api/voice/stt HTTP/1.1', 'Host: localhost', `X-API-Key: ${product.tenant.liveKey}`];
+    const form = ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 20000000', '', ''];
+    const part = '--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n';
+    socket.write([...head, ...form].join('\r\n') + part);
+    const drip = setInterval(() => socket.write('x'.repeat(100)), 50);
+    await once(socket, 'close');
+    clearInterval(drip);
+    return answer;
+  });
+  await until('they arrive', async () => (await received()) === dripping.length);
+  for (const answer of await Promise.all(dripping)) expect(answer).toMatch(/^(HTTP\/1\.1 408|$)/);
+  await until('nothing is left', async () => (await received()) === 0);
 });
