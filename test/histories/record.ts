@@ -27,6 +27,7 @@ import { secrets } from '../operator.ts';
 import { openProduct, startProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
+import { recordActions } from './record-actions.ts';
 import { recordBookings } from './record-bookings.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
@@ -210,6 +211,7 @@ async function record(): Promise<void> {
   await keep('housekeeping/tick', tick.action.workflow.workflowId);
   await rest.close();
 
+  await recordActions(workflow, keep);
   await recordBookings(workflow, keep);
   await recordDeliveries(workflow, keep);
   await recordCalendars({ schedule }, keep);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { catalog } from '../../src/integrations/catalog.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type Product, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
@@ -9,11 +10,12 @@ let product: Product;
 let api: ApiClient;
 let base: string;
 let key: string;
+let organizationId: string;
 beforeAll(async () => {
   const shared = await sharedProduct();
   product = shared;
   base = shared.process.api;
-  ({ testKey: key } = await product.createTenant({ plan: 'enterprise' }));
+  ({ testKey: key, organizationId } = await product.createTenant({ plan: 'enterprise' }));
   api = apiClient(base, key);
   for (const { id } of catalog) await connectInSandbox(api, base, id);
 });
@@ -134,7 +136,8 @@ describe('a failure that is asked for', () => {
   test('an overloaded provider is asked three times', async () => {
     expect(await say('sandbox:overloaded')).toMatchObject({ status: 200, body: { data: { channel: 'C0123456789' } } });
     const { rows } = await product.database.pool.query(
-      'select attempts, paused_ms from integration_action order by created_at desc limit 1',
+      'select attempts, paused_ms from integration_action where organization_id = $1 order by created_at desc limit 1',
+      [organizationIds.parse(organizationId)],
     );
     expect(rows).toEqual([{ attempts: 3, paused_ms: 2_000 }]);
   });
