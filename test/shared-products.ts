@@ -7,6 +7,21 @@ import { processEnvironment } from './product-process.ts';
 import type { Servers } from './servers.ts';
 import { createTestDatabase } from './test-database.ts';
 
+/** With which the fake providers of the shared products sign what they send. */
+export const inboundSecrets = {
+  SLACK_SIGNING_SECRET: '8f742231b10e8888abcd99yyyzzz85a5',
+  HUBSPOT_CLIENT_SECRET: 'the-client-secret-of-hubspot',
+  UNIPILE_WEBHOOK_SECRET: 'the-secret-header-of-unipile',
+};
+
+/** Clients of integrations whose providers are not there. */
+const integrationClients = {
+  ...{ SLACK_CLIENT_ID: 'a-client-of-slack', SLACK_CLIENT_SECRET: 'its-secret-at-slack' },
+  ...{ HUBSPOT_CLIENT_ID: 'a-client-of-hubspot', UNIPILE_API_KEY: 'a-key-of-unipile' },
+  ...{ TEAMS_CLIENT_ID: 'a-client-of-teams', TEAMS_CLIENT_SECRET: 'its-secret-at-teams' },
+  ...inboundSecrets,
+};
+
 /** The products that test files share which only need a tenant of their own. */
 const kinds = {
   plain: {
@@ -17,7 +32,10 @@ const kinds = {
   /** Sends webhooks to this machine and fetches images from it too, and tries deliveries again twenty times as fast. */
   webhooks: {
     roles: ['api', 'runs', 'generation', 'calendars', 'integrations', 'housekeeping', 'webhooks'],
-    env: { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', DELIVERY_TIME_SCALE: '0.05' },
+    env: {
+      ...{ ...secrets, ...integrationClients },
+      ...{ EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', DELIVERY_TIME_SCALE: '0.05' },
+    },
   },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;
 

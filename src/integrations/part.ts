@@ -19,8 +19,12 @@ import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
+import { ClientStates } from './inbound/client-states.ts';
+import { forgetInboundEvents } from './inbound/forget.ts';
+import { InboundEvent } from './inbound-entities.ts';
 import { Integrations } from './integrations.ts';
 import { sealedColumns } from './sandbox-account.ts';
+import { triggerEvents } from './trigger-events.ts';
 
 export interface IntegrationServices {
   integrations: Integrations;
@@ -29,6 +33,7 @@ export interface IntegrationServices {
   begunActions: BegunActions;
   /** For workflows. */
   stepActions: ActionsOfSteps;
+  clientStates: ClientStates;
 }
 
 const overdueAtOnce = 50;
@@ -38,10 +43,10 @@ const forgottenAtOnce = 1_000;
 export const integrations: Part<Foundation & ConnectionServices & WebhookServices, IntegrationServices> = {
   name: 'integrations',
   settings: integrationSettings,
-  entities: [IntegrationConnection, IntegrationAction],
+  entities: [IntegrationConnection, IntegrationAction, InboundEvent],
   ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
-  events: [integrationAuthExpired],
+  events: [integrationAuthExpired, ...triggerEvents],
   auditActions: {
     'integration.connect': integrationConnectionIds,
     'integration.disconnect': integrationConnectionIds,
@@ -60,6 +65,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     const services = {
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
+      clientStates: new ClientStates(env.URL_SIGNING_KEY),
       integrations: new Integrations({
         ...{ connections, clients },
         egress: { named: providerEgress, guarded: egress },
@@ -86,6 +92,11 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
       name: 'remove actions after a day',
       everyMs: 60_000,
       run: () => inBatches((limit) => forgetActions(database, limit), forgottenAtOnce),
+    },
+    {
+      name: 'forget inbound events',
+      everyMs: 60_000,
+      run: () => inBatches((limit) => forgetInboundEvents(database, limit), forgottenAtOnce),
     },
   ],
 };

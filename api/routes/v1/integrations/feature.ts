@@ -2,7 +2,10 @@ import type { ApiFeature } from '../../../mount.ts';
 import { integrationEventDocuments } from '../../../schemas/integrations/events.ts';
 import { actionRoutes } from './actions.ts';
 import { integrationConsentRoutes } from './consents.ts';
+import { eventRoutes } from './events.ts';
 import { integrationRoutes } from './integrations.ts';
+import { triggerRoutes } from './triggers.ts';
+import { integrationWebhookRoutes } from './webhooks.ts';
 
 export const integrations: ApiFeature = {
   tags: [
@@ -12,6 +15,13 @@ export const integrations: ApiFeature = {
     },
   ],
   ids: [],
-  routes: (services) => [integrationConsentRoutes(services), integrationRoutes(services), actionRoutes(services)],
+  routes: (services) => [
+    integrationConsentRoutes(services),
+    integrationRoutes(services),
+    actionRoutes(services),
+    integrationWebhookRoutes(services),
+    eventRoutes(services),
+    triggerRoutes(services),
+  ],
   events: integrationEventDocuments,
 };

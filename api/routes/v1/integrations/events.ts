@@ -1,0 +1,86 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { integrationNotFound } from '../../../../src/integrations/errors.ts';
+import { type Proven, proveSender } from '../../../../src/integrations/inbound/prove.ts';
+import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
+import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
+import { AppError, invalid } from '../../../../src/platform/errors.ts';
+import type { Services } from '../../../../src/services.ts';
+import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
+import { limitedRange } from '../../../client-address.ts';
+import type { ApiContext, ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { limitRequests } from '../../../middleware/authenticate.ts';
+import { readBytes } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { requireIntegration } from './require-integration.ts';
+
+const maxBytes = 1024 * 1024;
+const mostNotices = 1_000;
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+async function readRequest(c: ApiContext, publicUrl: string): Promise<InboundRequest> {
+  const { pathname, search, searchParams: query } = new URL(c.req.url);
+  const body = await readBytes(c, maxBytes);
+  const url = publicUrl.replace(/\/+$/, '') + pathname + search;
+  return { headers: c.req.header(), query, body, json: parse(body), url };
+}
+
+/** What a provider that asks whether the address is ours is answered; undefined where it does not ask. */
+function answerHandshake(c: ApiContext, { handshake }: Inbound, request: InboundRequest, isProven: boolean) {
+  if (!handshake || (handshake.isSigned && !isProven)) return undefined;
+  const answer = handshake.answer(request);
+  if (!answer) return undefined;
+  return 'text' in answer ? c.text(answer.text, 200) : c.json(answer.json, 200);
+}
+
+/**
+ * Where providers send their events. They have no key: each proves in its own way who it is. A request is acknowledged once
+ * its events are committed; one that is not acknowledged is sent again, and what was taken of it is not taken twice.
+ */
+export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const { failedAuthentications, database, env } = services;
+
+  /** @throws AppError unauthorized, which says the same whatever is wrong; rate_limit_exceeded */
+  function refuse(c: ApiContext): never {
+    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    throw new AppError('unauthorized', 'The request is not signed by the provider, or too old.');
+  }
+
+  /** Who signs for a sandbox may ask as often as with its keys. @throws AppError rate_limit_exceeded */
+  async function limitSandbox(c: ApiContext, { sandbox }: Proven): Promise<void> {
+    if (!sandbox) return;
+    const limits = await findRateLimits(database, sandbox.organizationId);
+    const { organizationId, environment } = sandbox;
+    await limitRequests(c, services, { organizationId, environment }, limits);
+  }
+
+  const routes = newRoutes();
+  routes.post('/:integrationId/events', async (c) => {
+    const id = c.req.param('integrationId');
+    const integration = requireIntegration(id);
+    const { inbound } = integration;
+    if (!inbound) throw integrationNotFound(id);
+    const request = await readRequest(c, env.PUBLIC_URL);
+    const unsigned = answerHandshake(c, inbound, request, false);
+    if (unsigned) return unsigned;
+    const proven = await proveSender(services, integration, inbound, request, Date.now());
+    if (!proven) return refuse(c);
+    await limitSandbox(c, proven);
+    const signed = answerHandshake(c, inbound, request, true);
+    if (signed) return signed;
+    const { notices } = proven;
+    if (!notices || notices.length > mostNotices) {
+      throw invalid([{ path: '', message: `Expected at most ${mostNotices} events in the form of the provider.` }]);
+    }
+    await takeNotices(services, integration, { ...proven, notices }, c.get('correlationId'));
+    return c.json(success({ received: true }), inbound.acknowledged);
+  });
+  return routes;
+}

@@ -1,0 +1,50 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { triggerByHand } from '../../../../src/integrations/inbound/trigger-by-hand.ts';
+import type { Services } from '../../../../src/services.ts';
+import { eventIds } from '../../../../src/webhooks/core/ids.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { freeForm } from '../../../schemas/free-form.ts';
+import { triggerInPath } from '../../../schemas/integrations/in-path.ts';
+import { alike, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
+import { requireIntegration } from './require-integration.ts';
+
+const dataExamples = alike({ channel: 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1503435956.000247' });
+
+/** Events of the sandbox that no provider signs. */
+export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const trigger = createRoute({
+    method: 'post',
+    path: '/{integrationId}/triggers/{event}',
+    tags: ['Integrations'],
+    security: keySecurity('integrations'),
+    operationId: 'triggerIntegrationEvent',
+    summary: 'Trigger an event in the sandbox',
+    description: [
+      'Delivers an event to the webhooks that listen to it, as if the provider had sent it. The body is the `data` of the',
+      'event. With a live key the answer is 404 `not_found`.',
+    ].join(' '),
+    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
+    request: {
+      params: triggerInPath,
+      body: { required: true, content: jsonContent(freeForm, dataExamples) },
+    },
+    responses: {
+      202: answer('The event will be delivered.', triggeredSchema, { examples: triggeredExamples }),
+      ...failures(404, 409, 413, 415),
+    },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(trigger, async (c) => {
+    const { integrationId, event } = c.req.valid('param');
+    const integration = requireIntegration(integrationId);
+    const eventId = await triggerByHand(services, c.get('scope'), integration, { event, data: c.req.valid('json') });
+    return c.json(success({ eventId: eventIds.format(eventId) }), 202);
+  });
+  return routes;
+}

@@ -1,0 +1,132 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import {
+  createIntegrationWebhook,
+  deleteIntegrationWebhook,
+  type IntegrationWebhook,
+  listIntegrationWebhooks,
+} from '../../../../src/integrations/webhooks.ts';
+import type { Services } from '../../../../src/services.ts';
+import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
+import { mostSubscriptions } from '../../../../src/webhooks/subscriptions.ts';
+import type { ApiEnv } from '../../../context.ts';
+import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { requireKey } from '../../../middleware/authenticate.ts';
+import { jsonBody } from '../../../middleware/json-body.ts';
+import { newRoutes } from '../../../new-routes.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { integrationWebhookInPath } from '../../../schemas/integrations/in-path.ts';
+import { integrationInPath } from '../../../schemas/integrations/integration.ts';
+import {
+  createdIntegrationWebhookExamples,
+  createdIntegrationWebhookSchema,
+  type IntegrationWebhookAnswer,
+  integrationWebhookListExamples,
+  integrationWebhookListSchema,
+  newIntegrationWebhookExamples,
+  newIntegrationWebhookSchema,
+} from '../../../schemas/integrations/webhooks.ts';
+import { requireIntegration } from './require-integration.ts';
+
+const tags = ['Integrations'];
+const security = keySecurity('integrations');
+
+const toAnswer = ({ id, event, url, isActive, createdAt }: IntegrationWebhook): IntegrationWebhookAnswer => ({
+  ...{ id: webhookIds.format(id), event, url, active: isActive, createdAt: createdAt.toISOString() },
+});
+
+const withThisId = { parameters: { id: '$response.body#/data/id' } };
+const links = {
+  Update: { operationId: 'updateWebhook', ...withThisId },
+  Rotate: { operationId: 'rotateWebhookSecret', ...withThisId },
+  Test: { operationId: 'testWebhook', ...withThisId },
+  Deliveries: { operationId: 'listDeliveries', ...withThisId },
+  Recover: { operationId: 'recoverDeliveries', ...withThisId },
+};
+
+const beside = [
+  'It is changed, tested and its secret rotated, and its deliveries are seen and replayed, below `/webhooks/{id}`,',
+  'where the list leaves it out.',
+].join(' ');
+
+/** Webhooks that get one event of an integration each. */
+export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const key = requireKey(services, 'integrations');
+
+  const list = createRoute({
+    method: 'get',
+    path: '/{integrationId}/webhooks',
+    tags,
+    security,
+    operationId: 'listIntegrationWebhooks',
+    summary: 'List the webhooks of an integration',
+    description: 'All of them, the newest first, without their secrets.',
+    middleware: [key] as const,
+    request: { params: integrationInPath },
+    responses: {
+      200: answer('The webhooks.', integrationWebhookListSchema, { examples: integrationWebhookListExamples }),
+      ...failures(404),
+    },
+  });
+  const create = createRoute({
+    method: 'post',
+    path: '/{integrationId}/webhooks',
+    tags,
+    security,
+    operationId: 'createIntegrationWebhook',
+    summary: 'Create a webhook for an event of an integration',
+    description: [
+      'Sends an event of the integration to a URL of yours, while the integration is connected. The body of a delivery is',
+      '`{id, type, timestamp, integration, data, signature}`: `signature` is `sha256=` and the HMAC-SHA256 in hexadecimal of',
+      'the same JSON without that member, with the whole secret as key. The headers are those of every webhook.',
+      `${beside} It counts among the ${mostSubscriptions} webhooks there can be; one more is answered with 409 \`conflict\`.`,
+    ].join(' '),
+    middleware: [key, jsonBody()] as const,
+    request: {
+      params: integrationInPath,
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(newIntegrationWebhookSchema, newIntegrationWebhookExamples) },
+    },
+    responses: {
+      201: answer('Returns the webhook with its secret.', createdIntegrationWebhookSchema, {
+        examples: createdIntegrationWebhookExamples,
+        links,
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
+    },
+  });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/{integrationId}/webhooks/{webhookId}',
+    tags,
+    security,
+    operationId: 'deleteIntegrationWebhook',
+    summary: 'Delete a webhook of an integration',
+    description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
+    middleware: [key] as const,
+    request: { params: integrationWebhookInPath },
+    responses: { 200: deletedAnswer('The webhook was deleted.'), ...failures(404) },
+  });
+
+  const routes = newRoutes();
+  routes.openapi(list, async (c) => {
+    const integration = requireIntegration(c.req.valid('param').integrationId);
+    const webhooks = await listIntegrationWebhooks(c.get('scope'), integration);
+    return c.json(success({ webhooks: webhooks.map(toAnswer) }), 200);
+  });
+  routes.openapi(create, async (c) => {
+    const integration = requireIntegration(c.req.valid('param').integrationId);
+    const [given, claim] = [c.req.valid('json'), readIdempotency(c)];
+    const made = await createIntegrationWebhook(services, c.get('scope'), integration, given, claim);
+    const { secret, ...webhook } = made.outcome;
+    markReplayed(c, made.replayed);
+    return c.json(success({ ...toAnswer(webhook), secret }), 201);
+  });
+  routes.openapi(remove, async (c) => {
+    const { integrationId, webhookId: id } = c.req.valid('param');
+    await deleteIntegrationWebhook(c.get('scope'), requireIntegration(integrationId), id);
+    return c.json(deleted, 200);
+  });
+  return routes;
+}

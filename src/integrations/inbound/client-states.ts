@@ -1,0 +1,32 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+const pattern = /^([0-9a-f-]{36})\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The texts by which events of a subscription are known that the provider does not sign: it sends the text with each of
+ * them, and knows it from us alone. One says which connection it was made for.
+ */
+export class ClientStates {
+  readonly #key: string | undefined;
+
+  /** @param key URL_SIGNING_KEY */
+  constructor(key: string | undefined) {
+    this.#key = key;
+  }
+
+  /** 80 characters; Microsoft Graph takes at most 128. @param connectionId uuid @returns undefined without a key */
+  of(connectionId: string): string | undefined {
+    if (this.#key === undefined) return undefined;
+    const mac = createHmac('sha256', this.#key).update(`integration events ${connectionId}`).digest('base64url');
+    return `${connectionId}.${mac}`;
+  }
+
+  /** The connection that a text was made for; undefined for one that we did not make. Compares in constant time. */
+  connectionOf(clientState: string): string | undefined {
+    const connectionId = pattern.exec(clientState)?.[1];
+    const own = connectionId === undefined ? undefined : this.of(connectionId);
+    if (own === undefined) return undefined;
+    const [given, expected] = [Buffer.from(clientState), Buffer.from(own)];
+    return given.length === expected.length && timingSafeEqual(given, expected) ? connectionId : undefined;
+  }
+}

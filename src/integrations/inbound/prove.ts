@@ -1,0 +1,118 @@
+import type { Sealer } from '../../platform/crypto.ts';
+import type { Database } from '../../platform/database.ts';
+import type { IntegrationClients } from '../clients.ts';
+import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
+import type { Integration } from '../integration.ts';
+import { openSandboxSecret } from '../sandbox-account.ts';
+import type { ClientStates } from './client-states.ts';
+import { connectionsById, connectionsOf, type EventsConnection } from './connections-of-accounts.ts';
+
+export interface ProofServices {
+  database: Database;
+  sealer: Sealer;
+  clientStates: ClientStates;
+  integrations: { readonly clients: IntegrationClients };
+}
+
+/** A request that its provider has sent, or the owner of a sandbox. */
+export interface Proven {
+  /** Whose sandbox the events are for; undefined for those of the provider. */
+  sandbox?: EventsConnection;
+  /** Undefined where the request is not in the provider's form. */
+  notices: readonly Notice[] | undefined;
+  /** The connections that an event is for. */
+  connectionsFor(notice: Notice): readonly EventsConnection[];
+}
+
+/** Connections to one account that events are published for. */
+const mostOfAccounts = 10_000;
+/** Sandboxes with one account whose secrets are tried. Their accounts have names that are made at random. */
+const mostSandboxes = 3;
+
+const accountsOf = (notices: readonly Notice[]): string[] => [...new Set(notices.map(({ accountId }) => accountId))];
+
+/** By a secret that signs everything the provider sends. */
+async function byAccounts(
+  { database }: ProofServices,
+  { id }: Integration,
+  notices: readonly Notice[] | undefined,
+): Promise<Proven> {
+  const accounts = accountsOf(notices ?? []);
+  const found = accounts.length === 0 ? [] : await connectionsOf(database, id, accounts, 'live', mostOfAccounts);
+  const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
+  return { notices, connectionsFor: ({ accountId }) => ofAccount.get(accountId) ?? [] };
+}
+
+/** By the texts that the events carry, one each. @returns undefined unless each of them is one of ours */
+async function byClientStates(
+  { database, clientStates }: ProofServices,
+  { id }: Integration,
+  notices: readonly Notice[],
+): Promise<Proven | undefined> {
+  const known = new Map<Notice, string>();
+  for (const notice of notices) {
+    const connectionId = notice.clientState === undefined ? undefined : clientStates.connectionOf(notice.clientState);
+    if (connectionId === undefined) return undefined;
+    known.set(notice, connectionId);
+  }
+  if (known.size === 0) return undefined;
+  const found = await connectionsById(database, id, [...new Set(known.values())]);
+  const byId = new Map(found.map((connection) => [connection.id, connection]));
+  return {
+    notices,
+    connectionsFor(notice) {
+      const connection = byId.get(known.get(notice)!);
+      return connection?.environment === 'live' && connection.accountId === notice.accountId ? [connection] : [];
+    },
+  };
+}
+
+/** By the secret of the one sandbox whose account all events name: another organization does not know it. */
+async function bySandbox(
+  { database, sealer }: ProofServices,
+  integration: Integration,
+  { inbound, request, notices, now }: Claim,
+): Promise<Proven | undefined> {
+  const asked = inbound.accountOfHandshake?.(request);
+  const [accountId, ...others] = notices && notices.length > 0 ? accountsOf(notices) : asked ? [asked] : [];
+  // One signature is computed, whatever the request names.
+  if (accountId === undefined || others.length > 0) return undefined;
+  for (const connection of await connectionsOf(database, integration.id, [accountId], 'test', mostSandboxes)) {
+    const { id, organizationId, environment, sealedSandboxSecret } = connection;
+    if (sealedSandboxSecret === null) continue;
+    const secret = openSandboxSecret(sealer, sealedSandboxSecret, id, { organizationId, environment });
+    if (!inbound.verify(request, secret, now)) continue;
+    return { sandbox: connection, notices, connectionsFor: () => [connection] };
+  }
+  return undefined;
+}
+
+interface Claim {
+  inbound: Inbound;
+  request: InboundRequest;
+  notices: readonly Notice[] | undefined;
+  now: number;
+}
+
+/**
+ * Finds out who sent a request: the provider, whose events are for connections of live keys, or the owner of a sandbox,
+ * whose events are for that sandbox alone.
+ * @param now in milliseconds
+ * @returns undefined for a forgery
+ * @throws SealError
+ */
+export async function proveSender(
+  services: ProofServices,
+  integration: Integration,
+  inbound: Inbound,
+  request: InboundRequest,
+  now: number,
+): Promise<Proven | undefined> {
+  const secret = services.integrations.clients.get(integration.id)?.inboundSecret;
+  if (secret !== undefined && inbound.verify(request, secret, now)) {
+    return byAccounts(services, integration, inbound.notices(request));
+  }
+  const notices = inbound.notices(request);
+  const byStates = notices && integration.push ? await byClientStates(services, integration, notices) : undefined;
+  return byStates ?? (await bySandbox(services, integration, { inbound, request, notices, now }));
+}

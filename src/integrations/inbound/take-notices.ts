@@ -1,0 +1,82 @@
+import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
+import { Scope } from '../../platform/scope.ts';
+import { failPoint } from '../fail-points.ts';
+import type { Notice } from '../inbound.ts';
+import type { Integration } from '../integration.ts';
+import type { EventsConnection } from './connections-of-accounts.ts';
+import type { Proven } from './prove.ts';
+import { publishTriggers, type TriggeredEvent } from './publish-triggers.ts';
+
+export interface TakeServices {
+  database: Database;
+  log: Log;
+  deliveries: { wake(): void };
+}
+
+/** Events in one statement. */
+const atOnce = 250;
+
+/** Who does it, as logs name it. */
+const actor = 'provider';
+
+/** The data of an event as its trigger declares them. @returns undefined where they do not fit it */
+function eventOf(integration: Integration, { trigger = '', key, data }: Notice): TriggeredEvent | undefined {
+  const declared = Object.hasOwn(integration.triggers, trigger) ? integration.triggers[trigger] : undefined;
+  const read = declared?.data.safeParse(data);
+  return read?.success ? { trigger, key, data: read.data } : undefined;
+}
+
+const inParts = <Item>(items: readonly Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / atOnce) }, (_, index) =>
+    items.slice(index * atOnce, (index + 1) * atOnce),
+  );
+
+/** Takes the events of one connection. All of them are committed when it returns. */
+async function takeForConnection(
+  { database, log }: TakeServices,
+  integration: Integration,
+  connection: EventsConnection,
+  { notices, correlationId }: { notices: readonly Notice[]; correlationId: string },
+): Promise<void> {
+  const { id: connectionId, organizationId, environment } = connection;
+  const scope = new Scope(database, { organizationId, environment }, correlationId, actor);
+  const source = { integration, connectionId };
+  const told = notices.filter(({ trigger }) => trigger !== undefined);
+  const complete = told.filter(({ data }) => data !== undefined);
+  const ready = complete.map((notice) => eventOf(integration, notice)).filter((event) => event !== undefined);
+  const unfit = complete.length - ready.length;
+  if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');
+  for (const part of inParts(ready)) await publishTriggers(scope, source, part);
+}
+
+interface Taken extends Pick<Proven, 'connectionsFor'> {
+  notices: readonly Notice[];
+}
+
+/**
+ * Takes the events of a request: those that somebody listens to are published for every connection of their account, each
+ * once. What it does not reach before a crash, the provider sends again, because nothing was acknowledged.
+ * @returns once all of it is committed
+ */
+export async function takeNotices(
+  services: TakeServices,
+  integration: Integration,
+  { notices, connectionsFor }: Taken,
+  correlationId: string,
+): Promise<void> {
+  const byConnection = new Map<EventsConnection, Notice[]>();
+  for (const notice of notices) {
+    for (const connection of connectionsFor(notice)) {
+      const own = byConnection.get(connection);
+      if (own) own.push(notice);
+      else byConnection.set(connection, [notice]);
+    }
+  }
+  failPoint('inbound.proven');
+  for (const [connection, own] of byConnection) {
+    await takeForConnection(services, integration, connection, { notices: own, correlationId });
+  }
+  failPoint('inbound.committed');
+  if (byConnection.size > 0) services.deliveries.wake();
+}

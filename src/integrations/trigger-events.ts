@@ -1,0 +1,25 @@
+import { defineEvent, type EventType } from '../platform/core/event-type.ts';
+import { catalog } from './catalog.ts';
+import type { Integration } from './integration.ts';
+
+/** What is stored of an event of a provider. */
+export interface TriggerFacts {
+  /** `slack` */
+  integration: string;
+  /** As the trigger declares it. */
+  data: Record<string, unknown>;
+}
+
+/** The published name of an event: `slack.message_received`. */
+export const triggerType = (integration: Pick<Integration, 'id'>, trigger: string): string =>
+  `${integration.id}.${trigger}`;
+
+/** The event types of all integrations. */
+export const triggerEvents: readonly EventType[] = catalog.flatMap((integration) =>
+  Object.keys(integration.triggers).map((trigger) =>
+    defineEvent(triggerType(integration, trigger), ({ integration: id, data }: TriggerFacts) => ({
+      integration: id,
+      ...data,
+    })),
+  ),
+);
