@@ -14,6 +14,7 @@ export class Migration20261123174100_inbound_events extends Migration {
       received_at timestamptz not null,
       trigger varchar(40) null,
       reference jsonb null,
+      tries smallint not null default 0,
       primary key (connection_id, digest));`);
     this.addSql('create index integration_inbound_event_age_index on integration_inbound_event (received_at);');
     this.addSql(`create index integration_inbound_event_fetch_index

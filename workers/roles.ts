@@ -48,7 +48,10 @@ export const roles = {
   },
   integrations: {
     queue: queues.integrations,
-    activities: [async () => (await import('../activities/actions.ts')).createActionActivities],
+    activities: [
+      async () => (await import('../activities/actions.ts')).createActionActivities,
+      async () => (await import('../activities/integration-events.ts')).createIntegrationEventActivities,
+    ],
     load: async () => (await import('./integrations.ts')).startIntegrationsWorker,
   },
   webhooks: {

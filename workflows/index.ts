@@ -1,5 +1,6 @@
 export { deliverWebhook } from './deliver-webhook.ts';
 export { executeRun } from './execute-run.ts';
+export { fetchEvents } from './fetch-events.ts';
 export { followBooking } from './follow-booking.ts';
 export { housekeeping } from './housekeeping.ts';
 export { makeGeneration } from './make-generation.ts';

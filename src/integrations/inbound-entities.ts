@@ -18,6 +18,8 @@ export const InboundEvent = defineEntity({
     trigger: p.string().length(40).nullable(),
     /** Where they are. Null once they are fetched, and where they came with the event. */
     reference: p.json<Record<string, string>>().nullable(),
+    /** How often that failed. */
+    tries: p.smallint().default(0),
   },
   indexes: [
     { name: 'integration_inbound_event_age_index', properties: ['receivedAt'] },

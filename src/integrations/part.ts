@@ -3,6 +3,7 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
+import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { IntegrationAction } from './action-entities.ts';
@@ -21,6 +22,7 @@ import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
 import { ClientStates } from './inbound/client-states.ts';
 import { forgetInboundEvents } from './inbound/forget.ts';
+import { startFetching } from './inbound/start-fetching.ts';
 import { InboundEvent } from './inbound-entities.ts';
 import { Integrations } from './integrations.ts';
 import { sealedColumns } from './sandbox-account.ts';
@@ -34,6 +36,7 @@ export interface IntegrationServices {
   /** For workflows. */
   stepActions: ActionsOfSteps;
   clientStates: ClientStates;
+  fetchEventsPolicy: FetchEventsPolicy;
 }
 
 const overdueAtOnce = 50;
@@ -65,6 +68,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     const services = {
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
+      fetchEventsPolicy: defaultFetchEventsPolicy,
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
       integrations: new Integrations({
         ...{ connections, clients },
@@ -75,6 +79,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   },
   outbox: (services) => ({
     'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
+    'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),
   sweeps: ({ database, temporal, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs } }) => [
     {

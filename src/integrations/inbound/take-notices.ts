@@ -7,6 +7,7 @@ import type { Integration } from '../integration.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
 import type { Proven } from './prove.ts';
 import { publishTriggers, type TriggeredEvent } from './publish-triggers.ts';
+import { queueFetches } from './queue-fetches.ts';
 
 export interface TakeServices {
   database: Database;
@@ -43,11 +44,14 @@ async function takeForConnection(
   const scope = new Scope(database, { organizationId, environment }, correlationId, actor);
   const source = { integration, connectionId };
   const told = notices.filter(({ trigger }) => trigger !== undefined);
+  // The sandbox reaches no provider: an event of its owner has its data with it.
+  const toFetch = environment === 'test' ? [] : told.filter(({ data, reference }) => data === undefined && reference);
   const complete = told.filter(({ data }) => data !== undefined);
   const ready = complete.map((notice) => eventOf(integration, notice)).filter((event) => event !== undefined);
   const unfit = complete.length - ready.length;
   if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');
   for (const part of inParts(ready)) await publishTriggers(scope, source, part);
+  for (const part of inParts(toFetch)) await queueFetches(scope, source, part);
 }
 
 interface Taken extends Pick<Proven, 'connectionsFor'> {

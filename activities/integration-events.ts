@@ -1,0 +1,28 @@
+import { Context } from '@temporalio/activity';
+import { type FetchServices, fetchNext } from '../src/integrations/inbound/fetch-events.ts';
+import type { Database } from '../src/platform/database.ts';
+import type { FetchEventsArgs, FetchEventsProgress } from '../src/temporal/contracts/integration-events.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 1_000;
+
+export type FetchEventsRef = Omit<FetchEventsArgs, 'policy'> & { requestMs: number };
+
+export interface EventActivityServices extends FetchServices {
+  database: Database;
+}
+
+export const createIntegrationEventActivities = ({ database, ...services }: EventActivityServices) => ({
+  /** Fetches the data of the next events of a connection, and publishes them. */
+  async fetchNextEvents({ requestMs: timeoutMs, ...ref }: FetchEventsRef): Promise<FetchEventsProgress> {
+    const { cancellationSignal: signal, heartbeat } = Context.current();
+    const beat = setInterval(() => heartbeat(), heartbeatMs);
+    try {
+      return await fetchNext(services, scopeOf(database, ref), ref, { signal, timeoutMs });
+    } finally {
+      clearInterval(beat);
+    }
+  },
+});
+
+export type IntegrationEventActivities = ReturnType<typeof createIntegrationEventActivities>;

@@ -1,0 +1,117 @@
+import { AuthExpired } from '../../connections/failures.ts';
+import { databaseFailure } from '../../platform/database-errors.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { FetchEventsProgress } from '../../temporal/contracts/integration-events.ts';
+import { findIntegration } from '../catalog.ts';
+import { failPoint } from '../fail-points.ts';
+import { IntegrationFailure } from '../failures.ts';
+import type { Connected } from '../find-connection.ts';
+import type { Integration } from '../integration.ts';
+import type { Integrations } from '../integrations.ts';
+import type { ProviderCall } from '../provider-call.ts';
+import { publishFetchedEvent } from './publish-triggers.ts';
+
+export interface FetchServices {
+  integrations: Pick<Integrations, 'findConnection' | 'call'>;
+  deliveries: { wake(): void };
+  log: Log;
+}
+
+interface Waiting {
+  digest: string;
+  trigger: string;
+  reference: Record<string, string>;
+  tries: number;
+}
+
+const atOnce = 20;
+
+// Those that failed wait behind the others.
+const findWaiting = statement<Waiting>(
+  'integration.waiting_events',
+  `select digest, trigger, reference, tries from integration_inbound_event
+    where organization_id = $1 and environment = $2 and connection_id = $3 and reference is not null
+    order by tries, received_at, digest limit ${atOnce}`,
+);
+
+const ofOne = 'where organization_id = $1 and environment = $2 and connection_id = $3 and digest = $4';
+const drop = statement('integration.drop_event', `update integration_inbound_event set reference = null ${ofOne}`);
+const countTry = statement(
+  'integration.count_try',
+  `update integration_inbound_event set tries = least(tries + 1, 1000) ${ofOne}`,
+);
+
+/** Kinds of failures that may pass. An event that failed otherwise would always do so. */
+const passing: readonly string[] = ['rate_limited', 'not_done', 'lost'];
+
+/** @returns undefined for an event that is to be dropped @throws IntegrationFailure that may pass; what a call throws */
+async function dataOf(integration: Integration, { trigger, reference }: Waiting, call: ProviderCall) {
+  const { triggers, inbound } = integration;
+  const declared = Object.hasOwn(triggers, trigger) ? triggers[trigger] : undefined;
+  try {
+    return declared?.data.safeParse(await inbound?.fetch?.(reference, call)).data;
+  } catch (error) {
+    if (error instanceof IntegrationFailure && !passing.includes(error.kind)) return undefined;
+    throw error;
+  }
+}
+
+const isOver = (error: unknown): boolean =>
+  error instanceof AuthExpired || (error instanceof AppError && error.code === 'not_connected');
+
+/** Seconds that a provider asks to wait where it does not say for how long. */
+const usualWaitSeconds = 60;
+
+export interface FetchOptions {
+  signal: AbortSignal;
+  /** Of each request. */
+  timeoutMs: number;
+}
+
+/**
+ * Fetches the data of the next events of a connection that wait, and publishes each in the statement that ends its waiting.
+ * Nothing waits for a connection that is gone, or whose access has ended. What cannot be had is asked for again, until the
+ * event is a day old.
+ * @throws what PostgreSQL throws; the signal's reason
+ */
+export async function fetchNext(
+  { integrations, deliveries, log }: FetchServices,
+  scope: Scope,
+  { integrationId, connectionId }: { integrationId: string; connectionId: string },
+  { signal, timeoutMs }: FetchOptions,
+): Promise<FetchEventsProgress> {
+  const integration = findIntegration(integrationId);
+  const connected: Connected | undefined = await integrations.findConnection(scope, integrationId);
+  if (!integration || connected?.id !== connectionId) return { kind: 'over' };
+  const waiting = await scope.rows(findWaiting, connectionId);
+  let ended = 0;
+  let tries: number | undefined;
+  for (const event of waiting) {
+    const { digest, trigger } = event;
+    try {
+      const options = { idempotencyKey: digest, signal, timeoutMs };
+      const data = await integrations.call(scope, connected, options)((call) => dataOf(integration, event, call));
+      failPoint('inbound.fetched');
+      if (data === undefined) await scope.rows(drop, connectionId, digest);
+      else await publishFetchedEvent(scope, { integration, connectionId }, { trigger, digest, data });
+      deliveries.wake();
+      ended++;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isOver(error)) return { kind: 'over' };
+      if (databaseFailure(error)) throw error;
+      const isKnown = error instanceof IntegrationFailure;
+      if (isKnown && error.kind === 'rate_limited') {
+        return { kind: 'pause', ms: (error.retryAfterSeconds ?? usualWaitSeconds) * 1_000, limited: true };
+      }
+      if (!isKnown) log.error({ err: error, integrationId, connectionId }, 'the data of an event could not be fetched');
+      await scope.rows(countTry, connectionId, digest);
+      tries = Math.min(tries ?? event.tries, event.tries);
+    }
+  }
+  if (ended > 0 || waiting.length === 0) return { kind: waiting.length === 0 ? 'over' : 'again' };
+  return { kind: 'pause', ms: 1_000 * 2 ** Math.min(tries!, 10), limited: false };
+}

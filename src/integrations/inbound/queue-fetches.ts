@@ -1,0 +1,43 @@
+import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Notice } from '../inbound.ts';
+import { triggerType } from '../trigger-events.ts';
+import { digestOf, heardTypes, type Source } from './publish-triggers.ts';
+import { storableJson } from './storable-json.ts';
+
+// One entry of the outbox stands for all events of a connection that wait.
+const queue = statement<{ subjectId: string; entryId: string }>(
+  'integration.queue_fetches',
+  `with given as (
+     select * from jsonb_to_recordset($4::jsonb) as t(type text, trigger text, digest uuid, reference jsonb)),
+   ${heardTypes},
+   fresh as (
+     insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at, trigger, reference)
+     select $3::uuid, t.digest, $1::uuid, $2::text, clock_timestamp(), t.trigger, t.reference
+       from given t join heard using (type) order by t.digest
+     on conflict (connection_id, digest) do nothing
+     returning digest)
+   ${enqueueSql('integration.fetch_events', {
+     subject: '$3::uuid',
+     correlation: '$5',
+     from: '(select where exists (select from fresh)) as once',
+   })}
+   ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
+  { enqueues: { 'integration.fetch_events': (row) => row } },
+);
+
+/** Keeps events whose data have to be fetched, each once within a day, for a workflow that fetches them. */
+export async function queueFetches(
+  scope: Scope,
+  { integration, connectionId }: Source,
+  notices: readonly Notice[],
+): Promise<void> {
+  const rows = new Map(
+    notices.map(({ trigger = '', key, reference }) => {
+      const digest = digestOf(key);
+      return [digest, { type: triggerType(integration, trigger), trigger, digest, reference }];
+    }),
+  );
+  await scope.rows(queue, connectionId, storableJson([...rows.values()]), scope.correlationId);
+}

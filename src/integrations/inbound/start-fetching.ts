@@ -1,0 +1,47 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { TemporalClient } from '../../temporal/client.ts';
+import {
+  type FetchEventsPolicy,
+  fetchEventsMessages,
+  fetchEventsWorkflowId,
+  integrationEventWorkflows,
+} from '../../temporal/contracts/integration-events.ts';
+import { priorities } from '../../temporal/contracts/priorities.ts';
+import { queues } from '../../temporal/contracts/queues.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { fairnessOf } from '../../tenancy/fairness.ts';
+
+export interface StartServices {
+  temporal: TemporalClient;
+  fetchEventsPolicy: FetchEventsPolicy;
+}
+
+const find = statement<{ integrationId: string; plan: PlanName }>(
+  'integration.connection_of_events',
+  `select c.integration as "integrationId", o.plan
+     from integration_connection c join organization o on o.id = c.organization_id
+    where c.organization_id = $1 and c.environment = $2 and c.id = $3`,
+);
+
+/** Lets the workflow of a connection look at events that wait for their data, and starts it if it is not open. */
+export async function startFetching(
+  { temporal, fetchEventsPolicy: policy }: StartServices,
+  scope: Scope,
+  connectionId: string,
+): Promise<void> {
+  const found = await scope.one(find, connectionId);
+  if (!found) return;
+  const { tenant, correlationId } = scope;
+  const { integrationId, plan } = found;
+  await temporal.signalWithStart(fetchEventsMessages.wake, {
+    type: integrationEventWorkflows.fetchEvents,
+    workflowId: fetchEventsWorkflowId(connectionId),
+    queue: queues.integrations,
+    priority: priorities.prompt,
+    args: { ...tenant, correlationId, integrationId, connectionId, policy },
+    resourceId: connectionId,
+    summary: `events of ${integrationId}`,
+    fairness: fairnessOf(tenant, plan),
+  });
+}
