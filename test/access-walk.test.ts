@@ -162,7 +162,7 @@ describe('every route that needs a key', () => {
     for (const operation of ofEverybody) {
       const { status } = await call(client, operation);
       if (operation.path.includes('{serverId}')) expect(status).toBe(200);
-      else expect(status).toBeLessThan(500);
+      else expect(status).not.toBe(500);
     }
     expect(await ownersView()).toEqual(before);
     const ofOne = operations.filter((operation) => operation.path.includes('{') && !ofEverybody.includes(operation));

@@ -51,6 +51,11 @@ export const createdIntegrationWebhookExamples = alike({
   secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=`,
 });
 
+/** The data of an event of Slack. */
+export const triggerExamples = alike({
+  ...{ channel: 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1503435956.000247' },
+});
+
 const triggered = { eventId: 'evt_0199eeeeffff7000811122223333bbbb' };
 export const triggeredSchema = z.object({
   eventId: z.string().openapi({ description: 'The id of the event, as its deliveries carry it.' }),

@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../../platform/errors.ts';
+import type { IdempotencyClaim, Once } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Scope } from '../../platform/scope.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
 import { notConnected } from '../errors.ts';
 import { findConnection } from '../find-connection.ts';
 import type { Integration } from '../integration.ts';
@@ -11,18 +12,19 @@ export interface TriggerServices {
 }
 
 /**
- * Lets an event happen in the sandbox, as if the provider had told of it.
+ * Lets an event happen in the sandbox, as if the provider had told of it. Once per Idempotency-Key.
  * @param data as the trigger declares it
  * @returns the event's id as a uuid, also where nobody listens
  * @throws AppError not_found for live keys and for an event that the integration does not have, not_connected,
- *   validation_error
+ *   validation_error, idempotency_key_reused
  */
 export async function triggerByHand(
   { deliveries }: TriggerServices,
   scope: Scope,
   integration: Integration,
   { event, data }: { event: string; data: unknown },
-): Promise<string> {
+  claim?: IdempotencyClaim,
+): Promise<Once<{ eventId: string }>> {
   const trigger = Object.hasOwn(integration.triggers, event) ? integration.triggers[event] : undefined;
   const facts = { integrationId: integration.id, event };
   if (scope.tenant.environment !== 'test') throw new AppError('not_found', 'Only test keys trigger events.', facts);
@@ -31,10 +33,13 @@ export async function triggerByHand(
   if (!read.success) {
     throw invalid(read.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
   }
-  const connected = await findConnection(scope, integration.id);
-  if (!connected) throw notConnected(integration.id);
-  const source = { integration, connectionId: connected.id };
-  const eventId = await publishTrigger(scope, source, { trigger: event, data: read.data });
-  deliveries.wake();
-  return eventId ?? newId();
+  const publish = async (tx: Transaction) => {
+    const connected = await findConnection(tx, integration.id);
+    if (!connected) throw notConnected(integration.id);
+    const source = { integration, connectionId: connected.id };
+    return { eventId: (await publishTrigger(tx, source, { trigger: event, data: read.data })) ?? newId() };
+  };
+  const once = await scope.transaction(publish, { claim });
+  if (!once.replayed) deliveries.wake();
+  return once;
 }

@@ -17,6 +17,7 @@ import {
   testedExamples,
   testedSchema,
 } from '../../../schemas/integrations/integration.ts';
+import { newIntegrationWebhookExamples, triggerExamples } from '../../../schemas/integrations/webhooks.ts';
 
 const tags = ['Integrations'];
 const security = keySecurity('integrations');
@@ -31,6 +32,17 @@ const links = {
   Connect: { operationId: 'connectIntegration', parameters: { integrationId } },
   Test: { operationId: 'testIntegration', parameters: { integrationId } },
   Act: { operationId: 'performAction', parameters: { integrationId, actionId: 'send_message' } },
+  CreateWebhook: {
+    operationId: 'createIntegrationWebhook',
+    parameters: { integrationId },
+    requestBody: newIntegrationWebhookExamples.A,
+  },
+  Webhooks: { operationId: 'listIntegrationWebhooks', parameters: { integrationId } },
+  Trigger: {
+    operationId: 'triggerIntegrationEvent',
+    parameters: { integrationId, event: '$response.body#/data/integrations/0/features/triggers/0' },
+    requestBody: triggerExamples.A,
+  },
   Disconnect: { operationId: 'disconnectIntegration', parameters: { integrationId } },
 };
 

@@ -4,16 +4,15 @@ import type { Services } from '../../../../src/services.ts';
 import { eventIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { triggerInPath } from '../../../schemas/integrations/in-path.ts';
-import { alike, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
+import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
 import { requireIntegration } from './require-integration.ts';
-
-const dataExamples = alike({ channel: 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1503435956.000247' });
 
 /** Events of the sandbox that no provider signs. */
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -31,11 +30,15 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
     request: {
       params: triggerInPath,
-      body: { required: true, content: jsonContent(freeForm, dataExamples) },
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(freeForm, triggerExamples) },
     },
     responses: {
-      202: answer('The event will be delivered.', triggeredSchema, { examples: triggeredExamples }),
-      ...failures(404, 409, 413, 415),
+      202: answer('The event will be delivered.', triggeredSchema, {
+        examples: triggeredExamples,
+        replayable: true,
+      }),
+      ...failures(404, 409, 413, 415, 422),
     },
   });
 
@@ -43,8 +46,10 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(trigger, async (c) => {
     const { integrationId, event } = c.req.valid('param');
     const integration = requireIntegration(integrationId);
-    const eventId = await triggerByHand(services, c.get('scope'), integration, { event, data: c.req.valid('json') });
-    return c.json(success({ eventId: eventIds.format(eventId) }), 202);
+    const [asked, claim] = [{ event, data: c.req.valid('json') }, readIdempotency(c)];
+    const { outcome, replayed } = await triggerByHand(services, c.get('scope'), integration, asked, claim);
+    markReplayed(c, replayed);
+    return c.json(success({ eventId: eventIds.format(outcome.eventId) }), 202);
   });
   return routes;
 }

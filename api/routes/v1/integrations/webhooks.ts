@@ -37,6 +37,10 @@ const toAnswer = ({ id, event, url, isActive, createdAt }: IntegrationWebhook): 
 
 const withThisId = { parameters: { id: '$response.body#/data/id' } };
 const links = {
+  Delete: {
+    operationId: 'deleteIntegrationWebhook',
+    parameters: { integrationId: '$request.path.integrationId', webhookId: '$response.body#/data/id' },
+  },
   Update: { operationId: 'updateWebhook', ...withThisId },
   Rotate: { operationId: 'rotateWebhookSecret', ...withThisId },
   Test: { operationId: 'testWebhook', ...withThisId },
