@@ -31,6 +31,7 @@ import { recordActions } from './record-actions.ts';
 import { recordBookings } from './record-bookings.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
+import { recordEvents } from './record-events.ts';
 import { recordTurns } from './record-turns.ts';
 import { recordVoice } from './record-voice.ts';
 
@@ -190,6 +191,11 @@ async function record(): Promise<void> {
 
   await recordTurns(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
   await recordVoice(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
+
+  const integrations = await rest.start(['api', 'integrations'], {
+    ...{ ...signing, TEAMS_CLIENT_ID: 'recorded', TEAMS_CLIENT_SECRET: 'recorded' },
+  });
+  await recordEvents(integrations.api, rest.database, await rest.createTenant(), keep);
 
   const scheduled = await create('One');
   await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });
