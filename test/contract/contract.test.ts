@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { atEveryPrefix, readDocument } from '../openapi/document.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
@@ -47,13 +48,14 @@ test('the OpenAPI document has the structure that was published', async () => {
 test('every operation succeeds as it was published', async () => {
   const recorder = new Recorder();
   for (const dialect of ['A', 'B'] as const) {
-    const caller = openCaller(recorder, api, await newKey(), dialect);
+    const key = await newKey();
+    const caller = openCaller(recorder, api, key, dialect);
     await recordAutomation(caller);
     await recordWebhooks(caller, product.database);
     await recordAccount(caller);
     await recordScheduling(caller);
     await recordTools(caller);
-    await recordIntegrations(caller);
+    await recordIntegrations(caller, () => connectInSandbox(apiClient(api, key), api, 'slack'));
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordConversation(recorder, apiClient(api, await newKey()));

@@ -1,7 +1,40 @@
-import type { Caller } from './caller.ts';
+import { askThrice, type Caller } from './caller.ts';
 
-/** Connecting integrations in the sandbox. */
-export async function recordIntegrations({ ask }: Caller): Promise<void> {
+const hook = { event: 'message_received', url: 'https://hooks.example.com/slack' };
+
+/** Webhooks of integrations, and events of the sandbox. */
+async function recordEvents(caller: Caller, connect: () => Promise<unknown>): Promise<void> {
+  const { ask } = caller;
+  const webhooks = '/integrations/{integrationId}/webhooks';
+  const [create, remove] = [`POST ${webhooks}`, `DELETE ${webhooks}/{webhookId}`];
+  const ids = { integrationId: 'slack' };
+  const other = { ...hook, event: 'slack.mention' };
+  const created = await askThrice(caller, { endpoint: create, ids, body: hook }, other);
+  const wrong = { event: 'contact_created', url: 'ftp://x', secret: 'short' };
+  await ask({ endpoint: create, what: 'with many things wrong', ids, body: wrong });
+  await ask({
+    endpoint: create,
+    what: 'for an event of another integration',
+    ids,
+    body: { ...hook, event: 'deal_updated' },
+  });
+  await ask({ endpoint: `GET ${webhooks}`, ids });
+  const webhook = { webhookId: created.body.data.id };
+  await ask({ endpoint: remove, what: 'of another integration', ids: { ...webhook, integrationId: 'hubspot' } });
+  await ask({ endpoint: remove, ids: { ...webhook, ...ids } });
+  const trigger = 'POST /integrations/{integrationId}/triggers/{event}';
+  const event = { ...ids, event: 'mention' };
+  const body = { channel: 'C1', user: 'U1', text: 'Hello', ts: '1503435956.000247' };
+  await ask({ endpoint: trigger, what: 'not connected', ids: event, body });
+  await connect();
+  await ask({ endpoint: trigger, what: 'with too little', ids: event, body: { channel: 5 } });
+  await ask({ endpoint: trigger, what: 'that nobody knows', ids: { ...ids, event: 'nothing' }, body });
+  await askThrice(caller, { endpoint: trigger, ids: event, body }, { ...body, text: 'Goodbye' });
+}
+
+/** Connecting integrations in the sandbox. @param finish connects Slack */
+export async function recordIntegrations(caller: Caller, finish: () => Promise<unknown>): Promise<void> {
+  const { ask } = caller;
   const [connect, remove] = [
     'POST /integrations/{integrationId}/connect',
     'DELETE /integrations/{integrationId}/connection',
@@ -16,4 +49,5 @@ export async function recordIntegrations({ ask }: Caller): Promise<void> {
   await ask({ endpoint: connect, ids });
   for (const endpoint of [connect, tested, remove]) await ask({ endpoint, what: 'of nothing', ids: unknown });
   for (const endpoint of [tested, remove]) await ask({ endpoint, what: 'not connected', ids });
+  await recordEvents(caller, finish);
 }

@@ -16,6 +16,8 @@ const nobodys = [
   { prefix: /\/webhooks\/\{id\}\/deliveries/, parameter: 'deliveryId', id: `dlv_${uuid.replaceAll('-', '')}` },
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },
+  { prefix: /./, parameter: 'webhookId', id: uuid },
+  { prefix: /./, parameter: 'event', id: 'message_received' },
   { prefix: /./, parameter: 'stepId', id: 'say' },
   { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },
   { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
