@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runIds } from '../../src/automation/core/ids.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
@@ -29,6 +31,81 @@ async function run(steps: object[], on = api, body: object = {}) {
     return detail.status !== 'queued' && detail.status !== 'running' && detail;
   });
 }
+
+describe('a step of type action with a connected integration', () => {
+  let connected: ApiClient;
+  beforeAll(async () => {
+    connected = apiClient(product.process.api, (await product.createTenant({ plan: 'enterprise' })).testKey);
+    for (const id of ['slack', 'linkedin']) await connectInSandbox(connected, product.process.api, id);
+  });
+
+  test('performs it with the values of the run, and its answer is the output', async () => {
+    const steps = [
+      { id: 'count', type: 'transform', expression: 'size(input)' },
+      telling({ channel: 'C{{steps.count.output}}', text: 'Got {{input}}{{nothing}}' }),
+      { id: 'after', type: 'transform', expression: 'steps.tell.output.channel' },
+    ];
+    const { status, output, stepResults } = await run(steps, connected, { input: 'abc' });
+    expect([status, output.result, stepResults[1].output]).toEqual([
+      ...['completed', 'C3', { channel: 'C3', ts: expect.stringMatching(/^\d+\.\d{6}$/) }],
+    ]);
+    expect([stepResults[1].attempts, stepResults[1].warnings]).toEqual([
+      ...[1, [{ code: 'unknown_variable', name: 'nothing' }]],
+    ]);
+  });
+
+  test('that is to be done later is scheduled', async () => {
+    const payload = { accountId: 'me', profileUrl: 'https://www.linkedin.com/in/ada', delay: 60 };
+    const { status, output } = await run(
+      [{ ...telling(payload), integration: 'linkedin', action: 'send_connection' }],
+      connected,
+    );
+    expect([status, output.result.status]).toEqual(['completed', 'scheduled']);
+  });
+
+  test.each([
+    ['sandbox:fail', 'action_failed', 1, {}],
+    ['sandbox:rate_limited=1', 'rate_limited', 1, {}],
+    ['sandbox:rate_limited=1', 'rate_limited', 2, { retry: { maxAttempts: 2 } }],
+    ['', 'action_failed', 1, {}],
+  ])('%j fails it with %s after %i attempts', async (words, code, attempts, more) => {
+    const text = '{{input}}';
+    const { status, error, stepResults } = await run([telling({ ...message, text }, more)], connected, {
+      input: words,
+    });
+    expect([status, error.code, stepResults[0].attempts]).toEqual(['failed', code, attempts]);
+    if (words === '') expect(error.message).toContain('text: ');
+  });
+
+  test('too long a payload fails it before anything is asked', async () => {
+    const payload = { ...message, blocks: Array.from({ length: 30 }, () => ({ text: '{{input}}' })) };
+    const { error } = await run([telling(payload)], connected, { input: 'x'.repeat(100_000) });
+    expect(error.code).toBe('expression_error');
+  });
+
+  test('can be cancelled while it is performed', async () => {
+    const { id } = await makeWorkflow(connected, { steps: [telling({ ...message, text: 'sandbox:slow=20' })] });
+    const { runId } = (await connected.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, inB)).body.data;
+    const read = async () => (await connected.get(`/api/v1/runs/${runId}`, inB)).body.data;
+    await until('it is performed', async () => (await read()).stepResults[0]?.status === 'running');
+    await connected.post(`/api/v1/runs/${runId}/cancel`);
+    expect((await read()).stepResults[0].status).toBe('cancelled');
+    const { rows } = await product.database.pool.query('select correlation_id from run where id = $1', [
+      runIds.parse(runId),
+    ]);
+    await until('the action has ended', async () => {
+      const open = `select from integration_action where status = 'processing' and correlation_id = $1`;
+      return (await product.database.pool.query(open, [rows[0].correlation_id])).rows.length === 0;
+    });
+  });
+
+  // The last one: it ends the connection.
+  test('whose access is refused fails with auth_expired, and so does the next one', async () => {
+    const expiring = await run([telling({ ...message, text: 'sandbox:auth_expired' })], connected);
+    const next = await run([telling()], connected);
+    expect([expiring.error.code, next.error.code]).toEqual(['auth_expired', 'auth_expired']);
+  });
+});
 
 describe('a step of type action', () => {
   test('fails when its integration is not connected, and asks nobody', async () => {

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { addRedirect } from '../../src/connections/redirects.ts';
+import { apiClient } from '../api-client.ts';
+import { inB, makeWorkflow } from '../automation/make-workflow.ts';
+import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
+import { visit } from '../integrations/connect-in-sandbox.ts';
+import { begin } from '../integrations/consents.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { until } from '../until.ts';
+import { soonNoticed } from './oracle.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(240_000);
+
+// One after the other: the process that takes the place of the one before is the next to die.
+let product: Product;
+let tenant: Tenant;
+let process: ProductProcess;
+let hubspot: FakeHubSpot;
+const done = 'https://app.example.com/integrated';
+const start = () => product.start(['api', 'runs', 'generation']);
+const sandbox = () => apiClient(process.api, tenant.testKey);
+/** Its provider does something for each request. */
+const live = () => apiClient(process.api, tenant.liveKey);
+
+beforeAll(async () => {
+  hubspot = await startFakeHubSpot();
+  const env = {
+    ...secrets,
+    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
+    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
+  };
+  product = await openProduct({ entryPoint: soonNoticed, env });
+  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+  await addRedirect(product.database, tenant.organizationId, done, true);
+  const { authUrl } = await begin(live(), 'hubspot', { redirectUrl: done });
+  const answered = await visit(await hubspot.consent(authUrl), process.api);
+  expect(answered.headers.get('location')).toContain('status=connected');
+});
+afterAll(async () => {
+  await product.close();
+  await hubspot.close();
+});
+
+/** Kills the process at a fail point of a run with one step, starts another one, and waits for the run's end. */
+async function killedAt(at: string, client: typeof live, step: object) {
+  const { id } = await makeWorkflow(client(), { steps: [{ id: 'use', ...step }] });
+  await process.arm(at);
+  const { body } = await client().post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, inB);
+  await process.ended;
+  process = await start();
+  return until('the run ends', async () => {
+    const run = (await client().get(`/api/v1/runs/${body.data.runId}`, inB)).body.data;
+    return run.status !== 'running' && run.status !== 'queued' && run;
+  });
+}
+
+const using = (prompt: string) => ({ type: 'prompt', prompt, tools: ['memory'] });
+const create = (name: string) =>
+  `sandbox:tool=memory_create_entities ${JSON.stringify({ entities: [{ name, entityType: 'test', observations: [] }] })}`;
+
+async function calls(): Promise<number> {
+  const audited = `select count(*)::int as calls from audit_log where action = 'tool.call'`;
+  return (await product.database.pool.query(audited)).rows[0].calls;
+}
+
+test.each([
+  ['step.round_recorded', false],
+  ['step.tool_called', true],
+])('killed at %s: a tool that may not be repeated is called once', async (at, isUnknown) => {
+  const before = await calls();
+  const { status, stepResults } = await killedAt(at, sandbox, using(create(at)));
+  expect([status, stepResults[0].toolCalls.length, await calls()]).toEqual(['completed', 1, before + 1]);
+  expect(stepResults[0].toolCalls[0].result === 'The outcome of this call is unknown.').toBe(isUnknown);
+});
+
+test('killed while a tool is called that may be repeated: it is called again', async () => {
+  const before = await calls();
+  const { stepResults } = await killedAt(
+    'step.tool_called',
+    sandbox,
+    using('sandbox:tool=memory_read_graph Once more'),
+  );
+  expect(stepResults[0].toolCalls).toEqual([
+    { name: 'memory_read_graph', args: {}, result: expect.stringContaining('step.') },
+  ]);
+  expect(await calls()).toBe(before + 2);
+});
+
+test.each([
+  ['action.answered', 'failed'],
+  ['step.called', 'completed'],
+])('killed at %s: the action is performed once, and its step has %s', async (at, expected) => {
+  const asked = () => hubspot.journal.filter(({ endpoint }) => endpoint === 'api').length;
+  const before = asked();
+  const payload = { properties: { email: `${at}@example.com` } };
+  // The step may try again: what is unknown is not tried again all the same.
+  const retry = { maxAttempts: 5 };
+  const step = { type: 'action', integration: 'hubspot', action: 'create_contact', payload, retry };
+  const run = await killedAt(at, live, step);
+  expect([run.status, asked() - before]).toEqual([expected, 1]);
+  if (expected === 'failed') expect(run.error).toMatchObject({ stepId: 'use', code: 'action_failed' });
+  else expect(run.output.result).toMatchObject({ id: expect.any(String) });
+});
