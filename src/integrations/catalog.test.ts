@@ -54,6 +54,7 @@ describe.each(catalog.map((integration) => [integration.id, integration] as cons
 
   test('asks for scopes that it declares', () => {
     expect(scopes.default.filter((scope) => !scopes.all.includes(scope))).toEqual([]);
+    expect((scopes.required ?? []).filter((scope) => !scopes.default.includes(scope))).toEqual([]);
   });
 
   test.each(actions)('%s: what is documented and what the sandbox answers fits the schemas', (_, action) => {

@@ -80,7 +80,8 @@ export async function beginConnect(
 ): Promise<{ authUrl: string; state: string; expiresIn: number }> {
   const integration = getIntegration(integrationId);
   if (scopes) checkScopes(integration, scopes);
-  const asked = scopes ?? integration.scopes.default;
+  const { default: usual, required = [] } = integration.scopes;
+  const asked = [...new Set([...(scopes ?? usual), ...required])];
   const question = { purpose: integrationPurpose, provider: integration.id, subject: {}, redirectUrl, scopes: asked };
   const hosted = hostedOf(integrations, scope, integration);
   if (!hosted) return connections.begin(scope, question);

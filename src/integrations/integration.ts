@@ -100,8 +100,8 @@ export interface Integration<Shape extends z.ZodRawShape = z.ZodRawShape> {
   settings: Shape;
   /** Undefined where the environment does not have the client's credentials. */
   client(env: SettingsOf<Shape>): IntegrationClient | undefined;
-  /** All that a caller may ask for, and what is asked for where he names none. */
-  scopes: { all: readonly string[]; default: readonly string[] };
+  /** All that a caller may ask for, what is asked for where he names none, and what a connection cannot do without. */
+  scopes: { all: readonly string[]; default: readonly string[]; required?: readonly string[] };
   /**
    * The account to which tokens give access.
    * @param answer of the token endpoint

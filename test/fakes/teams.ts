@@ -40,6 +40,15 @@ export interface FakeTeams extends FakeApp {
   validate(eventsUrl: string, token: string): Promise<Response>;
 }
 
+/** The one that it has. */
+export const teamsTenant = {
+  tenantId: '84bd8158-6d4d-4958-8b9f-9d6445542f95',
+  organization: 'Analytical Engines',
+  user: { id: '8ea0e38b-efb3-4757-924a-5f94061cf8c2', displayName: 'Ada Lovelace' },
+  teamId: 'fbe2bf47-16c8-47cf-b4a5-4b9b187c508b',
+  channelId: '19:4a95f7d8db4c4e7fae857bcebe0623e6@thread.tacv2',
+};
+
 const channelPath = /^\/v1\.0\/teams\/([^/]+)\/channels\/([^/]+)\/messages(?:\/([^/]+))?(?:\/replies\/([^/]+))?$/;
 const longestMs = 3 * 86_400_000;
 
@@ -47,10 +56,8 @@ const longestMs = 3 * 86_400_000;
 export async function startFakeTeams(): Promise<FakeTeams> {
   const messages = new Map<string, Json>();
   const subscriptions = new Map<string, TeamsSubscription>();
-  const [tenantId, teamId, userId] = [randomUUID(), randomUUID(), randomUUID()];
-  const channelId = `19:${randomUUID().replaceAll('-', '')}@thread.tacv2`;
-  const user = { id: userId, displayName: 'Ada Lovelace' };
-  const organization = 'Analytical Engines';
+  const { tenantId, teamId, channelId, user, organization } = teamsTenant;
+  const userId = user.id;
   let lastMs = Date.now();
 
   function keep(content: string, contentType: string, from: string): Json {

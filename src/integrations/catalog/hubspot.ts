@@ -182,7 +182,7 @@ export const hubspot = defineIntegration({
       inboundSecret: clientSecret,
     };
   },
-  scopes: { all: scopes, default: scopes },
+  scopes: { all: scopes, default: scopes, required: ['oauth'] },
   async accountOf(answer, call) {
     const found = await call.request({ method: 'GET', path: accountPath }, accountDetails);
     const { user_id: user } = answer;

@@ -149,7 +149,12 @@ export const microsoftTeams = defineIntegration({
     };
   },
   // To read messages, and so to be told of them, an administrator of the tenant has to agree: it is not asked of everybody.
-  scopes: { all: [...scopes, 'ChannelMessage.Read.All'], default: scopes },
+  // Without the first there is no new token after an hour; the other one tells whose the account is.
+  scopes: {
+    all: [...scopes, 'ChannelMessage.Read.All'],
+    default: scopes,
+    required: ['offline_access', 'User.Read'],
+  },
   async accountOf(_, call) {
     const get = <Schema extends z.ZodType>(path: string, select: string, schema: Schema) =>
       call.request({ method: 'GET', path: `/v1.0/${path}`, query: { $select: select } }, schema);

@@ -207,7 +207,7 @@ export const salesforce = defineIntegration({
       authorization: (token) => ({ authorization: `Bearer ${token}` }),
     };
   },
-  scopes: { all: scopes, default: scopes },
+  scopes: { all: scopes, default: scopes, required: scopes },
   async accountOf({ instance_url: instanceUrl, id: identity }) {
     const instance = instanceOf(instanceUrl);
     const [, organization, user] = identityPattern.exec(typeof identity === 'string' ? identity : '') ?? [];
