@@ -18,6 +18,7 @@ const nobodys = [
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },
   { prefix: /./, parameter: 'webhookId', id: uuid },
   { prefix: /./, parameter: 'event', id: 'message_received' },
+  { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'stepId', id: 'say' },
   { prefix: /./, parameter: 'secret', id: 'trg_nobodys' },
   { prefix: /./, parameter: 'name', id: `${'n'.repeat(43)}.png` },
