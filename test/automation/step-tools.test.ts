@@ -1,6 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { callStepTool } from '../../src/automation/call-step-tool.ts';
+import { CallingRuns } from '../../src/automation/calling-runs.ts';
+import { runIds } from '../../src/automation/core/ids.ts';
+import { forgetRounds } from '../../src/automation/forget-rounds.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { plans } from '../../src/tenancy/core/plans.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { followEvents } from '../event-stream.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
@@ -111,6 +120,70 @@ describe('a step with tools', () => {
     expect(many[2].toolCalls.at(-1)).toMatchObject({ args: null, result: null });
     const shown = JSON.stringify(many.map(({ toolCalls }: { toolCalls: object[] }) => toolCalls));
     expect(Buffer.byteLength(shown)).toBeLessThan(300 * 1024);
+  });
+
+  test('waits when its place was taken, and is given up when its calls are too large together', async () => {
+    const { api: own, organizationId } = await newTenant('free');
+    const shownId = await start(
+      [using('sandbox:tool=github_search_repositories {"query":"sandbox:slow=3"}', 'github')],
+      own,
+    );
+    await until('the tool is called', async () => (await detailOf(shownId, own)).stepResults[0]?.toolCalls);
+    const runId = runIds.parse(shownId)!;
+    const rounds = async () => {
+      const { rows } = await product.database.pool.query('select from run_step_round where run_id = $1', [runId]);
+      return rows.length;
+    };
+    const scope = new Scope(product.database, { organizationId, environment: 'test' }, randomUUID());
+    const calling = new CallingRuns();
+    const others = Array.from({ length: plans.free.callingRuns }, () => newId());
+    for (const id of others) await calling.claim(scope, id);
+    await calling.leave(scope, runId);
+    const unused = () => Promise.reject(new Error('Nothing is called.'));
+    const services = { callingRuns: calling, tools: { call: unused, list: unused } };
+    const call = { runId, position: 0, round: 1, call: 0 };
+    expect(await callStepTool(services, scope, call, new AbortController().signal)).toEqual({ kind: 'wait' });
+    for (const id of others) await calling.leave(scope, id);
+
+    await forgetRounds(product.database);
+    expect(await rounds()).toBe(2);
+    await product.database.pool.query(
+      `insert into run_step_call (run_id, position, round, call, organization_id, environment, name, attempts, result, is_error)
+       values ($1, 1, 1, 0, $2, 'test', 'large', 1, repeat('x', 17 * 1024 * 1024), false)`,
+      [runId, organizationId],
+    );
+    const failed = await until('the run ends', async () => {
+      const detail = await detailOf(shownId, own);
+      return detail.status === 'failed' && detail;
+    });
+    expect([failed.error.code, failed.stepResults[0].toolCalls.length]).toEqual(['output_too_large', 1]);
+    await forgetRounds(product.database);
+    expect(await rounds()).toBe(0);
+  });
+
+  test('is taken over by a retry without its calls, is streamed, and is removed with its workflow', async () => {
+    const steps = [
+      using('sandbox:tool=memory_read_graph', 'memory'),
+      { id: 'b', type: 'transform', expression: 'input.x' },
+    ];
+    const { id } = await makeWorkflow(api, { steps });
+    const failedId = (await api.post(`/v1/workflows/${id}/execute`, { inputs: {} }, inB)).body.data.runId;
+    await until('it fails', async () => (await detailOf(failedId)).status === 'failed');
+    const retried = (await api.post(`/v1/runs/${failedId}/retry`, {}, inB)).body.data.runId;
+    const [first] = await until('it fails again', async () => {
+      const { status, stepResults } = await detailOf(retried);
+      return status === 'failed' && stepResults;
+    });
+    expect([first.status, first.attempts, first.toolCalls]).toEqual(['completed', 0, undefined]);
+    const { events } = await followEvents(`${product.process.api}/v1/runs/${failedId}/events`, product.tenant.testKey);
+    for await (const { name, data } of events) {
+      if (name === 'step.completed') expect(data.toolCalls).toMatchObject([{ name: 'memory_read_graph', args: {} }]);
+    }
+    await api.delete(`/api/v1/workflows/${id}`);
+    await until('everything is gone', async () => {
+      const left = 'select from run_step_call where run_id = $1';
+      return (await product.database.pool.query(left, [runIds.parse(failedId)])).rows.length === 0;
+    });
   });
 
   test('can be cancelled while a tool is called, and gives up its place', async () => {

@@ -48,7 +48,10 @@ const stepFields = {
     description:
       'A valid JSON Schema that the output must match. At most 64 KiB, 500 subschemas, depth 16, references within the schema, and 2,000 characters of patterns.',
   }),
-  retry: retry.optional(),
+  retry: retry.optional().openapi({
+    description:
+      'How often the step is tried in all. A prompt after temporary failures, five times by default; an action where its integration is limited, once by default.',
+  }),
   fallback: z
     .array(modelChoice)
     .max(5)
