@@ -146,7 +146,7 @@ async function grantOf(
   try {
     const hosted = hostedOf(integrations, scope, integration);
     if (hosted) {
-      if (query.has('error')) return { error: 'access_denied' };
+      if (hosted.consent.isDenied(query)) return { error: 'access_denied' };
       const call = integrations.callWith(id, hosted.apiKey, options());
       const account = await hosted.consent.finish({ state: query.get('state')!, query, call });
       return { account: storedAccount(account), tokens: null };

@@ -44,6 +44,8 @@ export interface Trigger {
 export interface HostedConsent {
   /** @param callbackUrl ours, with the state in its query @returns where to send the owner of the account */
   begin(request: { state: string; callbackUrl: string; call: Pick<ProviderCall, 'request'> }): Promise<string>;
+  /** Whether an answer says that the owner of the account said no. */
+  isDenied(query: URLSearchParams): boolean;
   /** The account that an answer brings, if the provider confirms that it belongs to this state. */
   finish(answer: { state: string; query: URLSearchParams; call: Pick<ProviderCall, 'request'> }): Promise<Account>;
 }

@@ -4,7 +4,9 @@ import { addRedirect } from '../../src/connections/redirects.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
+import { type FakeSlack, startFakeSlack } from '../fakes/slack.ts';
 import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
+import { type FakeUnipile, startFakeUnipile, unipileError } from '../fakes/unipile.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { visit } from './connect-in-sandbox.ts';
@@ -13,23 +15,29 @@ import { base, begin, findIn, listOf, outcomeOf } from './consents.ts';
 let product: StartedProduct;
 let hubspot: FakeHubSpot;
 let teams: FakeTeams;
+let slack: FakeSlack;
+let unipile: FakeUnipile;
 /** Of a process whose providers are on this machine. */
 let liveUrl: string;
 const done = 'https://app.example.com/integrated';
 
 beforeAll(async () => {
   [hubspot, teams] = await Promise.all([startFakeHubSpot(), startFakeTeams()]);
+  [slack, unipile] = await Promise.all([startFakeSlack(), startFakeUnipile()]);
   product = await sharedProduct();
   ({ api: liveUrl } = await product.start(['api'], {
     ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
     ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: `${hubspot.origin}/` },
     ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
     ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
+    ...{ SLACK_CLIENT_ID: slack.clientId, SLACK_CLIENT_SECRET: slack.clientSecret },
+    ...{ SLACK_LOGIN_BASE_URL: slack.origin, SLACK_BASE_URL: slack.origin },
+    ...{ UNIPILE_API_KEY: unipile.apiKey, UNIPILE_BASE_URL: unipile.origin },
   }));
 });
 afterAll(async () => {
   await product.close();
-  await Promise.all([hubspot.close(), teams.close()]);
+  await Promise.all([hubspot, teams, slack, unipile].map((fake) => fake.close()));
 });
 
 /** An organization of its own, that may send people back to `done`. */
@@ -159,5 +167,84 @@ describe('with a live key', () => {
     await connect(live);
     expect(await findIn(live, 'hubspot')).toMatchObject({ connected: true });
     expect((await live.post(`${base}/hubspot/test`)).body.data.success).toBe(true);
+  });
+});
+
+describe('Slack, whose refusals are answers with status 200', () => {
+  const grant = async (client: ApiClient, account: string) =>
+    slack.consent((await begin(client, 'slack', { redirectUrl: done })).authUrl, { account });
+  const connect = async (client: ApiClient, account: string) =>
+    outcomeOf(await visit(await grant(client, account), liveUrl));
+
+  test('is connected as the bot of a workspace, and its tokens are renewed', async () => {
+    const { live } = await newTenant();
+    const account = `T${randomUUID()}`;
+    expect(await connect(live, account)).toEqual({ integration: 'slack', status: 'connected' });
+    expect(await findIn(live, 'slack')).toMatchObject({ account: { id: account, name: `Team ${account}` } });
+    slack.grants.endAccessTokens();
+    const { body } = await live.post(`${base}/slack/test`);
+    expect(body.data).toMatchObject({ success: true, details: { workspace: `Team ${account}`, user: 'atelier' } });
+    expect((await live.delete(`${base}/slack/connection`)).status).toBe(200);
+    expect(slack.journal.at(-1)).toMatchObject({ endpoint: 'revoke', worked: true });
+  });
+
+  test('a code that it does not take connects nothing, and a grant that is gone is told', async () => {
+    const { live } = await newTenant();
+    const account = `T${randomUUID()}`;
+    const back = await grant(live, account);
+    back.searchParams.set('code', 'made-up');
+    expect(outcomeOf(await visit(back, liveUrl))).toMatchObject({ status: 'error', error: 'exchange_failed' });
+    expect(await connect(live, account)).toMatchObject({ status: 'connected' });
+    slack.grants.revokeAccount(account);
+    const { status, body } = await live.post(`${base}/slack/test`);
+    expect([status, body.error.code]).toEqual([401, 'auth_expired']);
+    expect(await findIn(live, 'slack')).toMatchObject({ connected: false, status: 'auth_expired' });
+  });
+});
+
+describe('LinkedIn, which is connected on a page of Unipile', () => {
+  const ask = async (client: ApiClient) => (await begin(client, 'linkedin', { redirectUrl: done })).authUrl;
+
+  test('is connected, tested and disconnected', async () => {
+    const { live } = await newTenant();
+    const back = await unipile.link(await ask(live), { accountId: `acc_${randomUUID()}` });
+    expect(outcomeOf(await visit(back, liveUrl))).toEqual({ integration: 'linkedin', status: 'connected' });
+    const id = back.searchParams.get('account_id');
+    expect(await findIn(live, 'linkedin')).toMatchObject({ connected: true, account: { id, name: 'Grace Hopper' } });
+    expect((await live.post(`${base}/linkedin/test`)).body.data).toMatchObject({
+      ...{ success: true, details: { workspace: 'LinkedIn', user: 'Grace Hopper' } },
+    });
+    expect((await live.delete(`${base}/linkedin/connection`)).status).toBe(200);
+  });
+
+  test("an account that was linked for somebody else is nobody's to name", async () => {
+    const [ada, bob] = [await newTenant(), await newTenant()];
+    const hers = await unipile.link(await ask(ada.live));
+    expect(outcomeOf(await visit(hers, liveUrl))).toMatchObject({ status: 'connected' });
+    const forgery = await unipile.link(await ask(bob.live));
+    for (const account of [hers.searchParams.get('account_id')!, 'acc_none', '../auth', '']) {
+      const forged = await unipile.link(await ask(bob.live));
+      forged.searchParams.set('account_id', account);
+      expect(outcomeOf(await visit(forged, liveUrl))).toMatchObject({ status: 'error', error: 'exchange_failed' });
+    }
+    expect((await findIn(bob.live, 'linkedin')).connected).toBe(false);
+    expect(outcomeOf(await visit(forgery, liveUrl))).toMatchObject({ status: 'connected' });
+  });
+
+  test('who says no there, and a page that cannot be had, are told', async () => {
+    const { live } = await newTenant();
+    const denied = await unipile.link(await ask(live), { deny: true });
+    expect(outcomeOf(await visit(denied, liveUrl))).toMatchObject({ status: 'error', error: 'access_denied' });
+    unipile.next('hang up');
+    expect((await live.post(`${base}/linkedin/connect`)).status).toBe(503);
+  });
+
+  test('a key that Unipile refuses for an account ends its access', async () => {
+    const { live } = await newTenant();
+    await visit(await unipile.link(await ask(live)), liveUrl);
+    unipile.next({ fail: unipileError(401, 'provider/invalid_authorization') });
+    const { status, body } = await live.post(`${base}/linkedin/test`);
+    expect([status, body.error.code]).toEqual([401, 'auth_expired']);
+    expect(await findIn(live, 'linkedin')).toMatchObject({ connected: false, status: 'auth_expired' });
   });
 });

@@ -55,6 +55,8 @@ const hosted: HostedConsent = {
     const { link } = await call.request({ method: 'POST', path: '/v2/auth/link', json }, linkAnswer);
     return link;
   },
+  // Version 2 sends `error_type`, with the account left out.
+  isDenied: (query) => query.has('error') || query.has('error_type'),
   async finish({ state, query, call }): Promise<Account> {
     const accountId = query.get('account_id') ?? '';
     const refuse = (providerCode: string) => new IntegrationFailure('action_failed', { providerCode });

@@ -127,11 +127,28 @@ const openModal = defineAction({
 });
 const openedView = z.object({ view: z.object({ id: z.string() }) });
 
-const tokenAnswer = z.object({
+const installed = z.object({
   team: z.object({ id: z.string(), name: z.string().nullish() }),
   bot_user_id: z.string().nullish(),
   app_id: z.string().nullish(),
 });
+/** Errors of `oauth.v2.access` in the words of RFC 6749; others are told as they are. */
+const tokenErrors = new Map([
+  ...['invalid_code', 'code_already_used', 'invalid_refresh_token', 'token_revoked', 'token_expired'].map(
+    (error) => [error, 'invalid_grant'] as const,
+  ),
+  ...[['account_inactive', 'invalid_grant'] as const, ['bad_client_secret', 'invalid_client'] as const],
+  ...['ratelimited', 'service_unavailable'].map((error) => [error, 'temporarily_unavailable'] as const),
+  ...['internal_error', 'fatal_error'].map((error) => [error, 'server_error'] as const),
+]);
+
+/** Slack says `ok`, and gives tokens of the type `bot`. */
+function tokenAnswer(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (answer.ok === true) return { ...answer, token_type: 'bearer' };
+  const error = typeof answer.error === 'string' ? answer.error : 'server_error';
+  return { error: tokenErrors.get(error) ?? error };
+}
+
 const identity = z.object({ team: z.string(), user: z.string() });
 
 const text = z.string().max(300);
@@ -236,7 +253,8 @@ export const slack = defineIntegration({
           authorizeUrl: `${withoutSlash(env.SLACK_LOGIN_BASE_URL)}/oauth/v2/authorize`,
           tokenUrl: `${api}/api/oauth.v2.access`,
           // A workspace has one bot of an app, whoever installed it.
-          ...{ revokeUrl: `${api}/api/auth.revoke`, revokesAccount: true },
+          ...{ revokeUrl: `${api}/api/auth.revoke`, revokesAccount: true, revokesAccessToken: true },
+          ...{ scopeSeparator: ',', tokenAnswer },
         },
       },
       baseUrl: () => api,
@@ -246,7 +264,7 @@ export const slack = defineIntegration({
   },
   scopes: { all: scopes, default: scopes },
   async accountOf(answer) {
-    const read = tokenAnswer.safeParse(answer);
+    const read = installed.safeParse(answer);
     // An app that is installed for a whole enterprise has no team.
     if (!read.success) throw new IntegrationFailure('action_failed', { providerCode: 'no_team' });
     const { team, bot_user_id: botUserId, app_id: appId } = read.data;
