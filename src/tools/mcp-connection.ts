@@ -2,7 +2,7 @@ import { Client, ProtocolError, type Transport } from '@modelcontextprotocol/cli
 import type { ResultPart } from './core/result-text.ts';
 import { textOfParts } from './core/result-text.ts';
 import { longestDescription, longestSchema, mostTools } from './limits.ts';
-import type { JsonObject, ListedTool, ToolConnection, ToolResult } from './tool.ts';
+import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from './tool.ts';
 
 /** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
 const clientTimeoutMs = 120_000;
@@ -80,7 +80,7 @@ class McpConnection implements ToolConnection {
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult> {
     const { prepare, clean = (text) => text } = this.#options;
     const prepared = prepare ? await prepare(tool, args) : { args };
-    if (isText(prepared)) return { text: prepared, isError: true };
+    if (isText(prepared)) return failedResult(prepared);
     const { meta } = prepared as { meta?: JsonObject };
     const params = { name: tool, arguments: prepared.args, ...(meta && { _meta: meta }) };
     try {
@@ -88,7 +88,7 @@ class McpConnection implements ToolConnection {
       return { text: clean(textOfParts((answer.content ?? []) as ResultPart[])), isError: answer.isError === true };
     } catch (error) {
       // What the server answered with an error, such as arguments that it does not take, is for the model to read.
-      if (error instanceof ProtocolError) return { text: clean(error.message), isError: true };
+      if (error instanceof ProtocolError) return failedResult(clean(error.message));
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
 import type { StubTool, ToolServer } from './servers/server.ts';
-import type { JsonObject, ListedTool, ToolConnection, ToolResult } from './tool.ts';
+import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from './tool.ts';
 
 const listed = ({ name, description, input, required = [], readOnly }: StubTool): ListedTool => ({
   ...{ tool: name, description, idempotent: readOnly },
@@ -26,12 +26,12 @@ export class StubConnection implements ToolConnection {
 
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult> {
     const stub = this.#tools.find(({ name }) => name === tool);
-    if (!stub) return { text: `There is no tool ${tool}.`, isError: true };
+    if (!stub) return failedResult(`There is no tool ${tool}.`);
     const missing = stub.required?.find((name) => args[name] === undefined);
-    if (missing !== undefined) return { text: `The argument ${missing} is required.`, isError: true };
+    if (missing !== undefined) return failedResult(`The argument ${missing} is required.`);
     const { slowSeconds, failure } = readSandboxWords(JSON.stringify(args), '');
     if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
-    if (failure !== undefined) return { text: 'The sandbox was asked to fail.', isError: true };
+    if (failure !== undefined) return failedResult('The sandbox was asked to fail.');
     return { text: stub.answer(args), isError: false };
   }
 

@@ -38,6 +38,8 @@ export interface ToolResult {
   isError: boolean;
 }
 
+export const failedResult = (text: string): ToolResult => ({ text, isError: true });
+
 /** A server that cannot be asked for its tools. 503, with Retry-After. */
 export class ToolServerUnavailable extends AppError {
   override name = 'ToolServerUnavailable';

@@ -15,7 +15,14 @@ import { cutResult } from './core/result-text.ts';
 import { isToolServerId, mostServers, type ToolServerId } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';
 import { longestArguments, mostTools, type ToolLimits } from './limits.ts';
-import { type DeclaredTool, type ToolCall, ToolFailure, type ToolResult, ToolServerUnavailable } from './tool.ts';
+import {
+  type DeclaredTool,
+  failedResult,
+  type ToolCall,
+  ToolFailure,
+  type ToolResult,
+  ToolServerUnavailable,
+} from './tool.ts';
 import type { ToolTurns } from './turns.ts';
 
 export interface ToolsOptions extends ConfigurationServices {
@@ -31,8 +38,6 @@ export interface NamedServers {
   /** Of the list in the request, for errors. */
   path: string;
 }
-
-const failed = (text: string): ToolResult => ({ text, isError: true });
 
 function resultOf<Value>(settled: PromiseSettledResult<Value>): Value {
   if (settled.status === 'rejected') throw settled.reason;
@@ -145,7 +150,7 @@ export class Tools {
   async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult> {
     const { turns, limits } = this.#options;
     if (Buffer.byteLength(given) > longestArguments) {
-      return failed(`The arguments have more than ${longestArguments / 1_024} KiB.`);
+      return failedResult(`The arguments have more than ${longestArguments / 1_024} KiB.`);
     }
     // One round trip each, at the same time.
     const reading = this.#targetOf(scope, call.server);
@@ -154,10 +159,10 @@ export class Tools {
     const turn = taken.status === 'fulfilled' ? taken.value : undefined;
     try {
       const target = resultOf(found);
-      if (!target) return failed(`The tool server ${call.server} is not configured.`);
+      if (!target) return failedResult(`The tool server ${call.server} is not configured.`);
       if (resultOf(taken)) return await this.#ask(target, call, signal, turn!.lost);
       signal.throwIfAborted();
-      return failed(`The tool did not answer in ${inSeconds(limits.turnMs)}.`);
+      return failedResult(`The tool did not answer in ${inSeconds(limits.turnMs)}.`);
     } finally {
       // Who comes next waits for it; this caller has its result.
       void turn?.end();
@@ -174,10 +179,10 @@ export class Tools {
       );
     } catch (error) {
       signal.throwIfAborted();
-      if (late.aborted) return failed(`The tool did not answer in ${inSeconds(limits.callMs)}.`);
-      if (error instanceof ToolFailure) return failed(error.message);
+      if (late.aborted) return failedResult(`The tool did not answer in ${inSeconds(limits.callMs)}.`);
+      if (error instanceof ToolFailure) return failedResult(error.message);
       log.warn({ err: error, server: target.server, callId }, 'a call of a tool failed');
-      return failed('The tool server ended or broke off before it answered.');
+      return failedResult('The tool server ended or broke off before it answered.');
     }
   }
 }

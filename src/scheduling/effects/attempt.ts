@@ -20,7 +20,7 @@ export interface PerformServices {
   publicUrl: string;
 }
 
-/** How an attempt ended. `retry`: it may succeed later; for good, it was refused. */
+/** How an attempt ended. `isPermanent`: it was refused, and succeeds only when somebody changes something. */
 export type Outcome =
   | { kind: 'done' }
   | { kind: 'nothing' }

@@ -19,7 +19,7 @@ const inOrder = async (effects: readonly FollowedEffect[], perform: (effect: Fol
 /**
  * Performs what is due of a booking's effects, once each. Mails of one kind are sent in the order of the changes. What
  * fails is noted and due again later; only what is unexpected rejects.
- * @param order `retry`: an operator asks for what failed
+ * @param retry whether an operator asks for what failed
  */
 export async function performEffects(
   services: PerformServices,
@@ -50,12 +50,12 @@ export async function performEffects(
   if (awaitsLink) await calendar;
   const seen = awaitsLink ? ((await findFollowed(scope, bookingId))?.booking ?? booking) : booking;
   const mails = due.filter((effect) => !ofCalendar.includes(effect));
-  const lines = Map.groupBy(mails, ({ kind }) => typeOf(kind));
+  const byType = Map.groupBy(mails, ({ kind }) => typeOf(kind));
   const send = async (effect: FollowedEffect) => {
     await attempt(work, effect, (number) => sendEffectMail({ ...work, booking: seen }, effect, number));
     failPoint('booking.mail_recorded');
   };
-  const ended = await Promise.allSettled([calendar, ...[...lines.values()].map((line) => inOrder(line, send))]);
+  const ended = await Promise.allSettled([calendar, ...[...byType.values()].map((ofOne) => inOrder(ofOne, send))]);
   for (const result of ended) if (result.status === 'rejected') throw result.reason;
   const after = await findFollowed(scope, bookingId);
   return after ? progressOf(after.booking, after.effects) : { kind: 'over', details: '' };

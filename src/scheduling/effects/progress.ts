@@ -7,19 +7,19 @@ const leastMs = 100;
 /** A timer of Temporal's may be as long, but nothing is lost by a look. */
 const mostMs = 30 * 86_400_000;
 
-const second = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+const toSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 /** In one line how a booking and its effects stand, for operators. */
 function describe({ status, start, hasFailed }: FollowedBooking, open: readonly FollowedEffect[]): string {
-  const parts = [status === 'cancelled' ? '**Cancelled**' : `**Confirmed** for ${second(start)}`];
+  const parts = [status === 'cancelled' ? '**Cancelled**' : `**Confirmed** for ${toSecond(start)}`];
   const failing = open.filter((effect) => effect.status === 'retrying');
   for (const { kind, attempts, lastError, dueAt } of failing.slice(0, 4)) {
-    parts.push(`${typeOf(kind)} failed ${attempts} times (${lastError}) and is tried again at ${second(dueAt)}`);
+    parts.push(`${typeOf(kind)} failed ${attempts} times (${lastError}) and is tried again at ${toSecond(dueAt)}`);
   }
   if (hasFailed) parts.push('some effects failed for good');
   if (failing.length > 0 || hasFailed) parts.push('the signal `retryEffects` tries them now');
   const waiting = open.filter((effect) => effect.status === 'pending').map(({ dueAt }) => dueAt.getTime());
-  if (waiting.length > 0) parts.push(`next effect at ${second(new Date(Math.min(...waiting)))}`);
+  if (waiting.length > 0) parts.push(`next effect at ${toSecond(new Date(Math.min(...waiting)))}`);
   return `${parts.join('; ')}.`;
 }
 

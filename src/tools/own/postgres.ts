@@ -5,6 +5,7 @@ import { EgressFailure } from '../../platform/egress-failure.ts';
 import type { Secrets } from '../secrets.ts';
 import {
   AnswerTooLarge,
+  failedResult,
   type JsonObject,
   type ListedTool,
   type ToolConnection,
@@ -39,8 +40,6 @@ const tablesSql = `select table_schema as schema, table_name as table,
   group by 1, 2 order by 1, 2`;
 
 const tooLong = `The statement took longer than ${statementMs / 1_000} s.`;
-
-const failed = (text: string): ToolResult => ({ text, isError: true });
 
 /** A socket that is connected, for a client that wants to connect it itself. */
 function connected(socket: Socket): Socket {
@@ -97,9 +96,9 @@ export class PostgresConnection implements ToolConnection {
 
   async call(tool: string, { sql }: JsonObject, signal: AbortSignal): Promise<ToolResult> {
     if (tool === listTables.tool) return this.#read(tablesSql, signal);
-    if (tool !== queryTool.tool) return failed(`There is no tool ${tool}.`);
+    if (tool !== queryTool.tool) return failedResult(`There is no tool ${tool}.`);
     if (typeof sql !== 'string' || sql.trim() === '' || sql.length > longestStatement) {
-      return failed(`sql: expected 1 to ${longestStatement} characters.`);
+      return failedResult(`sql: expected 1 to ${longestStatement} characters.`);
     }
     return this.#read(sql, signal);
   }
@@ -108,7 +107,7 @@ export class PostgresConnection implements ToolConnection {
 
   async #read(sql: string, signal: AbortSignal): Promise<ToolResult> {
     const address = postgresAddress(this.#secrets.dsn ?? '');
-    if (typeof address === 'string') return failed('The connection string cannot be read.');
+    if (typeof address === 'string') return failedResult('The connection string cannot be read.');
     const over = Promise.withResolvers<never>();
     over.promise.catch(() => {});
     const abort = () => over.reject(signal.reason);
@@ -128,11 +127,11 @@ export class PostgresConnection implements ToolConnection {
       return { text: JSON.stringify(await Promise.race([asked, over.promise])), isError: false };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ToolFailure) return failed(error.message);
-      if (error instanceof EgressFailure) return failed(`The database cannot be reached: ${error.message}`);
+      if (error instanceof ToolFailure) return failedResult(error.message);
+      if (error instanceof EgressFailure) return failedResult(`The database cannot be reached: ${error.message}`);
       // What PostgreSQL says is for the model; what happens to the connection names no addresses either.
-      if (error instanceof Error && 'severity' in error) return failed(error.message);
-      return failed(`The connection to the database failed (${(error as { code?: string }).code ?? 'unknown'}).`);
+      if (error instanceof Error && 'severity' in error) return failedResult(error.message);
+      return failedResult(`The connection to the database failed (${(error as { code?: string }).code ?? 'unknown'}).`);
     } finally {
       clearTimeout(late);
       clearInterval(watch);

@@ -1,7 +1,7 @@
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
 import type { StoredConfiguration } from '../configurations.ts';
-import type { JsonObject, ListedTool, ToolConnection, ToolResult } from '../tool.ts';
+import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from '../tool.ts';
 
 const deadlineMs = 20_000;
 const maxResponseBytes = 2 * 1024 * 1024;
@@ -61,8 +61,6 @@ const engines: Record<string, Engine> = {
   },
 };
 
-const failed = (text: string): ToolResult => ({ text, isError: true });
-
 /** Searches with the organization's key for Brave or Tavily. */
 export class WebSearchConnection implements ToolConnection {
   readonly isOpen = true;
@@ -81,23 +79,23 @@ export class WebSearchConnection implements ToolConnection {
   }
 
   async call(tool: string, { query, count = usualResults }: JsonObject, signal: AbortSignal): Promise<ToolResult> {
-    if (tool !== search.tool) return failed(`There is no tool ${tool}.`);
+    if (tool !== search.tool) return failedResult(`There is no tool ${tool}.`);
     if (typeof query !== 'string' || query.trim() === '' || query.length > longestQuery) {
-      return failed(`query: expected 1 to ${longestQuery} characters.`);
+      return failedResult(`query: expected 1 to ${longestQuery} characters.`);
     }
     if (!Number.isInteger(count) || Number(count) < 1 || Number(count) > mostResults) {
-      return failed(`count: expected an integer from 1 to ${mostResults}.`);
+      return failedResult(`count: expected an integer from 1 to ${mostResults}.`);
     }
     try {
       const request = this.#engine.request(query, Number(count), this.#apiKey);
       const answer = await this.#egress.request({ ...request, deadlineMs, maxResponseBytes, signal });
-      if (answer.status !== 200) return failed(`The search failed with status ${answer.status}.`);
+      if (answer.status !== 200) return failedResult(`The search failed with status ${answer.status}.`);
       const results = this.#engine.results(JSON.parse(answer.body.toString('utf8'))).slice(0, Number(count));
       return { text: JSON.stringify({ results }), isError: false };
     } catch (error) {
-      if (error instanceof EgressFailure) return failed(`The search failed: ${error.message}`);
+      if (error instanceof EgressFailure) return failedResult(`The search failed: ${error.message}`);
       if (error instanceof SyntaxError || error instanceof TypeError)
-        return failed('The search gave no readable answer.');
+        return failedResult('The search gave no readable answer.');
       throw error;
     }
   }

@@ -39,8 +39,8 @@ const refused = () => new ToolFailure('The tool server refused the credentials.'
 
 /**
  * Sends the requests of the Model Context Protocol through the egress guard: to public addresses only, whatever a name
- * resolves to, with limits of time and size, and without following redirects. There is no stream that a server could send
- * what was not asked for on.
+ * resolves to, with limits of time and size, and without following redirects. A server has no stream on which it could
+ * send what was not asked for.
  */
 export const egressFetch =
   ({ egress, deadlineMs, authorize, broken, forgotten }: EgressFetchOptions): FetchLike =>
