@@ -1,7 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
-import type { AskedCall, ToolResult } from '../tools/core/rounds.ts';
+import type { AskedCall } from '../tools/core/rounds.ts';
+import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { Round, RoundAnswer } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import { openRun } from './core/run-status.ts';

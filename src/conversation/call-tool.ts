@@ -1,7 +1,8 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
-import { mayCall, type ToolResult, unknownOutcome } from '../tools/core/rounds.ts';
+import { mayCall, unknownOutcome } from '../tools/core/rounds.ts';
+import { failedResult, type ToolResult } from '../tools/core/tool-result.ts';
 import type { Tools } from '../tools/tools.ts';
 import { turnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
@@ -43,7 +44,7 @@ const record = statement<{ notified: unknown }>(
    select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
 );
 
-const outOfTime: ToolResult = { text: 'The time of this message was over before the tool answered.', isError: true };
+const outOfTime = failedResult('The time of this message was over before the tool answered.');
 
 /**
  * Executes a call that the model asked for, and records its result. It is called once: where an earlier attempt began and

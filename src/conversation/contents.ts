@@ -2,8 +2,9 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { TenantSql } from '../platform/sql.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
+import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { RoundAnswer } from '../tools/rounds.ts';
-import type { DeclaredTool, ToolResult } from '../tools/tool.ts';
+import type { DeclaredTool } from '../tools/tool.ts';
 
 export interface Message {
   role: 'user' | 'assistant';

@@ -1,8 +1,9 @@
 import { Client, ProtocolError, type Transport } from '@modelcontextprotocol/client';
 import type { ResultPart } from './core/result-text.ts';
 import { textOfParts } from './core/result-text.ts';
+import { failedResult, type ToolResult } from './core/tool-result.ts';
 import { longestDescription, longestSchema, mostTools } from './limits.ts';
-import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from './tool.ts';
+import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
 /** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
 const clientTimeoutMs = 120_000;

@@ -1,4 +1,5 @@
-import { type AskedCall, executedCalls, refusalOf, type ToolResult } from './core/rounds.ts';
+import { type AskedCall, executedCalls, refusalOf } from './core/rounds.ts';
+import type { ToolResult } from './core/tool-result.ts';
 import type { DeclaredTool } from './tool.ts';
 
 /** An answer of a model that asks for tools: what is kept of it until the model has answered in words. */

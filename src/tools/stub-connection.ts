@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSandboxWords } from '../providers/core/sandbox-words.ts';
+import { failedResult, type ToolResult } from './core/tool-result.ts';
 import type { StubTool, ToolServer } from './servers/server.ts';
-import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from './tool.ts';
+import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
 const listed = ({ name, description, input, required = [], readOnly }: StubTool): ListedTool => ({
   ...{ tool: name, description, idempotent: readOnly },

@@ -1,5 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import type { ToolServerId } from './core/server-ids.ts';
+import type { ToolResult } from './core/tool-result.ts';
 
 /** A JSON object as a model or a server wrote it. */
 export type JsonObject = Record<string, unknown>;
@@ -30,15 +31,6 @@ export interface ToolCall {
   /** Of the caller's, for logs. */
   callId: string;
 }
-
-/** What a call gave. Failures of tools are results too: the model reads them. */
-export interface ToolResult {
-  /** At most 32 KiB of UTF-8, without paths of the machine. */
-  text: string;
-  isError: boolean;
-}
-
-export const failedResult = (text: string): ToolResult => ({ text, isError: true });
 
 /** A server that cannot be asked for its tools. 503, with Retry-After. */
 export class ToolServerUnavailable extends AppError {

@@ -14,15 +14,9 @@ import type { ToolConnections, ToolTarget } from './connections.ts';
 import { cutResult } from './core/result-text.ts';
 import { isToolServerId, mostServers, type ToolServerId } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';
+import { failedResult, type ToolResult } from './core/tool-result.ts';
 import { longestArguments, mostTools, type ToolLimits } from './limits.ts';
-import {
-  type DeclaredTool,
-  failedResult,
-  type ToolCall,
-  ToolFailure,
-  type ToolResult,
-  ToolServerUnavailable,
-} from './tool.ts';
+import { type DeclaredTool, type ToolCall, ToolFailure, ToolServerUnavailable } from './tool.ts';
 import type { ToolTurns } from './turns.ts';
 
 export interface ToolsOptions extends ConfigurationServices {

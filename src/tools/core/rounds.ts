@@ -1,3 +1,5 @@
+import { failedResult, type ToolResult } from './tool-result.ts';
+
 /**
  * A round is an answer of the model that asks for tools. After the last one it is asked once more, without tools.
  */
@@ -16,25 +18,17 @@ export interface AskedCall {
   args: Record<string, unknown>;
 }
 
-/** A result as the model is given it. */
-export interface ToolResult {
-  text: string;
-  isError: boolean;
-}
-
-const refused = (text: string): ToolResult => ({ text, isError: true });
-
 /** Why a call is not executed; undefined for one that is. */
 export function refusalOf({ name }: AskedCall, position: number, offered: ReadonlySet<string>): ToolResult | undefined {
-  if (position >= mostCalls) return refused('Too many calls in one round.');
-  return offered.has(name) ? undefined : refused(`Unknown tool: ${name.slice(0, 100)}.`);
+  if (position >= mostCalls) return failedResult('Too many calls in one round.');
+  return offered.has(name) ? undefined : failedResult(`Unknown tool: ${name.slice(0, 100)}.`);
 }
 
 /** The positions of the calls to execute, in order. */
 export const executedCalls = (calls: readonly AskedCall[], offered: ReadonlySet<string>): number[] =>
   calls.flatMap((call, position) => (refusalOf(call, position, offered) ? [] : [position]));
 
-export const unknownOutcome = refused('The outcome of this call is unknown.');
+export const unknownOutcome = failedResult('The outcome of this call is unknown.');
 
 /** @param attempt of this call, from 1; another one began before it and did not end */
 export const mayCall = (attempt: number, isIdempotent: boolean): boolean =>

@@ -2,16 +2,9 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
+import { failedResult, type ToolResult } from '../core/tool-result.ts';
 import type { Secrets } from '../secrets.ts';
-import {
-  AnswerTooLarge,
-  failedResult,
-  type JsonObject,
-  type ListedTool,
-  type ToolConnection,
-  ToolFailure,
-  type ToolResult,
-} from '../tool.ts';
+import { AnswerTooLarge, type JsonObject, type ListedTool, type ToolConnection, ToolFailure } from '../tool.ts';
 import { postgresAddress } from './postgres-address.ts';
 
 const statementMs = 5_000;

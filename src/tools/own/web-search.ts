@@ -1,7 +1,8 @@
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
 import type { StoredConfiguration } from '../configurations.ts';
-import { failedResult, type JsonObject, type ListedTool, type ToolConnection, type ToolResult } from '../tool.ts';
+import { failedResult, type ToolResult } from '../core/tool-result.ts';
+import type { JsonObject, ListedTool, ToolConnection } from '../tool.ts';
 
 const deadlineMs = 20_000;
 const maxResponseBytes = 2 * 1024 * 1024;
