@@ -13,6 +13,7 @@ async function changedDelivery(): Promise<void> {
 
 export {
   changed as executeRun,
+  changed as fetchEvents,
   changed as followBooking,
   changed as housekeeping,
   changed as makeGeneration,
