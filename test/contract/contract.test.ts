@@ -29,7 +29,7 @@ let api: string;
 
 beforeAll(async () => {
   product = await openProduct({ env: secrets });
-  api = (await product.start(['api', 'runs', 'generation'])).api;
+  api = (await product.start(['api', 'runs', 'generation', 'integrations'])).api;
 });
 afterAll(() => product.close());
 

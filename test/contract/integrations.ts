@@ -32,6 +32,30 @@ async function recordEvents(caller: Caller, connect: () => Promise<unknown>): Pr
   await askThrice(caller, { endpoint: trigger, ids: event, body }, { ...body, text: 'Goodbye' });
 }
 
+const act = 'POST /integrations/{integrationId}/actions/{actionId}';
+const say = { integrationId: 'slack', actionId: 'send_message' };
+const message = { channel: 'C0123456789', text: 'Hello' };
+
+async function recordRefusedActions({ ask }: Caller): Promise<void> {
+  await ask({ endpoint: act, what: 'not connected', ids: say, body: message });
+  await ask({ endpoint: act, what: 'of nothing', ids: { ...say, integrationId: 'nothing' }, body: message });
+  await ask({ endpoint: act, what: 'that nobody knows', ids: { ...say, actionId: 'nothing' }, body: message });
+  await ask({ endpoint: act, what: 'with a payload that does not fit', ids: say, body: { channel: 5 } });
+}
+
+/** Of what is connected, which is disconnected in the end. */
+async function recordActions(caller: Caller): Promise<void> {
+  const { ask } = caller;
+  const tested = 'POST /integrations/{integrationId}/test';
+  await ask({ endpoint: tested, ids: say });
+  await askThrice(caller, { endpoint: act, ids: say, body: message }, { ...message, text: 'Bye' });
+  for (const word of ['fail', 'rate_limited', 'auth_expired']) {
+    await ask({ endpoint: act, what: `sandbox:${word}`, ids: say, body: { ...message, text: `sandbox:${word}` } });
+  }
+  await ask({ endpoint: tested, what: 'whose access ended', ids: say });
+  await ask({ endpoint: 'DELETE /integrations/{integrationId}/connection', ids: say });
+}
+
 /** Connecting integrations in the sandbox. @param finish connects Slack */
 export async function recordIntegrations(caller: Caller, finish: () => Promise<unknown>): Promise<void> {
   const { ask } = caller;
@@ -49,5 +73,7 @@ export async function recordIntegrations(caller: Caller, finish: () => Promise<u
   await ask({ endpoint: connect, ids });
   for (const endpoint of [connect, tested, remove]) await ask({ endpoint, what: 'of nothing', ids: unknown });
   for (const endpoint of [tested, remove]) await ask({ endpoint, what: 'not connected', ids });
+  await recordRefusedActions(caller);
   await recordEvents(caller, finish);
+  await recordActions(caller);
 }

@@ -11,7 +11,17 @@ const varying: Record<string, string> = {
   ),
   ...Object.fromEntries(
     [
-      ...['durationMs', 'duration', 'latencyMs', 'uptimeSeconds', 'depth', 'oldestSeconds', 'requests', 'credits'],
+      ...[
+        'durationMs',
+        'duration',
+        'latencyMs',
+        'latency',
+        'uptimeSeconds',
+        'depth',
+        'oldestSeconds',
+        'requests',
+        'credits',
+      ],
       ...['balance', 'available', 'reserved', 'resetAt', 'retryAfter', 'tokens', 'runs', 'drained', 'bytes'],
       ...['count', 'p50', 'p75', 'p95'],
     ].map((name) => [name, '<number>']),

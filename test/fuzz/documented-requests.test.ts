@@ -158,6 +158,11 @@ const inWords: WordedRule[] = [
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },
+  {
+    at: ['ActionPayload'],
+    words: /Which of these it is, the path says/,
+    follow: () => oneOf({ channel: 'C1', text: 'Hello' }, { channel: '#ops', blocks: [{ type: 'divider' }] }),
+  },
   ...messageRules,
   ...stepRules,
   ...schedulingRules,
