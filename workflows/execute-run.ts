@@ -83,9 +83,9 @@ function waitForTurn(): () => Promise<void> {
 /**
  * One run. The activities that execute and record the steps decide which step comes next, because they have the outputs.
  * This workflow decides where they run: in a local activity while steps answer at once, in an activity with heartbeats when
- * a step calls out. That activity goes on with the steps after it, and hands back what the tools of a step are to do, which are
- * called one by one elsewhere. When the run fails this workflow fails too, so that
- * operators find it among the failed ones.
+ * a step calls out. That activity goes on with the steps after it, and hands back the calls of tools that a model asks for:
+ * they are made one by one, where the tools are. When the run fails this workflow fails too, so that operators find it among
+ * the failed ones.
  */
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);

@@ -44,8 +44,8 @@ const cannotUseTools: StepEnd = {
 };
 
 /**
- * Executes the current step of a run, a prompt or an action, and records it. Ends the run after its last step, or when the step fails
- * finally.
+ * Executes the current step of a run, a prompt or an action, and records it. Ends the run after its last step, or when the
+ * step fails finally.
  * @returns `walk` also when somebody else continues the run; `tools` when the model asks for tools
  * @throws ProviderFailure when a retry may succeed: only the attempt is recorded then; the signal's reason once it is
  *   aborted

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { plans } from '../../src/tenancy/core/plans.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -75,6 +77,26 @@ describe('a step of type action with a connected integration', () => {
     });
     expect([status, error.code, stepResults[0].attempts]).toEqual(['failed', code, attempts]);
     if (words === '') expect(error.message).toContain('text: ');
+  });
+
+  test('waits while as many actions are under way as may be', async () => {
+    const tenant = await product.createTenant({ plan: 'free' });
+    const small = apiClient(product.process.api, tenant.testKey);
+    await connectInSandbox(small, product.process.api, 'slack');
+    const slow = { ...message, text: 'sandbox:slow=2' };
+    const busy = Array.from({ length: plans.free.openActions }, () =>
+      small.post('/api/v1/integrations/slack/actions/send_message', slow),
+    );
+    await until('as many are under way', async () => {
+      const open = `select from integration_action where status = 'processing' and organization_id = $1`;
+      const { rows } = await product.database.pool.query(open, [organizationIds.parse(tenant.organizationId)]);
+      return rows.length === busy.length;
+    });
+    // Waited for by the request: one that asks again and again would be over the limit of the minute.
+    const { id } = await makeWorkflow(small, { steps: [telling()] });
+    const { body } = await small.post(`/api/v1/workflows/${id}/execute`, { inputs: {}, async: false }, inB);
+    expect(body.data).toMatchObject({ status: 'completed', output: { result: { channel: message.channel } } });
+    for (const { status: answered } of await Promise.all(busy)) expect(answered).toBe(200);
   });
 
   test('too long a payload fails it before anything is asked', async () => {
