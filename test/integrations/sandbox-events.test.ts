@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals';
+import { apiClient } from '../api-client.ts';
+import { connectInSandbox } from './connect-in-sandbox.ts';
+import { eventsScene, eventsUrl, readPayload } from './events-scene.ts';
+import { providerEvents } from './provider-events.ts';
+
+const { slack, hubspot, unipile } = providerEvents;
+const scene = eventsScene();
+
+/** A fresh tenant that connected an integration with its test key, and what it was told for its events. */
+async function connected(integration: string) {
+  const { testKey } = await scene.product.createTenant({ plan: 'enterprise' });
+  const api = apiClient(scene.process.api, testKey);
+  await connectInSandbox(api, scene.process.api, integration);
+  const { integrations } = (await api.get('/v1/integrations')).body.data;
+  return { api, ...integrations.find(({ id }: { id: string }) => id === integration).sandbox };
+}
+
+test('who connected in the sandbox is told how to play the provider, until it is disconnected', async () => {
+  const { api, eventsUrl: url, account, signingSecret } = await connected('slack');
+  expect(url).toBe(eventsUrl('slack'));
+  const hook = await scene.listen('slack', 'message_received', api);
+  const send = (id: string) => scene.send('slack', slack.sign(signingSecret, slack.message(account, id)));
+  const answer = await send('Ev1');
+  expect(answer).toMatchObject({ status: 200, body: { data: { received: true } } });
+  // Each counts as a request of the tenant, because it costs as much.
+  const left = Number(answer.headers.get('x-ratelimit-remaining'));
+  expect(Number((await send('Ev2')).headers.get('x-ratelimit-remaining'))).toBe(left - 1);
+  const received = await scene.receiver.has(hook.path, 2);
+  for (const one of received) expect(readPayload(one, hook.secret).integration).toBe('slack');
+  expect((await api.delete('/v1/integrations/slack/connection')).status).toBe(200);
+  // Nobody knows the account any more, so that nothing is proven.
+  expect((await send('Ev3')).status).toBe(401);
+  const data = { channel: 'C1', user: 'U1', text: 'hello', ts: '1503435956.000247' };
+  expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(409);
+  // The webhook stays, and hears again of what happens after the next consent.
+  await connectInSandbox(api, scene.process.api, 'slack');
+  expect((await api.post('/v1/integrations/slack/triggers/message_received', data)).status).toBe(202);
+  expect(await scene.receiver.has(hook.path, 3)).toHaveLength(3);
+});
+
+test('LinkedIn is played with the secret alone', async () => {
+  const { api, account, signingSecret } = await connected('linkedin');
+  const hook = await scene.listen('linkedin', 'message_received', api);
+  expect((await scene.send('linkedin', unipile.send('another', unipile.message(account, 'm1')))).status).toBe(401);
+  const events = unipile.send(signingSecret, unipile.message(account, 'm1'));
+  expect((await scene.send('linkedin', events)).status).toBe(200);
+  const [delivered] = await scene.receiver.has(hook.path, 1);
+  expect(readPayload(delivered!, hook.secret).type).toBe('linkedin.message_received');
+});
+
+test("a storm of one tenant's events does not hold up another's", async () => {
+  const [stormy, calm] = [await connected('hubspot'), await connected('slack')];
+  const storm = await scene.listen('hubspot', 'contact_created', stormy.api);
+  scene.receiver.script(storm.path, () => ({ status: 200, afterMs: 200 }));
+  const hook = await scene.listen('slack', 'message_received', calm.api);
+  for (let request = 0; request < 3; request++) {
+    const contacts = Array.from({ length: 1_000 }, (_, index) =>
+      hubspot.contact(Number(stormy.account), request * 1_000 + index),
+    );
+    const events = hubspot.sign(stormy.signingSecret, contacts, eventsUrl('hubspot'));
+    expect((await scene.send('hubspot', events)).status).toBe(200);
+  }
+  await scene.send('slack', slack.sign(calm.signingSecret, slack.message(calm.account, 'Ev1')));
+  await scene.receiver.has(hook.path, 1);
+  expect(scene.receiver.to(storm.path).length).toBeLessThan(3_000);
+  expect((await stormy.api.delete(`/v1/integrations/hubspot/webhooks/${storm.id}`)).status).toBe(200);
+});
