@@ -10,6 +10,7 @@ import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
+import { inboundEvents } from './items/inbound-events.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
 import { listGenerations } from './items/list-generations.ts';
 import { listRuns } from './items/list-runs.ts';
@@ -58,6 +59,7 @@ const items: Item[] = [
   listSlotsItem,
   syncCalendar,
   makeBookings,
+  inboundEvents,
   localStack,
 ];
 
