@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { findIntegration } from '../../src/integrations/catalog.ts';
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
+import { DispatchNotice } from '../../src/integrations/inbound/dispatch-notice.ts';
 import { proveSender } from '../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../src/integrations/inbound/take-notices.ts';
 import type { InboundRequest } from '../../src/integrations/inbound.ts';
@@ -93,8 +94,9 @@ export const inboundEvents: Item = {
     const services = {
       ...{ database, sealer, clientStates: new ClientStates('bench'), log: pino({ level: 'silent' }) },
       integrations: { clients: new Map([['hubspot', { inboundSecret: secret } as IntegrationClient]]) },
-      ...{ deliveries: { wake() {} }, webhookBrand: 'Service', egress: { checkDestination: () => undefined } },
+      ...{ webhookBrand: 'Service', egress: { checkDestination: () => undefined } },
     };
+    const dispatchNotice = new DispatchNotice({ database, log: services.log });
     const scope = new Scope(database, { organizationId, environment: 'live' }, 'bench');
     const hook = { event: 'contact_created', url: 'https://hooks.example.com/hubspot' };
     await createIntegrationWebhook(services as never, scope, integration, hook);
@@ -104,7 +106,12 @@ export const inboundEvents: Item = {
         const request = requestOf(events);
         const proven = await proveSender(services as never, integration, integration.inbound!, request, Date.now());
         if (!proven?.notices) throw new Error('The request was not proven.');
-        await takeNotices(services, integration, { ...proven, notices: proven.notices }, randomUUID());
+        await takeNotices(
+          { ...services, dispatchNotice },
+          integration,
+          { ...proven, notices: proven.notices },
+          randomUUID(),
+        );
       };
       const bare = async () => {
         const { headers, body } = requestOf(events);

@@ -21,6 +21,7 @@ import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
 import { ClientStates } from './inbound/client-states.ts';
+import { DispatchNotice } from './inbound/dispatch-notice.ts';
 import { forgetInboundEvents } from './inbound/forget.ts';
 import { startFetching } from './inbound/start-fetching.ts';
 import { InboundEvent } from './inbound-entities.ts';
@@ -36,6 +37,7 @@ export interface IntegrationServices {
   /** For workflows. */
   stepActions: ActionsOfSteps;
   clientStates: ClientStates;
+  dispatchNotice: DispatchNotice;
   fetchEventsPolicy: FetchEventsPolicy;
 }
 
@@ -58,7 +60,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   failPoints: [...failPoint.names, ...actionFailPoint.names],
   promptKinds: ['action.start'],
   sealed: [{ table: 'integration_connection', columns: sealedColumns }],
-  open({ env, connections, providerEgress, egress, notifications, sealer, temporal, background }) {
+  open({ env, connections, providerEgress, egress, notifications, sealer, temporal, background, database, log }) {
     const clients = openClients({ ...env });
     connections.declare({
       ...{ name: integrationPurpose, callbackPath: integrationCallbackPath, providers: oauthProviders(clients) },
@@ -70,6 +72,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
       fetchEventsPolicy: defaultFetchEventsPolicy,
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
+      dispatchNotice: new DispatchNotice({ database, log }),
       integrations: new Integrations({
         ...{ connections, clients },
         egress: { named: providerEgress, guarded: egress },

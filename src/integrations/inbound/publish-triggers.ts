@@ -46,22 +46,25 @@ const publishFresh = `
        join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
         and ${listens('s', 'e')}
      returning id)
-   select coalesce(array_agg(e.id order by e.id), '{}') as ids, ${wakeDeliveries} as woken from new_event e`;
+   select coalesce(array_agg(e.id order by e.id), '{}') as ids`;
 
 const given = `given as (
      select * from jsonb_to_recordset($4::jsonb) as t(id uuid, type text, digest uuid, facts jsonb))`;
 
 // Rows are written in the order of their digests, so that two requests with the same events wait for each other and never
 // in a circle.
-const publish = statement<{ ids: string[] }>(
-  'integration.publish_triggers',
-  `with ${given}, ${heardTypes},
+const publishUnsaid = `with ${given}, ${heardTypes},
    fresh as (
      insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at)
      select $3::uuid, t.digest, $1::uuid, $2::text, clock_timestamp() from given t join heard using (type) order by t.digest
      on conflict (connection_id, digest) do nothing
-     returning digest),${publishFresh}`,
+     returning digest),${publishFresh}`;
+
+const publish = statement<{ ids: string[] }>(
+  'integration.publish_triggers',
+  `${publishUnsaid}, ${wakeDeliveries} as woken from new_event e`,
 );
+const publishQuietly = statement<{ ids: string[] }>('integration.publish_quietly', `${publishUnsaid} from new_event e`);
 
 // The row is there since the event was told. It is published by the one that ends its waiting.
 const publishFetched = statement<{ ids: string[] }>(
@@ -73,18 +76,21 @@ const publishFetched = statement<{ ids: string[] }>(
       where i.organization_id = $1 and i.environment = $2 and i.connection_id = $3 and i.digest = t.digest
         and i.reference is not null
      returning i.digest),
-   fresh as (select digest from fetched join given using (digest) join heard using (type)),${publishFresh}`,
+   fresh as (select digest from fetched join given using (digest) join heard using (type)),${publishFresh},
+     ${wakeDeliveries} as woken from new_event e`,
 );
 
 /**
  * Publishes events of a provider that somebody listens to, each once within a day for a connection: the events and their
  * deliveries in one statement.
+ * @param quietly whether the caller tells the dispatchers
  * @returns the ids of the events that were written, as uuids
  */
 export async function publishTriggers(
   scope: Scope,
   { integration, connectionId }: Source,
   events: readonly TriggeredEvent[],
+  { quietly = false }: { quietly?: boolean } = {},
 ): Promise<string[]> {
   const rows = new Map(
     events.map(({ trigger, key = randomUUID(), data }) => {
@@ -95,7 +101,7 @@ export async function publishTriggers(
   );
   if (rows.size === 0) return [];
   const given = storableJson([...rows.values()]);
-  return (await scope.one(publish, connectionId, given, scope.correlationId))!.ids;
+  return (await scope.one(quietly ? publishQuietly : publish, connectionId, given, scope.correlationId))!.ids;
 }
 
 /** Publishes an event whose data were fetched, unless that was done before. @param digest of its key */

@@ -12,7 +12,7 @@ import { queueFetches } from './queue-fetches.ts';
 export interface TakeServices {
   database: Database;
   log: Log;
-  deliveries: { wake(): void };
+  dispatchNotice: { give(): void };
 }
 
 /** Events in one statement. */
@@ -50,7 +50,7 @@ async function takeForConnection(
   const ready = complete.map((notice) => eventOf(integration, notice)).filter((event) => event !== undefined);
   const unfit = complete.length - ready.length;
   if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');
-  for (const part of inParts(ready)) await publishTriggers(scope, source, part);
+  for (const part of inParts(ready)) await publishTriggers(scope, source, part, { quietly: true });
   for (const part of inParts(toFetch)) await queueFetches(scope, source, part);
 }
 
@@ -82,5 +82,5 @@ export async function takeNotices(
     await takeForConnection(services, integration, connection, { notices: own, correlationId });
   }
   failPoint('inbound.committed');
-  if (byConnection.size > 0) services.deliveries.wake();
+  if (byConnection.size > 0) services.dispatchNotice.give();
 }

@@ -1,0 +1,42 @@
+import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import { deliveriesChannel } from '../../webhooks/publish-event.ts';
+
+const notify = statement('integration.notify_dispatchers', `select pg_notify('${deliveriesChannel}', '')`);
+
+/**
+ * Tells the dispatchers of all processes that there are deliveries, after their commit and for many commits at once:
+ * transactions that notify commit one after the other, because PostgreSQL keeps notifications in the order of commits. One
+ * that a crash prevents costs a second, after which the dispatchers look by themselves.
+ */
+export class DispatchNotice {
+  readonly #services: { database: Database; log: Log };
+  #isUnderWay = false;
+  #isAsked = false;
+
+  constructor(services: { database: Database; log: Log }) {
+    this.#services = services;
+  }
+
+  /** Notifies soon. */
+  give(): void {
+    this.#isAsked = true;
+    if (!this.#isUnderWay) this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { database, log } = this.#services;
+    this.#isUnderWay = true;
+    try {
+      while (this.#isAsked) {
+        this.#isAsked = false;
+        await sqlOn(database.pool).rows(notify);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the dispatchers of other processes could not be told of deliveries');
+    } finally {
+      this.#isUnderWay = false;
+    }
+  }
+}
