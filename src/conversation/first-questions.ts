@@ -112,12 +112,16 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
     if (!isStarted) scope.attempt(question.start);
     isStarted = true;
   };
+  let renewed = Promise.resolve();
   const renew = async () => {
     // While the database is away the mark may run out, and the workflow asks too: as with a lost heartbeat of Temporal.
     const held = await scope.rows(hold, turnId, leaseMs).catch(() => undefined);
     if (held?.length === 0) stop.abort(new Error('The message has ended.'));
   };
-  const timers = [setTimeout(start, startAfterMs), setInterval(() => void renew(), renewEveryMs)];
+  const renewal = setInterval(() => {
+    renewed = renewed.then(renew);
+  }, renewEveryMs);
+  const timers = [setTimeout(start, startAfterMs)];
   const drain = () => {
     timers.push(setTimeout(() => stop.abort(new Error('The process is ending.')), drainMs));
   };
@@ -126,10 +130,14 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
   try {
     const end = await ask(services, scope, question, stop.signal);
     if (end === 'ended') return;
+    clearInterval(renewal);
+    // Otherwise one that is under way could set the mark again.
+    await renewed;
     await scope.rows(hold, turnId, end.askAgainInMs).catch(() => {});
     turnSigns.tellChange(turnId);
     start();
   } finally {
+    clearInterval(renewal);
     for (const timer of timers) clearTimeout(timer);
     draining.signal.removeEventListener('abort', drain);
   }
