@@ -24,7 +24,7 @@ export async function connectAccount(
   integration: Integration,
   fake: FakeApp,
   settings: Record<string, string>,
-  { prefix, allowed = [], timeoutMs = 5_000 }: { prefix: string; allowed?: string[]; timeoutMs?: number },
+  { prefix, allowed = [] }: { prefix: string; allowed?: string[] },
 ): Promise<ConnectedAccount> {
   const env = z.object(integration.settings).parse({
     ...{ [`${prefix}_CLIENT_ID`]: fake.clientId, [`${prefix}_CLIENT_SECRET`]: fake.clientSecret },
@@ -66,7 +66,7 @@ export async function connectAccount(
         client,
         account,
         egress,
-        timeoutMs,
+        timeoutMs: 5_000,
         idempotencyKey: 'key',
         signal: new AbortController().signal,
       },

@@ -67,11 +67,22 @@ test('what was there before is not told, and what is saved later is, once', asyn
       data: { contactId: contact.Id, occurredAt: '2020-01-01T00:00:00.000Z' },
     },
     {
-      ...{ trigger: 'deal_updated', key: `deal_updated:${deal.Id}:2020-01-01T00:00:05.000Z` },
+      ...{ trigger: 'deal_updated', key: expect.stringContaining(`deal_updated:${deal.Id}:2020-01-01T00:00:05.000Z:`) },
       data: { dealId: deal.Id, property: 'StageName', value: 'Closed Won', occurredAt: '2020-01-01T00:00:05.000Z' },
     },
   ]);
   for (const { trigger, data } of polled.events) salesforce.triggers[trigger]!.data.parse(data);
+});
+
+test('a deal that is saved twice within a second is told with both of its stages', async () => {
+  const polled = await poller();
+  const deal = fake.save('Opportunity', { StageName: 'Negotiation' }, theirs);
+  await polled.round();
+  deal.StageName = 'Closed Won';
+  await polled.round();
+  await polled.round();
+  const values = polled.events.map(({ data }) => (data as { value: string }).value);
+  expect(values).toEqual(['Negotiation', 'Closed Won']);
 });
 
 test('an organization without records is polled from its first one on', async () => {

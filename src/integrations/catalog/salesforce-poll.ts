@@ -19,6 +19,8 @@ interface Found {
   StageName?: string | null | undefined;
 }
 
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 12);
+
 const contacts: Source = {
   object: 'Contact',
   // A contact that is changed later has another SystemModstamp, and is no new one.
@@ -33,7 +35,8 @@ const opportunities: Source = {
   object: 'Opportunity',
   ...{ stamp: 'SystemModstamp', fields: ['StageName'] },
   eventOf: ({ Id, at, StageName }) => ({
-    ...{ trigger: 'deal_updated', key: `deal_updated:${Id}:${at}` },
+    // Times have whole seconds: another stage within the same one is another event.
+    ...{ trigger: 'deal_updated', key: `deal_updated:${Id}:${at}:${hashOf(StageName ?? '')}` },
     data: { dealId: Id, property: 'StageName', value: StageName ?? '', occurredAt: at },
   }),
 };
@@ -70,7 +73,6 @@ const cursorSchema = z.object({ Contact: placeSchema, Opportunity: placeSchema }
 
 const epoch = '1970-01-01T00:00:00.000Z';
 
-const hashOf = (key: string) => createHash('sha256').update(key).digest('base64url').slice(0, 12);
 const toldAfter = (told: readonly string[], more: readonly string[]) => [...told, ...more].slice(-mostTold);
 
 /** `2026-11-20T09:30:00.000+0000`, as Salesforce writes it. */
