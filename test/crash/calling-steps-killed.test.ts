@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { addRedirect } from '../../src/connections/redirects.ts';
+import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
 import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
@@ -9,7 +10,8 @@ import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonNoticed } from './oracle.ts';
+import { soonerNoticed } from './oracle.ts';
+import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
@@ -20,7 +22,7 @@ let tenant: Tenant;
 let process: ProductProcess;
 let hubspot: FakeHubSpot;
 const done = 'https://app.example.com/integrated';
-const start = () => product.start(['api', 'runs', 'generation']);
+const roles: RoleName[] = ['api', 'runs', 'generation'];
 const sandbox = () => apiClient(process.api, tenant.testKey);
 /** Its provider does something for each request. */
 const live = () => apiClient(process.api, tenant.liveKey);
@@ -32,8 +34,8 @@ beforeAll(async () => {
     ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
     ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
   };
-  product = await openProduct({ entryPoint: soonNoticed, env });
-  [process, tenant] = [await start(), await product.createTenant({ plan: 'enterprise' })];
+  product = await openProduct({ entryPoint: soonerNoticed, env });
+  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
   await addRedirect(product.database, tenant.organizationId, done, true);
   const { authUrl } = await begin(live(), 'hubspot', { redirectUrl: done });
   const answered = await visit(await hubspot.consent(authUrl), process.api);
@@ -49,8 +51,7 @@ async function killedAt(at: string, client: typeof live, step: object) {
   const { id } = await makeWorkflow(client(), { steps: [{ id: 'use', ...step }] });
   await process.arm(at);
   const { body } = await client().post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, inB);
-  await process.ended;
-  process = await start();
+  process = await successorOf(process, product, roles);
   return until('the run ends', async () => {
     const run = (await client().get(`/api/v1/runs/${body.data.runId}`, inB)).body.data;
     return run.status !== 'running' && run.status !== 'queued' && run;

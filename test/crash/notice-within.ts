@@ -15,15 +15,14 @@ const policies = [
 ];
 
 /**
- * Lets Temporal notice the death of this process and its workers within so many milliseconds, instead of ten
- * seconds; and lets a worker that is stopped wait six seconds for what is under way, instead of ten. To be called before
- * the product is loaded. Nothing else is different.
+ * Lets Temporal notice the death of this process within so many milliseconds instead of ten seconds, and lets a worker that
+ * is stopped wait six seconds for what is under way instead of ten. To be called before the product is loaded. Nothing else
+ * is different.
  */
 export function noticeWithin(ms: number): void {
   for (const policy of policies) policy.heartbeatTimeoutMs = ms;
   Object.assign(defaultFirstQuestionPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
   Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs: ms, instantMs: 3_000 });
-
   Object.assign(defaultActionPolicy, { attemptMs: 3_000, graceMs: 1_000 });
 
   const { start } = WorkflowClient.prototype;

@@ -56,7 +56,7 @@ describe('a subscription', () => {
     await all(id, 'delivered', 20);
     const times = scene.receiver.to(path).map(({ at }) => at);
     // The last ten had to wait for 100 ms each. On a busy machine the first may have arrived later than it was sent.
-    expect(times[19]! - times[0]!).toBeGreaterThanOrEqual(900);
+    expect(times[19]! - times[0]!).toBeGreaterThanOrEqual(700);
   });
 
   test('that is down is not asked by everyone: after ten failures in a row one probes now and then', async () => {
