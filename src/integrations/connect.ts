@@ -5,6 +5,7 @@ import type { ConnectionServices } from '../connections/part.ts';
 import type { Asked } from '../connections/states.ts';
 import type { Background } from '../platform/background.ts';
 import type { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
 import { invalid, unavailable } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
@@ -15,6 +16,7 @@ import { findIntegration } from './catalog.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { forgetAccount } from './forget-account.ts';
 import type { HostedConsent, Integration } from './integration.ts';
 import type { Integrations } from './integrations.ts';
 import type { Account } from './provider-call.ts';
@@ -37,6 +39,7 @@ export const sandboxAuthorizePath = ({
   `/api/v1/integrations/sandbox/authorize?${new URLSearchParams({ integration, redirect_uri: redirectUri, state })}`;
 
 export interface ConnectServices extends Pick<ConnectionServices, 'connections'> {
+  database: Database;
   integrations: Integrations;
   sealer: Sealer;
   background: Background;
@@ -131,7 +134,7 @@ export async function finishConnect(services: ConnectServices, query: URLSearchP
   const replaced = await keepConnection(services, asked.scope, integration, granted);
   failPoint('integration.connected');
   // The browser does not wait for it.
-  if (replaced) background.run('revoke a connection that was replaced', connections.revokeGrant(replaced));
+  if (replaced) background.run('revoke a connection that was replaced', end(services, asked.scope, replaced));
   return { integrationId: integration.id, redirectUrl };
 }
 
@@ -167,13 +170,24 @@ async function grantOf(
   }
 }
 
+/** Access that another one took the place of. */
+interface Replaced {
+  integrationId: string;
+  accountId: string;
+  /** Undefined where the provider knows no OAuth. */
+  grant: Grant | undefined;
+}
+
+const end = (services: ConnectServices, scope: Scope, { grant, integrationId, accountId }: Replaced): Promise<void> =>
+  grant ? services.connections.revokeGrant(grant) : forgetAccount(services, scope, integrationId, accountId);
+
 /** @returns what is to be revoked: the access to another account that was connected before */
 function keepConnection(
   { connections, sealer }: ConnectServices,
   scope: Scope,
   integration: Integration,
   { account, tokens }: { account: Account; tokens: Tokens | null },
-): Promise<Grant | undefined> {
+): Promise<Replaced | undefined> {
   return scope.transaction(async (tx) => {
     await takeTurn(tx, `integration ${integration.id}`);
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
@@ -185,9 +199,10 @@ function keepConnection(
         ...{ accountId: account.id, accountName: account.name },
       }));
     const isSame = known?.accountId === account.id;
-    let replaced: Grant | undefined;
+    let replaced: Replaced | undefined;
     if (known && !isSame) {
-      if (known.connectionId) replaced = await connections.detach(tx, known.connectionId);
+      const grant = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
+      replaced = { integrationId: integration.id, accountId: known.accountId, grant };
       tx.em.remove(known);
       await tx.em.flush();
     }

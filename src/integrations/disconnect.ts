@@ -1,10 +1,14 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../connections/part.ts';
+import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
 import { getIntegration } from './connect.ts';
 import { IntegrationConnection } from './entities.ts';
 import { notConnected } from './errors.ts';
+import { forgetAccount } from './forget-account.ts';
+import type { Integrations } from './integrations.ts';
 
 /**
  * Ends the access to an account and forgets it: with us at once, and at the provider best effort within five seconds.
@@ -12,12 +16,13 @@ import { notConnected } from './errors.ts';
  * @returns what to tell the caller. @throws AppError integration_not_found, not_connected
  */
 export async function disconnect(
-  { connections }: Pick<ConnectionServices, 'connections'>,
+  services: Pick<ConnectionServices, 'connections'> & { database: Database; integrations: Integrations; log: Log },
   scope: Scope,
   integrationId: string,
 ): Promise<string> {
   const { id, name } = getIntegration(integrationId);
-  const grant = await scope.transaction(async (tx) => {
+  const { connections } = services;
+  const { grant, accountId } = await scope.transaction(async (tx) => {
     await takeTurn(tx, `integration ${id}`);
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
     const known = await tx.em.findOne(IntegrationConnection, { integration: id }, lock);
@@ -25,8 +30,9 @@ export async function disconnect(
     tx.em.remove(known);
     const detached = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
     await tx.audit({ action: 'integration.disconnect', subjectId: known.id, facts: { integration: id } });
-    return detached;
+    return { grant: detached, accountId: known.accountId };
   });
   if (grant) await connections.revokeGrant(grant);
+  else await forgetAccount(services, scope, id, accountId);
   return `${name} was disconnected.`;
 }

@@ -48,6 +48,8 @@ export interface HostedConsent {
   isDenied(query: URLSearchParams): boolean;
   /** The account that an answer brings, if the provider confirms that it belongs to this state. */
   finish(answer: { state: string; query: URLSearchParams; call: Pick<ProviderCall, 'request'> }): Promise<Account>;
+  /** Ends our access to an account. */
+  forget(of: { accountId: string; call: Pick<ProviderCall, 'request'> }): Promise<void>;
 }
 
 /** The client that an installation is registered as. */

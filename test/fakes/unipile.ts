@@ -72,9 +72,10 @@ export async function startFakeUnipile(): Promise<FakeUnipile> {
       return { status: 201, body: { object: 'AuthLink', link: `${fake.origin}/hosted/${id}` } };
     }
     const [, accountId] = /^\/v2\/accounts\/([^/]+)$/.exec(path) ?? [];
-    if (method === 'GET' && accountId !== undefined) {
+    if (accountId !== undefined) {
       const account = accounts.get(accountId);
       if (!account) return unipileError(404, 'api/resource_not_found');
+      if (method === 'DELETE') accounts.delete(accountId);
       const shown = { user_id: 'ACoAAme', name: 'Grace Hopper', status: 'running', is_locked: false, ...account };
       return { status: 200, body: { object: 'Account', id: accountId, ...shown } };
     }

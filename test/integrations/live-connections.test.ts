@@ -214,7 +214,13 @@ describe('LinkedIn, which is connected on a page of Unipile', () => {
     expect((await live.post(`${base}/linkedin/test`)).body.data).toMatchObject({
       ...{ success: true, details: { workspace: 'LinkedIn', user: 'Grace Hopper' } },
     });
+    const other = await unipile.link(await ask(live));
+    expect(outcomeOf(await visit(other, liveUrl))).toMatchObject({ status: 'connected' });
+    await until('the account before is forgotten', async () => !unipile.accounts.has(id!));
+    unipile.next('hang up');
     expect((await live.delete(`${base}/linkedin/connection`)).status).toBe(200);
+    expect((await findIn(live, 'linkedin')).status).toBe('not_connected');
+    expect(unipile.journal.at(-1)).toMatchObject({ method: 'DELETE', worked: false });
   });
 
   test("an account that was linked for somebody else is nobody's to name", async () => {

@@ -67,6 +67,9 @@ const hosted: HostedConsent = {
     const name = account.name === state ? undefined : account.name;
     return { id, name: name || userId || id, details: {} };
   },
+  async forget({ accountId, call }) {
+    await call.request({ ...accountAt(accountId), method: 'DELETE' }, z.unknown());
+  },
 };
 
 /** @throws IntegrationFailure for an account that is not the connected one */

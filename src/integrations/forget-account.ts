@@ -1,0 +1,30 @@
+import type { Database } from '../platform/database.ts';
+import { newId } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
+import { connectionsOf } from './inbound/connections-of-accounts.ts';
+import type { Integrations } from './integrations.ts';
+
+const forgetMs = 5_000;
+
+/**
+ * Asks a provider that knows no OAuth to forget an account that was disconnected: for five seconds at most, whatever comes
+ * of it. Not where somebody else has connected the same account.
+ */
+export async function forgetAccount(
+  { database, integrations, log }: { database: Database; integrations: Integrations; log: Log },
+  { tenant }: Scope,
+  integrationId: string,
+  accountId: string,
+): Promise<void> {
+  const consent = integrations.clients.get(integrationId)?.consent;
+  if (tenant.environment !== 'live' || consent?.kind !== 'hosted') return;
+  try {
+    if ((await connectionsOf(database, integrationId, [accountId], 'live', 1)).length > 0) return;
+    const options = { idempotencyKey: newId(), signal: AbortSignal.timeout(forgetMs), timeoutMs: forgetMs };
+    const call = integrations.callWith(integrationId, consent.apiKey, options);
+    await consent.hosted.forget({ accountId, call });
+  } catch (error) {
+    log.warn({ err: error, integration: integrationId }, 'a provider could not be asked to forget an account');
+  }
+}
