@@ -11,6 +11,7 @@ import { executeAsynchronous } from './items/execute-asynchronous.ts';
 import { executeSynchronous } from './items/execute-synchronous.ts';
 import { fairShare } from './items/fair-share.ts';
 import { inboundEvents } from './items/inbound-events.ts';
+import { integrationActions } from './items/integration-actions.ts';
 import { listDeliveries } from './items/list-deliveries.ts';
 import { listGenerations } from './items/list-generations.ts';
 import { listRuns } from './items/list-runs.ts';
@@ -56,6 +57,7 @@ const items: Item[] = [
   chatTurns,
   toolCalls,
   uploadRecordings,
+  integrationActions,
   listSlotsItem,
   syncCalendar,
   makeBookings,

@@ -1,4 +1,5 @@
 import type { Sealer } from '../../platform/crypto.ts';
+import type { Enqueued } from '../../platform/enqueue.ts';
 import { placesTaken } from '../../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
@@ -39,6 +40,8 @@ export interface CreatedAction {
   actionId: string;
   /** An earlier request with the same Idempotency-Key made it. */
   replayed: boolean;
+  /** The outbox entry that starts its workflow, where its caller makes the first attempt: it is the caller's to attempt. */
+  start?: Enqueued;
 }
 
 /** What the start right after the commit needs to know. */
@@ -89,6 +92,7 @@ export async function createAction(
   const isRepeatable = scope.tenant.environment === 'test' || !action.writes;
   const claimed = claim && { method: claim.method, path: claim.path, key: claim.key };
   const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + actionPolicy.graceMs;
+  let start: Enqueued | undefined;
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       await takeTurn(tx, 'integration actions');
@@ -98,24 +102,26 @@ export async function createAction(
         throw placesTaken(limit, isDelayed ? 'scheduled_actions' : 'open_actions');
       }
       const hint: StartHint = { waiter, begun: firstBy === 'caller' };
-      if (firstBy !== 'caller_alone') await tx.enqueue('action.start', id, hint);
+      if (firstBy === 'workflow') await tx.enqueue('action.start', id, hint);
+      if (firstBy === 'caller') start = await tx.enqueueLater('action.start', id, hint);
       return { id };
     },
     { claim, outcome: { id } },
   );
   if (!replayed) failPoint('action.committed');
-  return { actionId: outcome.id, replayed };
+  return { actionId: outcome.id, replayed, ...(start && { start }) };
 }
 
+// Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
 const findPending = statement<{ plan: PlanName; integration: string; action: string; dueAt: Date; delayed: boolean }>(
   'action.pending_start',
   `select o.plan, a.integration, a.action, a.due_at as "dueAt", a.delayed
      from integration_action a join organization o on o.id = a.organization_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3
-      and a.status in (${actionStates.sql('scheduled', 'processing')})`,
+      and a.status in (${actionStates.sql('scheduled', 'processing', 'failed', 'unknown')})`,
 );
 
-/** Starts the workflow of an action, unless it has ended. @param hint given right after the commit */
+/** Starts the workflow of an action, unless it is over. @param hint given right after the commit */
 export async function startPendingAction(
   { temporal, actionPolicy: policy }: { temporal: TemporalClient; actionPolicy: ActionPolicy },
   scope: Scope,
