@@ -51,6 +51,7 @@ export const roles = {
     activities: [
       async () => (await import('../activities/actions.ts')).createActionActivities,
       async () => (await import('../activities/integration-events.ts')).createIntegrationEventActivities,
+      async () => (await import('../activities/followed-integrations.ts')).createFollowActivities,
     ],
     load: async () => (await import('./integrations.ts')).startIntegrationsWorker,
   },

@@ -2,6 +2,7 @@ export { deliverWebhook } from './deliver-webhook.ts';
 export { executeRun } from './execute-run.ts';
 export { fetchEvents } from './fetch-events.ts';
 export { followBooking } from './follow-booking.ts';
+export { followIntegration } from './follow-integration.ts';
 export { housekeeping } from './housekeeping.ts';
 export { makeGeneration } from './make-generation.ts';
 export { parkDeadLetter } from './park-dead-letter.ts';

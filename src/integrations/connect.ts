@@ -16,6 +16,7 @@ import { findIntegration } from './catalog.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { followKind, forgetFollowed, needsSchedule } from './following/follow-work.ts';
 import { forgetAccount } from './forget-account.ts';
 import type { HostedConsent, Integration } from './integration.ts';
 import type { Integrations } from './integrations.ts';
@@ -203,6 +204,7 @@ function keepConnection(
     if (known && !isSame) {
       const grant = known.connectionId ? await connections.detach(tx, known.connectionId) : undefined;
       replaced = { integrationId: integration.id, accountId: known.accountId, grant };
+      await forgetFollowed(tx, integration.id, known.id);
       tx.em.remove(known);
       await tx.em.flush();
     }
@@ -220,6 +222,7 @@ function keepConnection(
       });
       tx.em.persist(made);
     }
+    if (needsSchedule(tx.tenant, integration.id)) await tx.enqueue(followKind, id);
     await tx.audit({
       ...{ action: 'integration.connect', subjectId: id },
       facts: { integration: integration.id, account: account.id },

@@ -2,26 +2,35 @@ import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
 import { integrationAuthExpired } from './core/events.ts';
+import { followKind, needsSchedule } from './following/follow-work.ts';
 
-const byAccess = statement<{ integration: string }>(
+interface Ended {
+  id: string;
+  integration: string;
+}
+
+const byAccess = statement<Ended>(
   'integration.access_expired',
   `update integration_connection set status = 'auth_expired'
     where organization_id = $1 and environment = $2 and connection_id = $3 and status = 'connected'
-   returning integration`,
+   returning id, integration`,
 );
-const byConnection = statement<{ integration: string }>(
+const byConnection = statement<Ended>(
   'integration.connection_expired',
   `update integration_connection set status = 'auth_expired'
     where organization_id = $1 and environment = $2 and id = $3 and connected_at = $4 and status = 'connected'
-   returning integration`,
+   returning id, integration`,
 );
 
-const tell = (tx: Transaction, integration: string) => publishEvent(tx, integrationAuthExpired, null, { integration });
+async function tell(tx: Transaction, { id, integration }: Ended): Promise<void> {
+  await publishEvent(tx, integrationAuthExpired, null, { integration });
+  if (needsSchedule(tx.tenant, integration)) await tx.enqueue(followKind, id);
+}
 
 /** Follows, in one transaction, the end of the access to an account: the connection says so, and webhooks are told once. */
 export async function accessExpired(tx: Transaction, connectionId: string): Promise<void> {
   const ended = await tx.one(byAccess, connectionId);
-  if (ended) await tell(tx, ended.integration);
+  if (ended) await tell(tx, ended);
 }
 
 /**
@@ -30,5 +39,5 @@ export async function accessExpired(tx: Transaction, connectionId: string): Prom
  */
 export async function connectionExpired(tx: Transaction, id: string, connectedAt: Date): Promise<void> {
   const ended = await tx.one(byConnection, id, connectedAt);
-  if (ended) await tell(tx, ended.integration);
+  if (ended) await tell(tx, ended);
 }

@@ -31,6 +31,10 @@ const find = statement<Row>(
   `select ${columns} from integration_connection where organization_id = $1 and environment = $2 and integration = $3`,
   { sharesConnection: true },
 );
+const findById = statement<Row>(
+  'integration.connection_by_id',
+  `select ${columns} from integration_connection where organization_id = $1 and environment = $2 and id = $3`,
+);
 const list = statement<Row>(
   'integration.list_connections',
   `select ${columns} from integration_connection where organization_id = $1 and environment = $2`,
@@ -43,6 +47,12 @@ const connectedOf = ({ accountId: id, accountName: name, details, ...row }: Row)
 
 export async function findConnection(scope: Scope, integrationId: string): Promise<Connected | undefined> {
   const row = await scope.one(find, integrationId);
+  return row && connectedOf(row);
+}
+
+/** @param id uuid */
+export async function findConnectionById(scope: Scope, id: string): Promise<Connected | undefined> {
+  const row = await scope.one(findById, id);
   return row && connectedOf(row);
 }
 

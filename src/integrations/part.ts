@@ -3,6 +3,7 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
+import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
@@ -20,6 +21,9 @@ import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
+import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
+import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
+import { followKind } from './following/follow-work.ts';
 import { ClientStates } from './inbound/client-states.ts';
 import { DispatchNotice } from './inbound/dispatch-notice.ts';
 import { forgetInboundEvents } from './inbound/forget.ts';
@@ -39,6 +43,7 @@ export interface IntegrationServices {
   clientStates: ClientStates;
   dispatchNotice: DispatchNotice;
   fetchEventsPolicy: FetchEventsPolicy;
+  followPolicy: FollowPolicy;
 }
 
 const overdueAtOnce = 50;
@@ -48,7 +53,7 @@ const forgottenAtOnce = 1_000;
 export const integrations: Part<Foundation & ConnectionServices & WebhookServices, IntegrationServices> = {
   name: 'integrations',
   settings: integrationSettings,
-  entities: [IntegrationConnection, IntegrationAction, InboundEvent],
+  entities: [IntegrationConnection, IntegrationAction, InboundEvent, IntegrationPoll, IntegrationPush],
   ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
   events: [integrationAuthExpired, ...triggerEvents],
@@ -70,7 +75,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     const services = {
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
-      fetchEventsPolicy: defaultFetchEventsPolicy,
+      ...{ fetchEventsPolicy: defaultFetchEventsPolicy, followPolicy: defaultFollowPolicy },
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
       dispatchNotice: new DispatchNotice({ database, log }),
       integrations: new Integrations({
@@ -82,9 +87,15 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   },
   outbox: (services) => ({
     'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
+    [followKind]: (scope, id) => followSchedule(services, scope, id, { run: true }),
     'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),
-  sweeps: ({ database, temporal, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs } }) => [
+  sweeps: ({ database, temporal, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs }, followPolicy }) => [
+    {
+      name: 'restore schedules of integrations that were deleted in Temporal',
+      everyMs: 60_000,
+      run: async () => (await restoreFollowSchedules(database, { temporal, followPolicy })).length,
+    },
     {
       name: 'end actions that were terminated in Temporal',
       everyMs: 5_000,

@@ -15,6 +15,7 @@ export {
   changed as executeRun,
   changed as fetchEvents,
   changed as followBooking,
+  changed as followIntegration,
   changed as housekeeping,
   changed as makeGeneration,
   changed as performAction,

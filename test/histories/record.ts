@@ -32,6 +32,7 @@ import { recordBookings } from './record-bookings.ts';
 import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordEvents } from './record-events.ts';
+import { recordFollowed } from './record-followed.ts';
 import { recordTurns } from './record-turns.ts';
 import { recordVoice } from './record-voice.ts';
 
@@ -196,6 +197,8 @@ async function record(): Promise<void> {
     ...{ ...signing, TEAMS_CLIENT_ID: 'recorded', TEAMS_CLIENT_SECRET: 'recorded' },
   });
   await recordEvents(integrations.api, rest.database, await rest.createTenant(), keep);
+  const asked = { api: integrations.api, database: rest.database, schedule };
+  await recordFollowed(asked, await rest.createTenant(), keep);
 
   const scheduled = await create('One');
   await api.request('PUT', `/api/v1/workflows/${scheduled}/schedule`, { cron: '@yearly', timezone: 'UTC' });

@@ -2,6 +2,7 @@ import type { Database } from '../../platform/database.ts';
 import type { Log } from '../../platform/log.ts';
 import { Scope } from '../../platform/scope.ts';
 import { failPoint } from '../fail-points.ts';
+import { takeLifecycle } from '../following/follow-work.ts';
 import type { Notice } from '../inbound.ts';
 import type { Integration } from '../integration.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
@@ -50,6 +51,8 @@ async function takeForConnection(
   const ready = complete.map((notice) => eventOf(integration, notice)).filter((event) => event !== undefined);
   const unfit = complete.length - ready.length;
   if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');
+  const lifecycle = notices.filter((notice) => notice.lifecycle !== undefined);
+  if (lifecycle.length > 0) await takeLifecycle(scope, connectionId, lifecycle);
   for (const part of inParts(ready)) await publishTriggers(scope, source, part, { quietly: true });
   for (const part of inParts(toFetch)) await queueFetches(scope, source, part);
 }

@@ -1,0 +1,36 @@
+import { Context } from '@temporalio/activity';
+import { followConnection } from '../src/integrations/following/follow-connection.ts';
+import type { FollowServices } from '../src/integrations/following/followed.ts';
+import type { Database } from '../src/platform/database.ts';
+import {
+  type FollowIntegrationArgs,
+  type FollowOutcome,
+  followScheduleId,
+} from '../src/temporal/contracts/followed-integrations.ts';
+import { scopeOf } from './work-scope.ts';
+
+const heartbeatMs = 2_000;
+
+export type FollowRef = Omit<FollowIntegrationArgs, 'policy'> & { requestMs: number };
+
+export interface FollowActivityServices extends Pick<FollowServices, 'integrations' | 'clientStates'> {
+  database: Database;
+  env: { PUBLIC_URL: string };
+}
+
+export const createFollowActivities = ({ database, env, ...services }: FollowActivityServices) => ({
+  /** Asks the provider of a connection for events, and keeps its subscriptions alive. */
+  async followConnection({ requestMs, ...ref }: FollowRef): Promise<FollowOutcome> {
+    const { cancellationSignal: signal, heartbeat } = Context.current();
+    const beat = setInterval(() => heartbeat(), heartbeatMs);
+    const scope = scopeOf(database, { ...ref, correlationId: followScheduleId(ref.connectionId) });
+    const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
+    try {
+      return await followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs });
+    } finally {
+      clearInterval(beat);
+    }
+  },
+});
+
+export type FollowActivities = ReturnType<typeof createFollowActivities>;

@@ -1,0 +1,36 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { tenantFilter } from '../platform/database.ts';
+
+/** How far the events of a connection were asked for. */
+export const IntegrationPoll = defineEntity({
+  name: 'IntegrationPoll',
+  tableName: 'integration_poll',
+  filters: { tenant: tenantFilter },
+  properties: {
+    connectionId: p.uuid().primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    /** Of the integration's `poll`. */
+    cursor: p.text(),
+    polledAt: p.datetime(),
+  },
+});
+
+/** A subscription that a provider pushes events for, until it ends. */
+export const IntegrationPush = defineEntity({
+  name: 'IntegrationPush',
+  tableName: 'integration_push',
+  filters: { tenant: tenantFilter },
+  properties: {
+    connectionId: p.uuid().primary(),
+    /** What is subscribed to. */
+    resource: p.string().length(500).primary(),
+    organizationId: p.uuid(),
+    environment: p.string().length(4),
+    /** The provider's. */
+    subscriptionId: p.string().length(200),
+    /** SHA-256 of the text that it was made with: one with another text is made anew. */
+    clientStateHash: p.string().length(64),
+    endsAt: p.datetime(),
+  },
+});

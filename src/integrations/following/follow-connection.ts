@@ -1,0 +1,60 @@
+import { AuthExpired } from '../../connections/failures.ts';
+import { AppError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { FollowOutcome } from '../../temporal/contracts/followed-integrations.ts';
+import { listens } from '../../webhooks/publish-event.ts';
+import { findIntegration } from '../catalog.ts';
+import { IntegrationFailure } from '../failures.ts';
+import { findConnectionById } from '../find-connection.ts';
+import { triggerType } from '../trigger-events.ts';
+import type { Followed, FollowServices } from './followed.ts';
+import { pollConnection } from './poll-connection.ts';
+import { keepPushed } from './push-connection.ts';
+
+export interface FollowOptions {
+  signal: AbortSignal;
+  /** Of one request. */
+  requestMs: number;
+}
+
+const findHeard = statement<{ type: string }>(
+  'integration.heard',
+  `select k.type from unnest($3::text[]) as k(type)
+    where exists (select from webhook_subscription s
+                   where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')})
+    limit 1`,
+);
+
+/**
+ * Asks a provider for what happened at a connected account, and keeps the subscriptions alive by which it pushes. While
+ * nobody listens nothing is asked for, and what happens is not told later. Safe to repeat and to interrupt.
+ * @returns what became of it; a failure of the provider is one too, because the next time comes anyway
+ */
+export async function followConnection(
+  services: FollowServices,
+  scope: Scope,
+  connectionId: string,
+  { signal, requestMs: timeoutMs }: FollowOptions,
+): Promise<FollowOutcome> {
+  const { integrations } = services;
+  const connected = await findConnectionById(scope, connectionId);
+  const integration = connected && findIntegration(connected.integrationId);
+  if (!connected || !integration) return { stopped: 'disconnected' };
+  if (connected.status !== 'connected') return { stopped: 'auth_expired' };
+  const types = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
+  const isHeard = (await scope.one(findHeard, types)) !== undefined;
+  const use = integrations.call(scope, connected, { idempotencyKey: newId(), signal, timeoutMs });
+  const followed: Followed = { scope, integration, connected, isHeard, use };
+  try {
+    const polled = integration.poll ? await pollConnection(followed, integration.poll) : 0;
+    if (integration.push) await keepPushed(services, followed, integration.push);
+    return { published: polled, isHeard };
+  } catch (error) {
+    if (error instanceof AuthExpired) return { stopped: 'auth_expired' };
+    if (error instanceof AppError && error.code === 'not_connected') return { stopped: 'disconnected' };
+    if (!(error instanceof IntegrationFailure)) throw error;
+    return { failed: error.providerCode ?? error.kind };
+  }
+}

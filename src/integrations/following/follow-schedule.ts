@@ -1,0 +1,81 @@
+import type { Database } from '../../platform/database.ts';
+import { Scope } from '../../platform/scope.ts';
+import { sqlOn, statement } from '../../platform/sql.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import type { TemporalClient } from '../../temporal/client.ts';
+import {
+  type FollowIntegrationArgs,
+  type FollowPolicy,
+  followLimitMs,
+  followScheduleId,
+  followWorkflows,
+} from '../../temporal/contracts/followed-integrations.ts';
+import { queues } from '../../temporal/contracts/queues.ts';
+import { deleteSchedule, keepSchedule, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
+import { catalog, findIntegration } from '../catalog.ts';
+import { type Connected, findConnectionById } from '../find-connection.ts';
+import { followKind, isFollowed, needsSchedule } from './follow-work.ts';
+
+export interface FollowScheduleServices {
+  temporal: TemporalClient;
+  followPolicy: FollowPolicy;
+}
+
+/** Between two looks at subscriptions that live for days, in seconds. */
+const pushEverySeconds = 300;
+
+const everyMsOf = ({ integrationId }: Connected) =>
+  1_000 * (findIntegration(integrationId)?.poll?.everySeconds ?? pushEverySeconds);
+
+/**
+ * Makes the Temporal Schedule of a connection whose provider has to be asked for events as its row says: there while it
+ * is, paused while there is no access. Harmless to repeat. An operator's pause stays.
+ * @param run whether a run is to start now
+ */
+export async function followSchedule(
+  { temporal, followPolicy: policy }: FollowScheduleServices,
+  scope: Scope,
+  connectionId: string,
+  { run }: { run: boolean },
+): Promise<void> {
+  const { tenant } = scope;
+  const id = followScheduleId(connectionId);
+  const connected = await findConnectionById(scope, connectionId);
+  if (!connected || !needsSchedule(tenant, connected.integrationId)) return void (await deleteSchedule(temporal, id));
+  const args: FollowIntegrationArgs = {
+    ...{ organizationId: tenant.organizationId, environment: tenant.environment, connectionId, policy },
+  };
+  const paused = connected.status !== 'connected';
+  await keepSchedule(temporal, {
+    ...{ id, tenant, resourceId: connectionId, everyMs: everyMsOf(connected), paused },
+    ...{ workflowType: followWorkflows.followIntegration, queue: queues.integrations, args },
+    longestRunMs: followLimitMs,
+    pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',
+    resumeNote: 'The integration was connected again.',
+  });
+  if (run && !paused) await triggerSchedule(temporal, id);
+}
+
+interface ConnectionRow extends Tenant {
+  id: string;
+}
+
+// In the order of the primary key, page by page. One whose change is still in the outbox is left to it.
+const connectionsAfter = statement<ConnectionRow>(
+  'integration.followed_page',
+  `select c.id, c.organization_id as "organizationId", c.environment from integration_connection c
+    where c.id > $1 and c.environment = 'live' and c.integration = any($3)
+      and not exists (select from outbox where kind = '${followKind}' and subject_id = c.id)
+    order by c.id limit $2`,
+);
+
+/** Creates again the Schedules that an operator deleted. Across all tenants, and safe to call concurrently. */
+export function restoreFollowSchedules(database: Database, services: FollowScheduleServices): Promise<ConnectionRow[]> {
+  const followed = catalog.filter(isFollowed).map(({ id }) => id);
+  return restoreSchedules(services.temporal, {
+    idOf: followScheduleId,
+    page: (after, limit) => sqlOn(database.pool).rows(connectionsAfter, [after, limit, followed]),
+    restore: ({ id, ...tenant }) =>
+      followSchedule(services, new Scope(database, tenant, followScheduleId(id)), id, { run: false }),
+  });
+}

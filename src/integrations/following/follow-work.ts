@@ -1,0 +1,75 @@
+import type { Scope, Transaction } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { findIntegration } from '../catalog.ts';
+import type { Notice } from '../inbound.ts';
+import type { Integration } from '../integration.ts';
+
+/** The kind of outbox entries that make a Schedule as its connection needs it. Their subject is the connection. */
+export const followKind = 'integration.follow';
+
+/** Whether the events of an integration come only because we ask for them. */
+export const isFollowed = ({ poll, push }: Integration): boolean => poll !== undefined || push !== undefined;
+
+/** Whether connections of an integration have a Schedule. The sandbox reaches no provider. */
+export const needsSchedule = ({ environment }: Tenant, integrationId: string): boolean => {
+  const integration = findIntegration(integrationId);
+  return environment === 'live' && integration !== undefined && isFollowed(integration);
+};
+
+const forgetPoll = statement(
+  'integration.forget_poll',
+  'delete from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
+);
+const forgetPushed = statement(
+  'integration.forget_all_pushed',
+  'delete from integration_push where organization_id = $1 and environment = $2 and connection_id = $3',
+);
+
+/** Forgets what was followed of a connection that is removed, and its Schedule after the commit. */
+export async function forgetFollowed(tx: Transaction, integrationId: string, connectionId: string): Promise<void> {
+  if (!needsSchedule(tx.tenant, integrationId)) return;
+  await tx.rows(forgetPoll, connectionId);
+  await tx.rows(forgetPushed, connectionId);
+  await tx.enqueue(followKind, connectionId);
+}
+
+const ofIntegration = statement<{ id: string }>(
+  'integration.followed_connection',
+  'select id from integration_connection where organization_id = $1 and environment = $2 and integration = $3',
+);
+
+/** Lets a run begin soon, because somebody began or ceased to listen to an integration. Nothing where none is connected. */
+export async function followSoon(scope: Scope, integrationId: string): Promise<void> {
+  if (!needsSchedule(scope.tenant, integrationId)) return;
+  await scope.transaction(async (tx) => {
+    const connection = await tx.one(ofIntegration, integrationId);
+    if (connection) await tx.enqueue(followKind, connection.id);
+  });
+}
+
+// One that is to be renewed is close to its end, and one that was removed is at it.
+const shorten = statement<{ shortened: boolean }>(
+  'integration.shorten_pushed',
+  `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => $5))
+    where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = any($4)
+   returning true as shortened`,
+);
+const secondsLeft = { renew: 600, removed: 0 } as const;
+
+/** Does what a provider says of its subscriptions of a connection: they are renewed, or made anew, soon. */
+export async function takeLifecycle(
+  scope: Scope,
+  connectionId: string,
+  notices: readonly Pick<Notice, 'lifecycle' | 'subscriptionId'>[],
+): Promise<void> {
+  await scope.transaction(async (tx) => {
+    let isChanged = false;
+    for (const [lifecycle, seconds] of Object.entries(secondsLeft)) {
+      const ids = notices.flatMap((one) => (one.lifecycle === lifecycle ? (one.subscriptionId ?? []) : []));
+      if (ids.length === 0) continue;
+      isChanged = (await tx.rows(shorten, connectionId, [...new Set(ids)], seconds)).length > 0 || isChanged;
+    }
+    if (isChanged) await tx.enqueue(followKind, connectionId);
+  });
+}

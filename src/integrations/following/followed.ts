@@ -1,0 +1,23 @@
+import type { Scope } from '../../platform/scope.ts';
+import type { Connected } from '../find-connection.ts';
+import type { ClientStates } from '../inbound/client-states.ts';
+import type { Integration } from '../integration.ts';
+import type { Integrations } from '../integrations.ts';
+import type { ProviderCall } from '../provider-call.ts';
+
+export interface FollowServices {
+  integrations: Integrations;
+  clientStates: ClientStates;
+  /** Without a slash at its end. */
+  publicUrl: string;
+}
+
+/** A connection whose events are asked for. `use` makes requests to its provider. */
+export interface Followed {
+  scope: Scope;
+  integration: Integration;
+  connected: Connected;
+  /** Whether a webhook listens to one of its events, also one that is turned off. */
+  isHeard: boolean;
+  use<T>(work: (call: ProviderCall) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,86 @@
+import { statement } from '../../platform/sql.ts';
+import { failPoint } from '../fail-points.ts';
+import { publishTriggers, type TriggeredEvent } from '../inbound/publish-triggers.ts';
+import type { Integration, Poll } from '../integration.ts';
+import type { Followed } from './followed.ts';
+
+/** In one run. What is left waits for the next one. */
+const mostPages = 50;
+/** Events in one statement. */
+const atOnce = 250;
+
+const findCursor = statement<{ cursor: string }>(
+  'integration.poll_cursor',
+  'select cursor from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
+);
+// The connection is locked until the events are committed: one that is removed meanwhile gets no cursor and no events.
+const saveCursor = statement<{ saved: boolean }>(
+  'integration.save_poll_cursor',
+  `with own as (
+     select id from integration_connection
+      where organization_id = $1 and environment = $2 and id = $3 and status = 'connected' for update)
+   insert into integration_poll (connection_id, organization_id, environment, cursor, polled_at)
+   select id, $1::uuid, $2::text, $5::text, clock_timestamp() from own where $4::text is null
+   on conflict (connection_id) do nothing returning true as saved`,
+);
+const moveCursor = statement<{ saved: boolean }>(
+  'integration.move_poll_cursor',
+  `with own as (
+     select id from integration_connection
+      where organization_id = $1 and environment = $2 and id = $3 and status = 'connected' for update)
+   update integration_poll p set cursor = $5::text, polled_at = clock_timestamp() from own
+    where p.organization_id = $1 and p.environment = $2 and p.connection_id = own.id and p.cursor = $4::text
+   returning true as saved`,
+);
+const forgetCursor = statement(
+  'integration.forget_poll_cursor',
+  'delete from integration_poll where organization_id = $1 and environment = $2 and connection_id = $3',
+);
+
+type Polled = Awaited<ReturnType<Poll['poll']>>;
+
+/** The events as their triggers declare them. */
+function eventsOf({ triggers }: Integration, { events }: Polled): TriggeredEvent[] {
+  return events.flatMap(({ trigger, key, data }) => {
+    const read = Object.hasOwn(triggers, trigger) ? triggers[trigger]!.data.safeParse(data) : undefined;
+    return read?.success ? [{ trigger, key, data: read.data }] : [];
+  });
+}
+
+/**
+ * Asks for events from where the last time stopped. Those of a page and the place after it commit together: a crash asks
+ * for the page again, and of two that ask at the same time one publishes it.
+ * @returns how many events were published. @throws IntegrationFailure, AuthExpired
+ */
+export async function pollConnection(
+  { scope, integration, connected: { id }, isHeard, use }: Followed,
+  { poll }: Poll,
+): Promise<number> {
+  if (!isHeard) {
+    await scope.rows(forgetCursor, id);
+    return 0;
+  }
+  let known = (await scope.one(findCursor, id))?.cursor ?? null;
+  let published = 0;
+  for (let pages = 0; pages < mostPages; pages++) {
+    const before = known;
+    const polled = await use((call) => poll(before, call));
+    failPoint('integration.polled');
+    const events = eventsOf(integration, polled);
+    const ids = await scope.transaction(async (tx) => {
+      if (!(await tx.one(before === null ? saveCursor : moveCursor, id, before, polled.cursor))) return undefined;
+      const written: string[] = [];
+      for (let at = 0; at < events.length; at += atOnce) {
+        const some = events.slice(at, at + atOnce);
+        written.push(...(await publishTriggers(tx, { integration, connectionId: id }, some)));
+      }
+      return written;
+    });
+    failPoint('integration.poll_saved');
+    if (!ids) return published;
+    published += ids.length;
+    if (!polled.more) return published;
+    known = polled.cursor;
+  }
+  return published;
+}

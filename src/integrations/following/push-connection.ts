@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { statement } from '../../platform/sql.ts';
+import { IntegrationFailure } from '../failures.ts';
+import type { PushSubscription } from '../integration.ts';
+import type { Followed, FollowServices } from './followed.ts';
+
+/** A subscription at a provider. */
+interface Pushed {
+  resource: string;
+  subscriptionId: string;
+  clientStateHash: string;
+  endsAt: Date;
+}
+
+const list = statement<Pushed>(
+  'integration.pushed',
+  `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash", ends_at as "endsAt"
+     from integration_push where organization_id = $1 and environment = $2 and connection_id = $3`,
+);
+// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's.
+const keep = statement(
+  'integration.keep_pushed',
+  `with own as (
+     select id from integration_connection where organization_id = $1 and environment = $2 and id = $3 for update)
+   insert into integration_push
+     (connection_id, resource, organization_id, environment, subscription_id, client_state_hash, ends_at)
+   select id, $4, $1::uuid, $2::text, $5, $6, $7 from own
+   on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
+     client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at`,
+);
+const forget = statement(
+  'integration.forget_pushed',
+  `delete from integration_push
+    where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = $4`,
+);
+const hashOf = (clientState: string) => createHash('sha256').update(clientState).digest('hex');
+
+/** What is subscribed to where an account is one thing. */
+const wholeAccount = '';
+
+const isGone = (error: unknown) => error instanceof IntegrationFailure && error.providerCode === 'gone';
+
+/**
+ * Keeps the subscriptions of a connection as they have to be: one for each resource while a webhook listens, renewed in the
+ * second half of its life, and none otherwise. One that the provider ended is made anew. A crash after one was made, and
+ * before it is stored, leaves two: their events have the same keys, and the forgotten one ends by itself.
+ * @throws IntegrationFailure, AuthExpired
+ */
+export async function keepPushed(services: FollowServices, followed: Followed, push: PushSubscription): Promise<void> {
+  const { scope, connected, integration, isHeard, use } = followed;
+  const known = await scope.rows(list, connected.id);
+  const clientState = services.clientStates.of(connected.id);
+  const resources = isHeard && clientState !== undefined ? await resourcesOf(followed, push) : [];
+  const hash = hashOf(clientState ?? '');
+  for (const pushed of known) {
+    if (resources.includes(pushed.resource) && pushed.clientStateHash === hash) continue;
+    await removePushed(followed, push, pushed);
+  }
+  const url = `${services.publicUrl}/api/v1/integrations/${integration.id}/events`;
+  const lifeMs = push.lastsSeconds * 1_000;
+  for (const resource of resources) {
+    const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
+    const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
+    if (leftMs > lifeMs / 2) continue;
+    const endsAt = new Date(Date.now() + lifeMs);
+    const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;
+    const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
+    const made =
+      renewed ??
+      (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
+    await scope.rows(keep, connected.id, resource, made.id, hash, made.endsAt);
+  }
+}
+
+const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<string[]> =>
+  push.resources ? use((call) => push.resources!(call)) : Promise.resolve([wholeAccount]);
+
+/** @returns undefined for one that does not exist any more */
+async function renew({ use }: Followed, push: PushSubscription, { subscriptionId: id }: Pushed, endsAt: Date) {
+  try {
+    return { id, ...(await use((call) => push.renew(id, endsAt, call))) };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+async function removePushed({ scope, connected, use }: Followed, push: PushSubscription, { subscriptionId }: Pushed) {
+  await use((call) => push.remove(subscriptionId, call));
+  await scope.rows(forget, connected.id, subscriptionId);
+}
+
+/** Ends all subscriptions of a connection that is about to be removed, as far as its provider lets us. */
+export async function endPushed(followed: Pick<Followed, 'scope' | 'connected' | 'use'>, push: PushSubscription) {
+  for (const { subscriptionId } of await followed.scope.rows(list, followed.connected.id)) {
+    await followed.use((call) => push.remove(subscriptionId, call));
+  }
+}

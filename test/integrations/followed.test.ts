@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { followScheduleId } from '../../src/temporal/contracts/followed-integrations.ts';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type FakeSalesforce, startFakeSalesforce } from '../fakes/salesforce.ts';
+import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { runningServers } from '../servers.ts';
+import { until } from '../until.ts';
+import { visit } from './connect-in-sandbox.ts';
+import { base, begin } from './consents.ts';
+
+let product: Product;
+let salesforce: FakeSalesforce;
+let teams: FakeTeams;
+let connection: Connection;
+let api: string;
+let client: ApiClient;
+let organizationId: string;
+
+beforeAll(async () => {
+  [salesforce, teams] = await Promise.all([startFakeSalesforce(), startFakeTeams()]);
+  // The product is reached at another address than the one that it tells.
+  teams.validates = false;
+  product = await openProduct({ env: secrets });
+  connection = await Connection.connect({ address: runningServers().temporalAddress });
+  ({ api } = await product.start(['api', 'integrations', 'housekeeping'], {
+    ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
+    ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin },
+    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
+    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+  }));
+  const tenant = await product.createTenant();
+  client = apiClient(api, tenant.liveKey);
+  organizationId = organizationIds.parse(tenant.organizationId)!;
+});
+afterAll(async () => {
+  await product.close();
+  await Promise.all([salesforce.close(), teams.close(), connection.close()]);
+});
+
+async function connect(integrationId: string, fake: FakeSalesforce | FakeTeams): Promise<string> {
+  const { authUrl } = await begin(client, integrationId);
+  expect((await visit(await fake.consent(authUrl), api)).status).toBe(200);
+  const sql = 'select id from integration_connection where organization_id = $1 and integration = $2';
+  return (await product.database.pool.query(sql, [organizationId, integrationId])).rows[0].id;
+}
+
+async function listen(integrationId: string, event: string): Promise<string> {
+  const url = 'https://hooks.example.com/x';
+  const { status, body } = await client.post(`${base}/${integrationId}/webhooks`, { event, url });
+  expect(status).toBe(201);
+  return body.data.id;
+}
+async function stopListening(integrationId: string, webhookId: string): Promise<void> {
+  expect((await client.delete(`${base}/${integrationId}/webhooks/${webhookId}`)).status).toBe(200);
+}
+const scheduleOf = (id: string) => new Client({ connection }).schedule.getHandle(followScheduleId(id));
+/**
+ * Waits for what a run does, and asks for one each second: of two that are asked for within one second Temporal may start
+ * one, and the next one of the Schedule comes after a minute or more.
+ */
+async function runUntil(what: string, id: string, isDone: () => Promise<boolean>): Promise<void> {
+  let asked = Math.floor(Date.now() / 1_000);
+  await until(what, async () => {
+    if (await isDone()) return true;
+    const second = Math.floor(Date.now() / 1_000);
+    if (second > asked + 1) {
+      asked = second;
+      await scheduleOf(id).trigger();
+    }
+    return false;
+  });
+}
+const hasSchedule = (id: string) =>
+  scheduleOf(id)
+    .describe()
+    .then(
+      () => true,
+      () => false,
+    );
+const eventsOf = async (type: string) =>
+  (
+    await product.database.pool.query('select facts from event where organization_id = $1 and type = $2', [
+      ...[organizationId, type],
+    ])
+  ).rows.map(({ facts }) => facts);
+const cursors = async () =>
+  (
+    await product.database.pool.query('select cursor from integration_poll where organization_id = $1', [
+      organizationId,
+    ])
+  ).rows;
+
+test('Salesforce is polled while somebody listens, and each event is published once', async () => {
+  salesforce.save('Contact', { LastName: 'Before' });
+  const id = await connect('salesforce', salesforce);
+  await until('its schedule is there', () => hasSchedule(id));
+  const webhookId = await listen('salesforce', 'contact_created');
+  await runUntil('it was polled', id, async () => (await cursors()).length === 1);
+  const made = salesforce.save('Contact', { LastName: 'After' }, Date.now() + 1_000);
+  await runUntil('the event is published', id, async () => (await eventsOf('salesforce.contact_created')).length > 0);
+  const [{ cursor }] = await cursors();
+  const asked = salesforce.journal.filter(({ path }) => /query/.test(path)).length;
+  await runUntil(
+    'it was polled again',
+    id,
+    async () => salesforce.journal.filter(({ path }) => /query/.test(path)).length >= asked + 2,
+  );
+  expect(await eventsOf('salesforce.contact_created')).toEqual([
+    { integration: 'salesforce', data: { contactId: made.Id, occurredAt: expect.any(String) } },
+  ]);
+  expect(cursor).toEqual(expect.any(String));
+
+  await stopListening('salesforce', webhookId);
+  await runUntil('nothing is asked for', id, async () => (await cursors()).length === 0);
+  salesforce.grants.revokeAccount('ada@example.com');
+  expect((await client.post(`${base}/salesforce/test`)).body.error.code).toBe('auth_expired');
+  await until('its schedule is paused', async () => (await scheduleOf(id).describe()).state.paused);
+  expect(await connect('salesforce', salesforce)).toBe(id);
+  await until('its schedule goes on', async () => !(await scheduleOf(id).describe()).state.paused);
+  expect((await client.delete(`${base}/salesforce/connection`)).status).toBe(200);
+  await until('its schedule is gone', async () => !(await hasSchedule(id)));
+});
+
+test('subscriptions of Teams are made for the first webhook, renewed, made anew, and ended with the last one', async () => {
+  const id = await connect('microsoft-teams', teams);
+  await until('its schedule is there', () => hasSchedule(id));
+  expect(teams.subscriptions.size).toBe(0);
+  const webhookId = await listen('microsoft-teams', 'message_received');
+  await runUntil('it is subscribed', id, async () => teams.subscriptions.size === 1);
+  const [made] = [...teams.subscriptions.values()];
+  expect(made!.clientState).toMatch(new RegExp(`^${id}\\.`));
+  const stored = () => product.database.pool.query('select * from integration_push where connection_id = $1', [id]);
+  await runUntil('it is stored', id, async () => (await stored()).rows.length === 1);
+  const notify = (lifecycleEvent: string, clientState = made!.clientState) =>
+    fetch(new URL(`${base}/microsoft-teams/events`, api), {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({
+        value: [{ subscriptionId: made!.id, tenantId: teams.tenantId, clientState, lifecycleEvent }],
+      }),
+    });
+  const patches = () =>
+    teams.journal.filter(({ method, path }) => method === 'PATCH' && path.endsWith(made!.id)).length;
+  expect((await notify('reauthorizationRequired', 'guessed')).status).toBe(401);
+  expect((await notify('reauthorizationRequired')).status).toBe(202);
+  await runUntil('it is renewed', id, async () => patches() === 1);
+  teams.subscriptions.clear();
+  expect((await notify('subscriptionRemoved')).status).toBe(202);
+  await runUntil(
+    'it is made anew',
+    id,
+    async () => teams.subscriptions.size === 1 && !teams.subscriptions.has(made!.id),
+  );
+
+  await stopListening('microsoft-teams', webhookId);
+  await runUntil('it is ended', id, async () => teams.subscriptions.size === 0 && (await stored()).rows.length === 0);
+  await listen('microsoft-teams', 'message_received');
+  await runUntil('it is subscribed again', id, async () => (await stored()).rows.length === 1);
+  expect((await client.delete(`${base}/microsoft-teams/connection`)).status).toBe(200);
+  expect([teams.subscriptions.size, (await stored()).rows]).toEqual([0, []]);
+  await until('its schedule is gone', async () => !(await hasSchedule(id)));
+});

@@ -1,0 +1,28 @@
+import { proxyActivities, setCurrentDetails, setWorkflowOptions } from '@temporalio/workflow';
+import type { FollowActivities } from '../activities/followed-integrations.ts';
+import type {
+  FollowIntegrationArgs,
+  FollowOutcome,
+  FollowPolicy,
+} from '../src/temporal/contracts/followed-integrations.ts';
+import { retryWithoutLimit } from './retry-options.ts';
+
+const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: FollowPolicy) =>
+  proxyActivities<FollowActivities>({
+    startToCloseTimeout: timeoutMs,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: { ...retryWithoutLimit(retry), maximumAttempts: retry.maximumAttempts },
+  });
+
+/**
+ * Asks a provider once for the events of a connection, and keeps its subscriptions alive: started by the connection's
+ * Schedule, by a change of its webhooks, or in Temporal's web UI. What the provider refuses is an outcome, because the next
+ * run comes anyway.
+ */
+export async function followIntegration({ policy, ...ref }: FollowIntegrationArgs): Promise<FollowOutcome> {
+  setCurrentDetails('The provider is asked for events.');
+  const outcome = await proxied(policy).followConnection({ ...ref, requestMs: policy.requestMs });
+  setCurrentDetails('failed' in outcome ? `The provider refused: ${outcome.failed}.` : '');
+  return outcome;
+}
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, followIntegration);
