@@ -6,6 +6,7 @@ import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { type DocumentedOperation, type Json, pathOf, type ReadDocument, readDocument } from '../openapi/document.ts';
 import { sharedProduct } from '../product.ts';
+import { integrationRules } from './integration-rules.ts';
 import { messageRules } from './message-rules.ts';
 import { schedulingParameters, schedulingRules, schedulingTargets } from './scheduling-rules.ts';
 import { type Known, mutated, oneOf, valid, type WordedRule } from './schema-arbitrary.ts';
@@ -162,11 +163,7 @@ const inWords: WordedRule[] = [
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },
-  {
-    at: ['ActionPayload'],
-    words: /Which of these it is, the path says/,
-    follow: () => oneOf({ channel: 'C1', text: 'Hello' }, { channel: '#ops', blocks: [{ type: 'divider' }] }),
-  },
+  ...integrationRules,
   ...messageRules,
   ...stepRules,
   ...schedulingRules,

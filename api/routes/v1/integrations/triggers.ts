@@ -15,6 +15,11 @@ import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../sc
 import { requireIntegration } from './require-integration.ts';
 
 /** Events of the sandbox that no provider signs. */
+/** Alone what webhooks get of an event. */
+const simulatedEventSchema = freeForm.openapi('SimulatedEvent', {
+  description: 'Its members are those of the event, as webhooks get them in `data`.',
+});
+
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const trigger = createRoute({
     method: 'post',
@@ -31,7 +36,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     request: {
       params: triggerInPath,
       headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(freeForm, triggerExamples) },
+      body: { required: true, content: jsonContent(simulatedEventSchema, triggerExamples) },
     },
     responses: {
       202: answer('The event will be delivered.', triggeredSchema, {
