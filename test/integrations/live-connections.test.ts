@@ -140,6 +140,18 @@ describe('with a live key', () => {
     expect((await bob.live.post(`${base}/hubspot/test`)).body.error.code).toBe('not_connected');
   });
 
+  test('fifty calls with a token that has ended make one refresh', async () => {
+    const { live, id } = await newTenant();
+    await connect(live);
+    const past = 'update oauth_connection set access_expires_at = now(), refresh_at = now() where organization_id = $1';
+    await product.database.pool.query(past, [id]);
+    const before = hubspot.journal.length;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => live.post(`${base}/hubspot/test`)));
+    expect(answers.map(({ body }) => body.data?.success)).toEqual(Array.from({ length: 50 }, () => true));
+    const refreshes = hubspot.journal.slice(before).filter(({ endpoint }) => endpoint === 'token');
+    expect(refreshes.map(({ body }) => body.grant_type)).toEqual(['refresh_token']);
+  });
+
   test('access that was withdrawn is told once, and ends with the next consent', async () => {
     const { live, id } = await newTenant();
     const webhook = { name: randomUUID(), url: 'https://hooks.example.com/x', events: ['integration.auth_expired'] };
