@@ -58,6 +58,9 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   const subscriptions = new Map<string, TeamsSubscription>();
   const { tenantId, teamId, channelId, user, organization } = teamsTenant;
   const userId = user.id;
+  // Nobody is told of the messages of the first one.
+  const closed = { id: '19:closed@thread.tacv2', displayName: 'Board', membershipType: 'private' };
+  const channels = [closed, { id: channelId, displayName: 'General', membershipType: 'standard' }];
   let lastMs = Date.now();
 
   function keep(content: string, contentType: string, from: string): Json {
@@ -139,7 +142,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     if (path === '/v1.0/me') return ok({ ...user, userPrincipalName: 'ada@example.com' });
     if (path === '/v1.0/organization') return ok({ value: [{ id: tenantId, displayName: organization }] });
     if (path === '/v1.0/me/joinedTeams') return ok({ value: [{ id: teamId, displayName: 'Builds' }] });
-    if (path === `/v1.0/teams/${teamId}/channels`) return ok({ value: [{ id: channelId, displayName: 'General' }] });
+    if (path === `/v1.0/teams/${teamId}/channels`) return ok({ value: channels });
     if (path === '/v1.0/subscriptions' && method === 'POST') return subscribe(request);
     if (path.startsWith('/v1.0/subscriptions/')) return subscribed(request);
     return channelPath.test(path) ? inChannel(request) : teamsError(404, 'ResourceNotFound');

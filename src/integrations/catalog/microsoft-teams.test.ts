@@ -128,7 +128,8 @@ const inbound = microsoftTeams.inbound!;
 test('notifications are proven by the secret of their subscription, each of them', async () => {
   const push = microsoftTeams.push!;
   fake.validates = false;
-  const [resource] = await push.resources!(connected.call);
+  const [closed, resource] = await push.resources!(connected.call);
+  expect(closed).toBe(`/teams/${fake.teamId}/channels/19:closed@thread.tacv2/messages`);
   expect(resource).toBe(`/teams/${fake.teamId}/channels/${fake.channelId}/messages`);
   const endsAt = new Date(Date.now() + push.lastsSeconds * 1_000);
   const address = { url: 'http://127.0.0.1:9/', lifecycleUrl: 'http://127.0.0.1:9/', clientState: 'a secret', endsAt };

@@ -58,18 +58,26 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   }
   const url = `${services.publicUrl}/api/v1/integrations/${integration.id}/events`;
   const lifeMs = push.lastsSeconds * 1_000;
+  let refused: IntegrationFailure | undefined;
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
     const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
     if (leftMs > lifeMs / 2) continue;
     const endsAt = new Date(Date.now() + lifeMs);
-    const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;
     const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
-    const made =
-      renewed ??
-      (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
-    await scope.rows(keep, connected.id, resource, made.id, hash, made.endsAt);
+    try {
+      const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;
+      const made =
+        renewed ??
+        (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
+      await scope.rows(keep, connected.id, resource, made.id, hash, made.endsAt);
+    } catch (error) {
+      // What an account may not be told of, such as one channel of many, keeps nothing from the others.
+      if (!(error instanceof IntegrationFailure) || error.kind !== 'action_failed') throw error;
+      refused ??= error;
+    }
   }
+  if (refused) throw refused;
 }
 
 const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<string[]> =>
