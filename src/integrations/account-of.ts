@@ -34,6 +34,10 @@ const accountSchema = z.object({
 /** An account in the form in which it is stored. @throws ZodError for one that a provider cannot mean */
 export const storedAccount = (account: Account): Account => accountSchema.parse(account);
 
+/** Whether the time for all requests together ran out, each of which was in time. */
+export const isOutOfTime = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
+
 /** Whether an account could not be found out because of its provider, and not because of us. */
 export const isProvidersFault = (error: unknown): boolean =>
+  isOutOfTime(error) ||
   [IntegrationFailure, AuthExpired, AccessTokenRefused, z.ZodError].some((kind) => error instanceof kind);

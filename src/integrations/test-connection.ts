@@ -1,6 +1,7 @@
 import { AuthExpired } from '../connections/failures.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
+import { isOutOfTime } from './account-of.ts';
 import { getIntegration } from './connect.ts';
 import { authExpired, notConnected, providerRateLimited } from './errors.ts';
 import { IntegrationFailure } from './failures.ts';
@@ -48,6 +49,7 @@ export async function testConnection(
     return { success: true, latency: latency(), details };
   } catch (error) {
     if (error instanceof AuthExpired) throw authExpired(id);
+    if (isOutOfTime(error)) return { success: false, latency: latency(), details: { error: 'timeout' } };
     if (!(error instanceof IntegrationFailure)) throw error;
     const { kind, providerCode, retryAfterSeconds = usualWait } = error;
     if (kind === 'rate_limited') throw providerRateLimited(id, Math.min(Math.max(1, retryAfterSeconds), longestWait));
