@@ -3,7 +3,7 @@ import { addRedirect } from '../../src/connections/redirects.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { type Answer, apiClient } from '../api-client.ts';
 import { type FakeHubSpot, hubspotError, hubspotRateLimit, startFakeHubSpot } from '../fakes/hubspot.ts';
-import { visit } from '../integrations/connect-in-sandbox.ts';
+import { connectInSandbox, visit } from '../integrations/connect-in-sandbox.ts';
 import { begin, findIn } from '../integrations/consents.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product, type Tenant } from '../product.ts';
@@ -136,6 +136,22 @@ test.each([
   expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
   if (status === 502) expect(answer.body.error).toMatchObject(unknown);
   expect(asked() - before).toBe(times);
+});
+
+test('what changes nothing is done again after the death of its process', async () => {
+  const inSandbox = () => apiClient(process.api, tenant.testKey);
+  await connectInSandbox(inSandbox(), process.api, 'hubspot');
+  const key = { 'idempotency-key': 'sandbox' };
+  const act = () =>
+    inSandbox().post('/api/v1/integrations/hubspot/actions/create_contact', { properties: { firstname: 'Ada' } }, key);
+  await process.arm('action.answered');
+  await expect(act()).rejects.toThrow();
+  process = await successorOf(process, product, roles);
+  const answer = await until('it is there', async () => {
+    const one = await act();
+    return one.status !== 409 && one;
+  });
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
 });
 
 test('a worker of its own does what an API process takes, and one that dies is not repeated', async () => {
