@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { scanJson } from './json-scan.ts';
+import { isNestedTooDeep, scanJson } from './json-scan.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -31,4 +31,13 @@ describe('scanJson', () => {
   test('leaves broken grammar to the parser', () => {
     for (const text of ['', '{', '"open', '"\\', '-', '01', 'nul', '"\\u12"']) expect(scanJson(text)).toBeUndefined();
   });
+});
+
+test('isNestedTooDeep looks at the depth alone', () => {
+  for (const text of [nested(64), '{"a":"\\u0000[[["}', `"${'['.repeat(100)}"`, '"\\"[', '{', '']) {
+    expect(isNestedTooDeep(text)).toBe(false);
+  }
+  for (const text of [nested(65), '['.repeat(200_000), `{"a":"\\"",${'"b":{'.repeat(64)}`]) {
+    expect(isNestedTooDeep(text)).toBe(true);
+  }
 });

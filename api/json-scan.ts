@@ -33,6 +33,19 @@ export function scanJson(text: string): string | undefined {
   return undefined;
 }
 
+/** Whether a JSON text is nested deeper than 64, which a later `JSON.stringify` cannot handle. Takes linear time. */
+export function isNestedTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '"') at = endOfString(text, at);
+    else if (char === '{' || char === '[') {
+      if (++depth > maxDepth) return true;
+    } else if (char === '}' || char === ']') depth--;
+  }
+  return false;
+}
+
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;

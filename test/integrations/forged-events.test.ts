@@ -138,6 +138,19 @@ describe('a forgery', () => {
     expect(rows).toHaveLength(1);
   });
 
+  test('costs the same whatever it names', async () => {
+    const lifecycle = { subscriptionId: 's1', lifecycleEvent: 'missed', tenantId: newAccount() };
+    const deep = JSON.stringify({ value: [lifecycle] }).replace('}]', `,"x":${'['.repeat(4e5)}${']'.repeat(4e5)}}]`);
+    const json = { 'content-type': 'application/json' };
+    expect(await scene.send('microsoft-teams', { body: deep, headers: json })).toMatchObject(refused);
+    expect(await scene.send('slack', slack.sign('another', slack.message('T\0', 'Ev1')))).toMatchObject(refused);
+    expect(await scene.send('linkedin', unipile.send('another', unipile.message('\0', 'm1')))).toMatchObject(refused);
+    // The provider may say what it likes, and is not asked to repeat it.
+    expect(await scene.send('slack', slack.sign(slackSecret, slack.message('T\0', 'Ev1')))).toMatchObject({
+      status: 200,
+    });
+  });
+
   test('is told nothing about accounts and secrets', async () => {
     const known = newAccount();
     await scene.connect('slack', known, await scene.product.createTenant());

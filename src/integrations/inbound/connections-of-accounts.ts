@@ -26,12 +26,15 @@ const findById = statement<EventsConnection>(
   `select ${columns} from integration_connection where integration = $1 and id = any($2::uuid[]) order by id`,
 );
 
-/** The connections of these accounts, `limit` at most. */
+// PostgreSQL stores no NUL, and would refuse the whole query: no account is named so.
+const canBeStored = (accountId: string) => !accountId.includes('\0');
+
+/** The connections of these accounts, which a request may name at will; `limit` at most. */
 export const connectionsOf = (
   database: Database,
   ...[integrationId, accountIds, environment, limit]: [string, readonly string[], Environment, number]
 ): Promise<EventsConnection[]> =>
-  sqlOn(database.pool).rows(findByAccount, [integrationId, accountIds, environment, limit]);
+  sqlOn(database.pool).rows(findByAccount, [integrationId, accountIds.filter(canBeStored), environment, limit]);
 
 /** @param ids uuids */
 export const connectionsById = (

@@ -9,6 +9,7 @@ import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
 import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
+import { isNestedTooDeep } from '../../../json-scan.ts';
 import { limitRequests } from '../../../middleware/authenticate.ts';
 import { readBytes } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
@@ -17,9 +18,12 @@ import { requireIntegration } from './require-integration.ts';
 const maxBytes = 1024 * 1024;
 const mostNotices = 1_000;
 
+// Who sent it is not known yet. NUL and lone surrogates are allowed: people write them to each other.
 function parse(body: Buffer): unknown {
+  const text = body.toString('utf8');
+  if (isNestedTooDeep(text)) return undefined;
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
