@@ -1,19 +1,14 @@
 import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Next } from 'hono';
-import { type AppError, invalid } from '../src/platform/errors.ts';
+import { type AppError, invalid, listed } from '../src/platform/errors.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { issueMessage } from './issue-messages.ts';
 
 z.config({ customError: issueMessage });
 
-/** A body of 1 MiB can have a hundred thousand errors; the answer lists the first of them. */
-const mostErrorsListed = 100;
-
 /** The failure of a request that does not match its schema. */
 export function invalidRequest({ issues }: z.ZodError): AppError {
-  return invalid(
-    issues.slice(0, mostErrorsListed).map(({ path, message }) => ({ path: path.map(String).join('.'), message })),
-  );
+  return invalid(listed(issues).map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
 }
 
 /** Whether every member is a text without further rules, as each parameter of a path is one by itself. */

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCodes, type FieldError } from '../platform/errors.ts';
+import { AppError, type ErrorCodes, type FieldError, listed } from '../platform/errors.ts';
 
 /** `auth_expired`, `rate_limited` and `action_failed` are kinds: each has a status that no other kind of failure has here. */
 export const integrationErrors = {
@@ -28,7 +28,7 @@ export const invalidPayload = (errors: readonly FieldError[]) =>
   new AppError(
     'validation_error',
     'The payload does not fit the action.',
-    { errors: [...errors] },
+    { errors: listed(errors) },
     {
       code: 'invalid_payload',
     },

@@ -69,8 +69,13 @@ export interface FieldError {
   message: string;
 }
 
-export const invalid = (errors: FieldError[], message = 'The request is not valid.') =>
-  new AppError('validation_error', message, { errors });
+/** A body of 1 MiB can have a hundred thousand errors; the answer lists the first of them. */
+const mostErrorsListed = 100;
+
+export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0, mostErrorsListed);
+
+export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>
+  new AppError('validation_error', message, { errors: listed(errors) });
 
 const windowNames = {
   minute: 'requests per minute',

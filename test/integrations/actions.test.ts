@@ -90,6 +90,21 @@ describe('an action is refused', () => {
     }
   });
 
+  test('with the first hundred problems of its payload, however many there are', async () => {
+    const properties = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`p${index}`, null]));
+    const [status, code, { errors }] = await refusal(at('hubspot create_contact'), { properties });
+    expect([status, code, errors.length]).toEqual([400, 'invalid_payload', 100]);
+    const step = {
+      id: 'add',
+      type: 'action',
+      integration: 'hubspot',
+      action: 'create_contact',
+      payload: { properties },
+    };
+    const [, , ofStep] = await refusal('/api/v1/workflows', { name: 'Many problems', steps: [step] });
+    expect(ofStep.errors).toHaveLength(100);
+  });
+
   test('where nothing is connected', async () => {
     const stranger = await newClient();
     const details = { integrationId: 'slack' };
