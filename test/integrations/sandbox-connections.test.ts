@@ -170,5 +170,11 @@ describe('in the sandbox', () => {
     const code = new URL(await sendOn(one.authUrl)).searchParams.get('code')!;
     const mixed = await visit(`http://x${base}/callback?code=${code}&state=${other.state}`, product.process.api);
     expect(outcomeOf(mixed)).toMatchObject({ status: 'error', error: 'exchange_failed' });
+    // Nor is one that comes twice, or with an error beside it: no provider's answer has either.
+    for (const more of ['&code=another', '&error=server_error', '&error=access_denied&error=']) {
+      const { authUrl } = await begin(client, 'slack', { redirectUrl: done });
+      const odd = await visit(`${await sendOn(authUrl)}${more}`, product.process.api);
+      expect(outcomeOf(odd)).toMatchObject({ status: 'error', error: 'exchange_failed' });
+    }
   });
 });
