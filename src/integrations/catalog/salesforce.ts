@@ -47,7 +47,10 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   return new IntegrationFailure('invalid_payload', { ...facts, errors: errors.length > 0 ? errors : whole });
 }
 
-const field = z.union([z.string().max(131_072), z.number(), z.boolean(), z.null()]);
+const field = z.union(
+  [z.string().max(131_072), z.number(), z.boolean(), z.null()],
+  'Expected a string of at most 131,072 characters, a number, a boolean or null.',
+);
 const lead = z
   .object({
     FirstName: z.string().max(40).optional(),
