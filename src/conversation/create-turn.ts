@@ -1,6 +1,5 @@
 import { priceOf } from '../credits/core/pricing.ts';
 import { reserveCredits } from '../credits/reservations.ts';
-import type { Enqueued } from '../platform/enqueue.ts';
 import { AppError, invalid, placesTaken } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -111,7 +110,7 @@ function isInstant({ providers }: CreateServices, scope: Scope, model: string, {
 }
 
 /**
- * Whether this process asks the model of a turn, without waiting for Temporal: one that takes time, in a process that would
+ * Whether this process asks the model of a turn while its workflow is started: one that takes time, in a process that would
  * do the work of the workflow too. Tools are called by the workflow alone.
  */
 const mayAskFirst = ({ providers, temporal }: CreateServices, { tenant }: Scope, { servers }: TurnRequest): boolean =>
@@ -142,7 +141,6 @@ export async function createTurn(
   const sealed = turnContents(services.sealer, scope).seal(id, 'request', stored);
   let leave = mayAskFirst(services, scope, request) ? services.firstQuestions.enter(scope.tenant) : undefined;
   const leaseMs = leave ? services.firstQuestions.policy.leaseMs : null;
-  const enqueued: { start?: Enqueued } = {};
   const create = () =>
     scope.transaction(
       async (tx) => {
@@ -155,8 +153,7 @@ export async function createTurn(
         });
         await checkRoom(tx, turn.plan);
         const hint: StartHint = { waiter, streams, isInstant: isInstant(services, scope, model, request) };
-        if (leaseMs === null) await tx.enqueue('turn.start', id, hint);
-        else enqueued.start = await tx.enqueueLater('turn.start', id, hint);
+        await tx.enqueue('turn.start', id, hint);
         return { id };
       },
       { claim, outcome: { id } },
@@ -164,12 +161,12 @@ export async function createTurn(
   try {
     const { outcome, replayed } = await create();
     if (!replayed) failPoint('turn.committed');
-    if (!replayed && leave && enqueued.start) {
+    if (!replayed && leave) {
       const open = {
         ...{ id, kind, model, hasTools, request: stored },
         ...{ tools: undefined, told: '', ageMs: 0, askedForMs: null },
       };
-      askFirst(services, scope, { open, waiter, streams, start: enqueued.start }, leave);
+      askFirst(services, scope, { open, waiter, streams }, leave);
       leave = undefined;
     }
     return { turnId: outcome.id, replayed };

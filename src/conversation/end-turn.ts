@@ -38,7 +38,6 @@ const complete = statement<{ notified: unknown }>(
       where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
       returning id),
    dropped as (${dropEntries}),
-   unstarted as (delete from outbox where kind = 'turn.start' and subject_id in (select id from ended)),
    counted as (${countTokens('$6::bigint', 'ended')})
    select case when $7::text is not null then pg_notify($7, $3::text) end as notified from ended`,
 );

@@ -1,5 +1,4 @@
 import type { Background } from '../platform/background.ts';
-import type { Enqueued } from '../platform/enqueue.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
@@ -17,15 +16,13 @@ export interface FirstQuestionPolicy {
   /** A process that has not renewed its mark for so long is taken for dead, and the workflow asks. */
   leaseMs: number;
   renewEveryMs: number;
-  /** A reply that comes within this time needs no workflow. */
-  startAfterMs: number;
   /** For which a process that stops lets its questions go on. Then the workflow asks, in another process. */
   drainMs: number;
 }
 
 export const defaultFirstQuestionPolicy: FirstQuestionPolicy = {
   ...{ ofOrganization: 16, ofProcess: 64 },
-  ...{ leaseMs: 10_000, renewEveryMs: 3_000, startAfterMs: 250, drainMs: 10_000 },
+  ...{ leaseMs: 10_000, renewEveryMs: 3_000, drainMs: 10_000 },
 };
 
 /** The places for questions that the process asks which took their messages. */
@@ -71,8 +68,6 @@ export interface FirstQuestion {
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
   streams: boolean;
-  /** The outbox entry that starts the workflow. */
-  start: Enqueued;
 }
 
 const hold = statement<{ id: string }>(
@@ -104,14 +99,9 @@ async function ask(
 
 async function askUnderLease(services: FirstQuestionServices, scope: Scope, question: FirstQuestion): Promise<void> {
   const { firstQuestions, draining, turnSigns } = services;
-  const { leaseMs, renewEveryMs, startAfterMs, drainMs } = firstQuestions.policy;
+  const { leaseMs, renewEveryMs, drainMs } = firstQuestions.policy;
   const turnId = question.open.id;
   const stop = new AbortController();
-  let isStarted = false;
-  const start = () => {
-    if (!isStarted) scope.attempt(question.start);
-    isStarted = true;
-  };
   let renewed = Promise.resolve();
   const renew = async () => {
     // While the database is away the mark may run out, and the workflow asks too: as with a lost heartbeat of Temporal.
@@ -121,9 +111,9 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
   const renewal = setInterval(() => {
     renewed = renewed.then(renew);
   }, renewEveryMs);
-  const timers = [setTimeout(start, startAfterMs)];
+  let stopping: NodeJS.Timeout | undefined;
   const drain = () => {
-    timers.push(setTimeout(() => stop.abort(new Error('The process is ending.')), drainMs));
+    stopping = setTimeout(() => stop.abort(new Error('The process is ending.')), drainMs);
   };
   if (draining.signal.aborted) drain();
   else draining.signal.addEventListener('abort', drain);
@@ -135,16 +125,15 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
     await renewed;
     await scope.rows(hold, turnId, end.askAgainInMs).catch(() => {});
     turnSigns.tellChange(turnId);
-    start();
   } finally {
     clearInterval(renewal);
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(stopping);
     draining.signal.removeEventListener('abort', drain);
   }
 }
 
 /**
- * Asks the model of a new message in the process that took it, while nothing of Temporal has happened yet. A mark in the
+ * Asks the model of a new message in the process that took it, while Temporal takes its workflow. A mark in the
  * row, committed with it, says so: the workflow waits for as long as this process renews it. What this process records is
  * what the workflow would record, in the same transaction with the same charge. A process that dies leaves the mark to run
  * out, and the outbox entry that starts the workflow, which asks again. So a message is asked about by one at a time, and

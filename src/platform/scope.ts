@@ -82,11 +82,6 @@ export class Scope implements TenantSql {
     this.#hints.set(`${kind}/${subjectId}`, hint);
   }
 
-  /** Attempts what was enqueued with `enqueueLater`. What fails is left to the drain. */
-  attempt(entry: Enqueued): void {
-    void this.#nudge([entry]);
-  }
-
   /** Writes down what this scope's actor did, in a transaction of its own: for what no transaction did. */
   audit(record: TenantAuditRecord): Promise<void> {
     const { tenant, actor, correlationId } = this;
@@ -180,17 +175,9 @@ export class Transaction extends Scope {
    * @param hint arguments in memory for the attempt after the commit
    */
   async enqueue(kind: string, subjectId: string, hint?: unknown): Promise<void> {
-    this.#unit.enqueued.push(await this.enqueueLater(kind, subjectId, hint));
-  }
-
-  /**
-   * The same, but not attempted after the commit: for work that the caller may find unnecessary within seconds, and then
-   * deletes. Otherwise it calls `attempt`; when it dies before, the drain does the work.
-   */
-  async enqueueLater(kind: string, subjectId: string, hint?: unknown): Promise<Enqueued> {
     this.#database.outbox.requireKind(kind);
     const entry = (await this.one(enqueue, kind, subjectId, this.correlationId))!;
-    return { kind, subjectId, entryId: entry.id, hint };
+    this.#unit.enqueued.push({ kind, subjectId, entryId: entry.id, hint });
   }
 
   protected override inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

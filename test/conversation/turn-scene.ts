@@ -28,7 +28,7 @@ export const tool: DeclaredTool = {
 const log = { warn() {} } as unknown as Log;
 export const firstQuestions = new FirstQuestions({
   ...{ ofOrganization: 2, ofProcess: 3 },
-  ...{ leaseMs: 3_000, renewEveryMs: 100, startAfterMs: 50, drainMs: 50 },
+  ...{ leaseMs: 3_000, renewEveryMs: 100, drainMs: 50 },
 });
 export const never = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

@@ -1,9 +1,7 @@
 import type { Background } from '../../platform/background.ts';
-import type { Enqueued } from '../../platform/enqueue.ts';
 import type { IdempotencyClaim } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
-import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { authExpired, notConnected } from '../errors.ts';
@@ -38,34 +36,9 @@ export const firstAttempt = ({ integrationId, actionId, payload }: RequestedActi
   ...{ attempts: 1, pausedMs: 0 },
 });
 
-/** Starts the workflow of an action that takes longer than a moment, that has to be tried again, or that failed at the provider. */
-async function startUnlessEnded(
-  { actionPolicy }: Pick<BeginServices, 'actionPolicy'>,
-  scope: Scope,
-  progress: Promise<ActionProgress>,
-  start: Enqueued,
-): Promise<void> {
-  let isStarted = false;
-  const begin = () => {
-    if (!isStarted) scope.attempt(start);
-    isStarted = true;
-  };
-  const timer = setTimeout(begin, actionPolicy.startAfterMs);
-  try {
-    const end = await progress;
-    // Other ends have removed the entry of the outbox.
-    if (end.kind === 'pause' || (end.kind === 'failed' && end.code === 'action_failed')) begin();
-  } catch (error) {
-    begin();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /**
- * Creates an action. Where a workflow that this process starts would begin in it, its provider is asked at once; the row
- * was marked before. The workflow is started beside it, unless the action ends within a moment.
+ * Creates an action. Where a workflow that this process starts would begin in it, its provider is asked at once, while
+ * Temporal takes the workflow; the row was marked before.
  * @throws AppError as `createAction`, not_connected, auth_expired
  */
 export async function beginAction(
@@ -87,7 +60,7 @@ export async function beginAction(
     const attempt = firstAttempt(requested, actionId, account.id);
     const progress = makeAttempt({ ...services, waiters }, scope, ending, attempt, new AbortController().signal);
     begunActions.add(actionId, progress);
-    background.run('integration action', startUnlessEnded(services, scope, progress, created.start!));
+    background.run('integration action', progress);
   }
   return created;
 }

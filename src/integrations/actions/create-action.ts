@@ -1,5 +1,4 @@
 import type { Sealer } from '../../platform/crypto.ts';
-import type { Enqueued } from '../../platform/enqueue.ts';
 import { placesTaken } from '../../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
@@ -40,8 +39,6 @@ export interface CreatedAction {
   actionId: string;
   /** An earlier request with the same Idempotency-Key made it. */
   replayed: boolean;
-  /** The outbox entry that starts its workflow, where its caller makes the first attempt: it is the caller's to attempt. */
-  start?: Enqueued;
 }
 
 /** What the start right after the commit needs to know. */
@@ -92,7 +89,6 @@ export async function createAction(
   const isRepeatable = scope.tenant.environment === 'test' || !action.writes;
   const claimed = claim && { method: claim.method, path: claim.path, key: claim.key };
   const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + actionPolicy.graceMs;
-  let start: Enqueued | undefined;
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
       await takeTurn(tx, 'integration actions');
@@ -102,14 +98,13 @@ export async function createAction(
         throw placesTaken(limit, isDelayed ? 'scheduled_actions' : 'open_actions');
       }
       const hint: StartHint = { waiter, begun: firstBy === 'caller' };
-      if (firstBy === 'workflow') await tx.enqueue('action.start', id, hint);
-      if (firstBy === 'caller') start = await tx.enqueueLater('action.start', id, hint);
+      if (firstBy !== 'caller_alone') await tx.enqueue('action.start', id, hint);
       return { id };
     },
     { claim, outcome: { id } },
   );
   if (!replayed) failPoint('action.committed');
-  return { actionId: outcome.id, replayed, ...(start && { start }) };
+  return { actionId: outcome.id, replayed };
 }
 
 // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.

@@ -31,28 +31,18 @@ interface Ended {
 const returned = 'integration, action, status, delayed, claim';
 const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
 
-// What has ended needs no workflow any more, if it has none. One that failed at the provider is started all the same: it
-// fails too, so that operators find it.
 const complete = statement<Ended>(
   'action.complete',
-  `with ended as (
-     update integration_action set status = 'completed', answer = $4::text, payload = null, finished_at = clock_timestamp()
-      where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-      returning id, ${returned}),
-   unstarted as (delete from outbox where kind = 'action.start' and subject_id in (select id from ended))
-   select ${returned} from ended`,
+  `update integration_action set status = 'completed', answer = $4::text, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning ${returned}`,
 );
 
 const fail = statement<Ended>(
   'action.fail',
-  `with ended as (
-     update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
-      where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-      returning id, ${returned}),
-   unstarted as (
-     delete from outbox where kind = 'action.start' and subject_id in (select id from ended)
-                          and $5::jsonb->>'code' <> 'action_failed')
-   select ${returned} from ended`,
+  `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+   returning ${returned}`,
 );
 
 // What was sent and not answered, by whoever sent it, may have been done.

@@ -15,8 +15,6 @@ export interface ActionPolicy {
   attemptMs: number;
   /** How much longer than an attempt a process is believed to be at it. */
   graceMs: number;
-  /** What has ended within this time needs no workflow. */
-  startAfterMs: number;
   /** Of the activity around it. */
   timeoutMs: number;
   heartbeatTimeoutMs: number;
@@ -35,7 +33,6 @@ export interface ActionPolicy {
 export const defaultActionPolicy: ActionPolicy = {
   attemptMs: 30_000,
   graceMs: 5_000,
-  startAfterMs: 250,
   timeoutMs: 45_000,
   heartbeatTimeoutMs: 10_000,
   maximumAttempts: 3,
