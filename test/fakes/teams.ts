@@ -26,6 +26,8 @@ export interface FakeTeams extends FakeApp {
   teamId: string;
   channelId: string;
   subscriptions: Map<string, TeamsSubscription>;
+  /** Ids of subscriptions that the account may not touch any more. */
+  forbidden: Set<string>;
   /** Posted by the API, or by `post`. */
   messages: Map<string, Json>;
   /** Whether its address is asked for a validation token before a subscription is made, as Graph does. */
@@ -125,7 +127,9 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   }
 
   function subscribed({ method, path, body }: AppRequest): WireAnswer {
-    const found = subscriptions.get(decodeURIComponent(path.slice('/v1.0/subscriptions/'.length)));
+    const id = decodeURIComponent(path.slice('/v1.0/subscriptions/'.length));
+    if (fake.forbidden.has(id)) return teamsError(403, 'Forbidden');
+    const found = subscriptions.get(id);
     if (!found) return teamsError(404, 'ResourceNotFound');
     if (method === 'DELETE') {
       subscriptions.delete(found.id);
@@ -157,7 +161,17 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     answer,
   }));
   const fake: FakeTeams = Object.assign(app, {
-    ...{ tenantId, organization, user, teamId, channelId, subscriptions, messages, validates: true },
+    ...{
+      tenantId,
+      organization,
+      user,
+      teamId,
+      channelId,
+      subscriptions,
+      forbidden: new Set<string>(),
+      messages,
+      validates: true,
+    },
     post({ text, html = false, user: from = randomUUID() }: { text: string; html?: boolean; user?: string }) {
       const { id } = keep(text, html ? 'html' : 'text', from);
       return `teams('${teamId}')/channels('${channelId}')/messages('${id}')`;

@@ -126,16 +126,30 @@ test('Salesforce is polled while somebody listens, and each event is published o
   await until('its schedule is gone', async () => !(await hasSchedule(id)));
 });
 
+/** A subscription that a connection has, and that its account may not touch any more. */
+async function addForbidden(connectionId: string): Promise<void> {
+  await product.database.pool.query(
+    `insert into integration_push
+       (connection_id, resource, organization_id, environment, subscription_id, client_state_hash, ends_at)
+     values ($1, '/teams/a/channels/left/messages', $2, 'live', 'of-a-channel-left', 'x', now() + interval '1 day')`,
+    [connectionId, organizationId],
+  );
+}
+
 test('subscriptions of Teams are made for the first webhook, renewed, made anew, and ended with the last one', async () => {
   const id = await connect('microsoft-teams', teams);
   await until('its schedule is there', () => hasSchedule(id));
   expect(teams.subscriptions.size).toBe(0);
+  // One of a channel that the account has left keeps the others from nothing.
+  teams.forbidden.add('of-a-channel-left');
+  await addForbidden(id);
   const webhookId = await listen('microsoft-teams', 'message_received');
   await runUntil('it is subscribed', id, async () => teams.subscriptions.size === 1);
   const [made] = [...teams.subscriptions.values()];
   expect(made!.clientState).toMatch(new RegExp(`^${id}\\.`));
   const stored = () => product.database.pool.query('select * from integration_push where connection_id = $1', [id]);
-  await runUntil('it is stored', id, async () => (await stored()).rows.length === 1);
+  await runUntil('it is stored', id, async () => (await stored()).rows.length === 2);
+  await product.database.pool.query("delete from integration_push where subscription_id = 'of-a-channel-left'");
   const notify = (lifecycleEvent: string, clientState = made!.clientState) =>
     fetch(new URL(`${base}/microsoft-teams/events`, api), {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
@@ -160,6 +174,7 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   await runUntil('it is ended', id, async () => teams.subscriptions.size === 0 && (await stored()).rows.length === 0);
   await listen('microsoft-teams', 'message_received');
   await runUntil('it is subscribed again', id, async () => (await stored()).rows.length === 1);
+  await addForbidden(id);
   expect((await client.delete(`${base}/microsoft-teams/connection`)).status).toBe(200);
   expect([teams.subscriptions.size, (await stored()).rows]).toEqual([0, []]);
   await until('its schedule is gone', async () => !(await hasSchedule(id)));

@@ -15,7 +15,8 @@ interface Pushed {
 const list = statement<Pushed>(
   'integration.pushed',
   `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash", ends_at as "endsAt"
-     from integration_push where organization_id = $1 and environment = $2 and connection_id = $3`,
+     from integration_push where organization_id = $1 and environment = $2 and connection_id = $3
+    order by resource`,
 );
 // Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's.
 const keep = statement(
@@ -52,30 +53,35 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   const clientState = services.clientStates.of(connected.id);
   const resources = isHeard && clientState !== undefined ? await resourcesOf(followed, push) : [];
   const hash = hashOf(clientState ?? '');
+  let refused: IntegrationFailure | undefined;
+  // What an account may not do with one, such as with a channel that it has left, keeps nothing from the others.
+  const unlessRefused = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof IntegrationFailure) || error.kind !== 'action_failed') throw error;
+      refused ??= error;
+    }
+  };
   for (const pushed of known) {
     if (resources.includes(pushed.resource) && pushed.clientStateHash === hash) continue;
-    await removePushed(followed, push, pushed);
+    await unlessRefused(() => removePushed(followed, push, pushed));
   }
   const url = `${services.publicUrl}/api/v1/integrations/${integration.id}/events`;
   const lifeMs = push.lastsSeconds * 1_000;
-  let refused: IntegrationFailure | undefined;
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
     const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
     if (leftMs > lifeMs / 2) continue;
     const endsAt = new Date(Date.now() + lifeMs);
     const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
-    try {
+    await unlessRefused(async () => {
       const renewed = current && leftMs > 0 ? await renew(followed, push, current, endsAt) : undefined;
       const made =
         renewed ??
         (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
       await scope.rows(keep, connected.id, resource, made.id, hash, made.endsAt);
-    } catch (error) {
-      // What an account may not be told of, such as one channel of many, keeps nothing from the others.
-      if (!(error instanceof IntegrationFailure) || error.kind !== 'action_failed') throw error;
-      refused ??= error;
-    }
+    });
   }
   if (refused) throw refused;
 }
@@ -98,9 +104,14 @@ async function removePushed({ scope, connected, use }: Followed, push: PushSubsc
   await scope.rows(forget, connected.id, subscriptionId);
 }
 
-/** Ends all subscriptions of a connection that is about to be removed, as far as its provider lets us. */
+/**
+ * Ends all subscriptions of a connection that is about to be removed, as far as its provider lets us.
+ * @throws the first failure, after the others were tried
+ */
 export async function endPushed(followed: Pick<Followed, 'scope' | 'connected' | 'use'>, push: PushSubscription) {
+  const failures: unknown[] = [];
   for (const { subscriptionId } of await followed.scope.rows(list, followed.connected.id)) {
-    await followed.use((call) => push.remove(subscriptionId, call));
+    await followed.use((call) => push.remove(subscriptionId, call)).catch((error) => failures.push(error));
   }
+  if (failures.length > 0) throw failures[0];
 }
