@@ -69,9 +69,9 @@ export interface FieldError {
   message: string;
 }
 
-/** A body of 1 MiB can have a hundred thousand errors; the answer lists the first of them. */
 const mostErrorsListed = 100;
 
+/** The errors that an answer lists: the first hundred. A body of 1 MiB can have a hundred thousand. */
 export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0, mostErrorsListed);
 
 export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>

@@ -41,7 +41,8 @@ const reference = z.object({
 const text = z.string().max(1_000);
 /** https://learn.microsoft.com/graph/api/resources/changenotification, and the same for lifecycle notifications. */
 const notification = z.object({
-  subscriptionId: text,
+  // It is looked up.
+  subscriptionId: text.refine((id) => !id.includes('\0')),
   clientState: text.nullish(),
   tenantId: text.nullish(),
   organizationId: text.nullish(),

@@ -198,6 +198,7 @@ test('a handshake is answered with its token, if that can be one', () => {
 test('what is in another form, or too much, is no notification', () => {
   const item = { subscriptionId: 's', resource: 'r', changeType: 'created' };
   const wrong = [
+    { value: [{ ...item, subscriptionId: 's\0' }] },
     undefined,
     null,
     [],
