@@ -31,6 +31,14 @@ export const eventIdOf = (delivery: string) =>
 export const eventOf = (delivery: string, columns: string) =>
   `cross join lateral (select ${columns} from event where id = ${eventIdOf(delivery)} offset 0)`;
 
+/** A CTE that writes the deliveries of `new_event` to the webhooks of the tenant $1, $2 that listen. */
+export const newDeliveries = `new_delivery as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's')} from new_event e
+       join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
+        and ${listens('s', 'e')}
+     returning id)`;
+
 /**
  * CTEs that write events of the tenant $1, $2 and their deliveries, for the statement that writes their cause.
  * @param announced a CTE with the columns type, subject_id, facts and correlation_id, a row for each event
@@ -44,12 +52,7 @@ export const publishEventsSql = (announced: string) => `
                      where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null)
      on conflict (subject_id, type) do nothing
      returning id, type, created_at),
-   new_delivery as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from new_event e
-       join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
-        and ${listens('s', 'e')}
-     returning id)`;
+   ${newDeliveries}`;
 
 /** An expression that wakes the dispatchers when `new_delivery` has rows. */
 export const wakeDeliveries = `case when exists (select from new_delivery) then pg_notify('${deliveriesChannel}', '') end`;

@@ -2,8 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { subscriptionIs } from '../../webhooks/core/subscription-state.ts';
-import { deliveryColumns, listens, newDelivery, wakeDeliveries } from '../../webhooks/publish-event.ts';
+import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/publish-event.ts';
 import type { Integration } from '../integration.ts';
 import { type TriggerFacts, triggerType } from '../trigger-events.ts';
 import { storableJson } from './storable-json.ts';
@@ -40,12 +39,7 @@ const publishFresh = `
      select t.id, $1::uuid, $2::text, t.type, null, t.facts, $5::text, clock_timestamp()
        from given t join fresh using (digest) order by t.id
      returning id, type, created_at),
-   new_delivery as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from new_event e
-       join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
-        and ${listens('s', 'e')}
-     returning id)
+   ${newDeliveries}
    select coalesce(array_agg(e.id order by e.id), '{}') as ids`;
 
 const given = `given as (
