@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GrantError, type GrantRules, Grants } from './oauth-grants.ts';
+import { openConsentPage, pour, tokenAnswer } from './oauth-wire.ts';
 import { bearer, type Json, type WireAnswer, write } from './wire-server.ts';
 
 /** A request that came in, and whether its work was done. */
@@ -133,13 +134,6 @@ function authorize(query: URLSearchParams, fake: FakeApp, { pkce }: AppDialect):
   return { status: 302, location: back.href };
 }
 
-function tokenAnswer({ clientId, clientSecret, grants }: FakeApp, form: Record<string, string>): Json {
-  if (form.client_id !== clientId || form.client_secret !== clientSecret) throw new GrantError('invalid_client');
-  if (form.grant_type === 'refresh_token') return grants.refresh(form.refresh_token ?? '') as Json;
-  if (form.grant_type !== 'authorization_code') throw new GrantError('unsupported_grant_type');
-  return grants.exchange(form.code ?? '', form.redirect_uri ?? '', form.code_verifier ?? null) as Json;
-}
-
 /** Does the work, and shows it as it was told to. */
 async function act(
   behaviour: AppBehaviour | undefined,
@@ -167,13 +161,7 @@ async function act(
     return void response.end(`${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`);
   }
   if (behaviour !== 'endless') return answer.body === undefined ? empty(response, answer) : write(response, answer);
-  response.writeHead(200, { 'content-type': 'application/json' });
-  const piece = Buffer.alloc(64 * 1024, ' ');
-  const pour = () => {
-    while (!response.destroyed && response.write(piece));
-    if (!response.destroyed) response.once('drain', pour);
-  };
-  pour();
+  pour(response);
 }
 
 const empty = (response: ServerResponse, { status, headers }: WireAnswer) =>
@@ -213,7 +201,7 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
           const isKnown = fake.grants.revoke(form.token ?? '');
           return { status: isKnown ? 200 : 400, body: (isKnown && dialect.revoked) || {} };
         }
-        const answer = tokenAnswer(fake, form);
+        const answer = tokenAnswer(fake, form) as Json;
         const granting = fake.grants.accountOf(String(answer.access_token))!;
         return { status: 200, body: dialect.tokenAnswer?.(answer, granting) ?? answer };
       } catch (error) {
@@ -247,16 +235,8 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
       journal.length = 0;
       [script, tokenScript, otherwise] = [[], [], undefined];
     },
-    async consent(authUrl, { account, deny, scope } = {}) {
-      const url = new URL(authUrl);
-      if (account !== undefined) url.searchParams.set('test_account', account);
-      if (deny) url.searchParams.set('test_deny', '1');
-      if (scope !== undefined) url.searchParams.set('test_scope', scope);
-      const answer = await fetch(url, { redirect: 'manual' });
-      const location = answer.headers.get('location');
-      if (location === null) throw new Error(`The provider answered ${answer.status}.`);
-      return new URL(location);
-    },
+    consent: (authUrl, { account, deny, scope } = {}) =>
+      openConsentPage(authUrl, { test_account: account, test_deny: deny ? '1' : undefined, test_scope: scope }),
     accessToken(account = defaultAccount) {
       const code = fake.grants.issueCode({ account, redirectUri: '', challenge: null, scope: 'all' });
       return String((fake.grants.exchange(code, '', null) as Json).access_token);

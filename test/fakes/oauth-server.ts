@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GrantError, type GrantRules, Grants } from './oauth-grants.ts';
+import { openConsentPage, pour, tokenAnswer } from './oauth-wire.ts';
 
 /** A request that came in, and whether its work was done. */
 export interface OAuthRequest {
@@ -109,13 +110,6 @@ function authorize(url: URL, fake: FakeOAuth, like: FakeOAuthOptions['like']): {
   return { status: 302, location: back.href };
 }
 
-function tokenAnswer({ grants, clientId, clientSecret }: FakeOAuth, form: Record<string, string>): object {
-  if (form.client_id !== clientId || form.client_secret !== clientSecret) throw new GrantError('invalid_client');
-  if (form.grant_type === 'refresh_token') return grants.refresh(form.refresh_token ?? '');
-  if (form.grant_type !== 'authorization_code') throw new GrantError('unsupported_grant_type');
-  return grants.exchange(form.code ?? '', form.redirect_uri ?? '', form.code_verifier ?? null);
-}
-
 function revocationAnswer({ grants }: FakeOAuth, form: Record<string, string>): object {
   // Google wants nothing but the token.
   if (Object.keys(form).join() !== 'token') throw new GrantError('invalid_request');
@@ -145,13 +139,7 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
     }
     if (behaviour === 'odd token') return void write(response, 200, { ...body, access_token: 'a\r\nx-other: b' });
     if (behaviour !== 'flood') return void write(response, 200, body);
-    response.writeHead(200, { 'content-type': 'application/json' });
-    const piece = Buffer.alloc(64 * 1024, ' ');
-    const pour = () => {
-      while (!response.destroyed && response.write(piece));
-      if (!response.destroyed) response.once('drain', pour);
-    };
-    pour();
+    pour(response);
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -197,17 +185,10 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
     },
     grants: new Grants({ rotates, revokesAccount: !rotates, detectsReuse: false, lifeSeconds: 3_600, ...rules }),
     next: (...behaviours) => script.push(...behaviours),
-    async consent(authUrl, { account, deny, iss, scope } = {}) {
-      const url = new URL(authUrl);
-      if (account !== undefined) url.searchParams.set('test_account', account);
-      if (deny) url.searchParams.set('test_deny', '1');
-      if (scope !== undefined) url.searchParams.set('test_scope', scope);
-      if (iss !== undefined) url.searchParams.set('test_iss', iss);
-      const answer = await fetch(url, { redirect: 'manual' });
-      const location = answer.headers.get('location');
-      if (location === null) throw new Error(`The provider answered ${answer.status}.`);
-      return new URL(location);
-    },
+    consent: (authUrl, { account, deny, iss, scope } = {}) =>
+      openConsentPage(authUrl, {
+        ...{ test_account: account, test_deny: deny ? '1' : undefined, test_scope: scope, test_iss: iss },
+      }),
     async close() {
       server.close();
       server.closeAllConnections();
