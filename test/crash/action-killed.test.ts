@@ -1,26 +1,24 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { addRedirect } from '../../src/connections/redirects.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { type Answer, apiClient } from '../api-client.ts';
-import { type FakeHubSpot, hubspotError, hubspotRateLimit, startFakeHubSpot } from '../fakes/hubspot.ts';
-import { connectInSandbox, visit } from '../integrations/connect-in-sandbox.ts';
-import { begin, findIn } from '../integrations/consents.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import { type FakeHubSpot, hubspotError, hubspotRateLimit } from '../fakes/hubspot.ts';
+import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
+import { findIn } from '../integrations/consents.ts';
+import type { Product, Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { type HubSpotScene, openHubSpotScene } from './hubspot-scene.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
 // Live keys, whose provider does it for each request. The process that takes the place of the one before is the next to die.
+let scene: HubSpotScene;
 let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
 let hubspot: FakeHubSpot;
-const done = 'https://app.example.com/integrated';
 const roles: RoleName[] = ['api', 'runs', 'integrations'];
 const client = (at = process) => apiClient(at.api, tenant.liveKey);
 let people = 0;
@@ -28,28 +26,11 @@ const create = (headers: Record<string, string> = {}, email = `ada-${++people}@e
   client(at).post('/api/v1/integrations/hubspot/actions/create_contact', { properties: { email } }, headers);
 const asked = () => hubspot.journal.filter(({ endpoint }) => endpoint === 'api').length;
 
-async function connect(): Promise<void> {
-  const { authUrl } = await begin(client(), 'hubspot', { redirectUrl: done });
-  const answered = await visit(await hubspot.consent(authUrl), process.api);
-  expect(answered.headers.get('location')).toContain('status=connected');
-}
-
 beforeAll(async () => {
-  hubspot = await startFakeHubSpot();
-  const env = {
-    ...secrets,
-    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
-  };
-  product = await openProduct({ entryPoint: soonerNoticed, env });
-  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
-  await addRedirect(product.database, tenant.organizationId, done, true);
-  await connect();
+  scene = await openHubSpotScene(roles);
+  ({ hubspot, product, tenant, process } = scene);
 });
-afterAll(async () => {
-  await product.close();
-  await hubspot.close();
-});
+afterAll(() => scene.close());
 
 const names = { integrationId: 'hubspot', actionId: 'create_contact' };
 const unknown = { code: 'action_failed', details: { ...names, outcome: 'unknown' } };
@@ -112,7 +93,7 @@ test('access that the provider took away is told as such, and is there again onc
   expect(asked() - before).toBe(2);
   hubspot.always(undefined);
   expect(await findIn(client(), 'hubspot')).toMatchObject({ connected: false, status: 'auth_expired' });
-  await connect();
+  await scene.connect(process.api);
   expect((await create()).status).toBe(200);
 });
 

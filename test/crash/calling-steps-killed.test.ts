@@ -1,50 +1,33 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { addRedirect } from '../../src/connections/redirects.ts';
 import type { RoleName } from '../../workers/roles.ts';
 import { apiClient } from '../api-client.ts';
 import { inB, makeWorkflow } from '../automation/make-workflow.ts';
-import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
-import { visit } from '../integrations/connect-in-sandbox.ts';
-import { begin } from '../integrations/consents.ts';
-import { secrets } from '../operator.ts';
-import { openProduct, type Product, type Tenant } from '../product.ts';
+import type { FakeHubSpot } from '../fakes/hubspot.ts';
+import type { Product, Tenant } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { until } from '../until.ts';
-import { soonerNoticed } from './oracle.ts';
+import { type HubSpotScene, openHubSpotScene } from './hubspot-scene.ts';
 import { successorOf } from './successor.ts';
 
 // Far more than it takes alone: others may use the machine too.
 jest.setTimeout(240_000);
 
 // One after the other: the process that takes the place of the one before is the next to die.
+let scene: HubSpotScene;
 let product: Product;
 let tenant: Tenant;
 let process: ProductProcess;
 let hubspot: FakeHubSpot;
-const done = 'https://app.example.com/integrated';
 const roles: RoleName[] = ['api', 'runs', 'generation'];
 const sandbox = () => apiClient(process.api, tenant.testKey);
 /** Its provider does something for each request. */
 const live = () => apiClient(process.api, tenant.liveKey);
 
 beforeAll(async () => {
-  hubspot = await startFakeHubSpot();
-  const env = {
-    ...secrets,
-    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
-  };
-  product = await openProduct({ entryPoint: soonerNoticed, env });
-  [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
-  await addRedirect(product.database, tenant.organizationId, done, true);
-  const { authUrl } = await begin(live(), 'hubspot', { redirectUrl: done });
-  const answered = await visit(await hubspot.consent(authUrl), process.api);
-  expect(answered.headers.get('location')).toContain('status=connected');
+  scene = await openHubSpotScene(roles);
+  ({ hubspot, product, tenant, process } = scene);
 });
-afterAll(async () => {
-  await product.close();
-  await hubspot.close();
-});
+afterAll(() => scene.close());
 
 /** Kills the process at a fail point of a run with one step, starts another one, and waits for the run's end. */
 async function killedAt(at: string, client: typeof live, step: object) {
