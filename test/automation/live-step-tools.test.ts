@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
-import type { FakeProvider, SaidCall } from '../fakes/wire-server.ts';
+import { type LiveAdapter, type LiveFakes, liveAdapters, startLiveFakes } from '../fakes/live-adapters.ts';
+import type { SaidCall } from '../fakes/wire-server.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';
@@ -14,28 +14,20 @@ import { inB, makeWorkflow } from './make-workflow.ts';
 
 let product: Product;
 let live: ApiClient;
-const fakes = new Map<string, FakeProvider>();
-const fakeOf = (provider: string) => fakes.get(provider)!;
+let fakes: LiveFakes;
+const fakeOf = (provider: string) => fakes.of(provider);
 
 beforeAll(async () => {
-  const env: Record<string, string> = { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
-  for (const { provider, start } of liveAdapters) {
-    const fake = await start();
-    fakes.set(provider, fake);
-    env[`${provider}_API_KEY`] = fake.apiKey;
-    env[`${provider}_BASE_URL`] = fake.baseUrl;
-  }
-  product = await openProduct({ env });
+  fakes = await startLiveFakes();
+  product = await openProduct({ env: { ...secrets, ...fakes.env } });
   const [front] = await Promise.all([product.start(['api', 'runs']), product.start(['generation'])]);
   live = apiClient(front.api, (await product.createTenant({ plan: 'enterprise' })).liveKey);
   await live.request('PUT', '/api/v1/tools/memory', { enabled: true });
 });
-beforeEach(() => {
-  for (const fake of fakes.values()) fake.reset();
-});
+beforeEach(() => fakes.reset());
 afterAll(async () => {
   await product.close();
-  await Promise.all([...fakes.values()].map((fake) => fake.close()));
+  await fakes.close();
 });
 
 async function ended(id: string) {

@@ -4,8 +4,8 @@ import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
 import { createKey, revokeKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { googleError } from '../fakes/google.ts';
-import { type LiveAdapter, liveAdapters } from '../fakes/live-adapters.ts';
-import type { FakeProvider, SaidCall } from '../fakes/wire-server.ts';
+import { type LiveAdapter, type LiveFakes, liveAdapters, startLiveFakes } from '../fakes/live-adapters.ts';
+import type { SaidCall } from '../fakes/wire-server.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import { runningServers } from '../servers.ts';
@@ -22,19 +22,13 @@ let product: Product;
 let api: string;
 let live: ApiClient;
 let sender: Sender;
-const fakes = new Map<string, FakeProvider>();
-const fakeOf = (provider: string) => fakes.get(provider)!;
+let fakes: LiveFakes;
+const fakeOf = (provider: string) => fakes.of(provider);
 const gemini = () => fakeOf('GOOGLE');
 
 beforeAll(async () => {
-  const env: Record<string, string> = { ...secrets, EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
-  for (const { provider, start } of liveAdapters) {
-    const fake = await start();
-    fakes.set(provider, fake);
-    env[`${provider}_API_KEY`] = fake.apiKey;
-    env[`${provider}_BASE_URL`] = fake.baseUrl;
-  }
-  product = await openProduct({ env });
+  fakes = await startLiveFakes();
+  product = await openProduct({ env: { ...secrets, ...fakes.env } });
   const [front] = await Promise.all([product.start(['api']), product.start(['generation', 'housekeeping'])]);
   api = front.api;
   const tenant = await product.createTenant({ plan: 'enterprise' });
@@ -45,12 +39,10 @@ beforeAll(async () => {
     expect(status).toBe(200);
   }
 });
-beforeEach(() => {
-  for (const fake of fakes.values()) fake.reset();
-});
+beforeEach(() => fakes.reset());
 afterAll(async () => {
   await product.close();
-  await Promise.all([...fakes.values()].map((fake) => fake.close()));
+  await fakes.close();
 });
 
 const said = (content: string, more: object = {}) => ({ messages: [{ role: 'user', content }], ...more });

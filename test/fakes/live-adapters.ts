@@ -35,3 +35,33 @@ export const liveAdapters: LiveAdapter[] = [
 /** The adapter, calling the fake. */
 export const connect = ({ create }: LiveAdapter, fake: FakeProvider, options: Partial<LiveOptions> = {}): Models =>
   create({ apiKey: fake.apiKey, baseUrl: fake.baseUrl, timeoutMs: 10_000, models: listedModels, ...options });
+
+/** The fakes of all providers. */
+export interface LiveFakes {
+  /** With the variables that send the product to them. */
+  env: Record<string, string>;
+  of(provider: string): FakeProvider;
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export async function startLiveFakes(): Promise<LiveFakes> {
+  const fakes = new Map<string, FakeProvider>();
+  const env: Record<string, string> = { EGRESS_ALLOW_CIDRS: '127.0.0.1/32' };
+  for (const { provider, start } of liveAdapters) {
+    const fake = await start();
+    fakes.set(provider, fake);
+    env[`${provider}_API_KEY`] = fake.apiKey;
+    env[`${provider}_BASE_URL`] = fake.baseUrl;
+  }
+  return {
+    env,
+    of: (provider) => fakes.get(provider)!,
+    reset() {
+      for (const fake of fakes.values()) fake.reset();
+    },
+    async close() {
+      await Promise.all([...fakes.values()].map((fake) => fake.close()));
+    },
+  };
+}
