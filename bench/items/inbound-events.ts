@@ -1,5 +1,4 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { pino } from 'pino';
 import { findIntegration } from '../../src/integrations/catalog.ts';
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
@@ -10,15 +9,14 @@ import type { InboundRequest } from '../../src/integrations/inbound.ts';
 import type { IntegrationClient } from '../../src/integrations/integration.ts';
 import { createIntegrationWebhook } from '../../src/integrations/webhooks.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
-import { migrate } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { openProductDatabase } from '../../src/services.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { interleave } from '../interleave.ts';
 import { compare, type Finding, type Item } from '../item.ts';
 import { ratePerSecond } from '../load.ts';
+import { openOwnDatabase } from '../own-database.ts';
 
 const baseline = 'bare pg, signature and INSERT';
 const crowd = { atOnce: 32, rampMs: 200, windowMs: 2_000 };
@@ -66,19 +64,7 @@ export const inboundEvents: Item = {
   title: `events of a provider, alone and ${perRequest} in a request, ${crowd.atOnce} requests concurrent over ${connections} connections`,
   needs: 'stand',
   async run(stand, cleanup) {
-    // A database that no worker looks at.
-    const databaseUrl = stand.postgres.url('inbound');
-    const admin = new pg.Client({ connectionString: stand.databaseUrl });
-    await admin.connect();
-    await admin.query('create database inbound');
-    await admin.end();
-    const pool = new pg.Pool({ connectionString: databaseUrl, max: connections });
-    const database = await openProductDatabase(databaseUrl, connections);
-    const close = async () => {
-      if (!pool.ending) await Promise.all([pool.end(), database.close()]);
-    };
-    cleanup.add(close);
-    await migrate(database);
+    const { pool, database, close } = await openOwnDatabase(stand, cleanup, 'inbound', connections);
     await pool.query(bareTable);
 
     const integration = findIntegration('hubspot')!;

@@ -1,5 +1,3 @@
-import pg from 'pg';
-import { migrate } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
@@ -8,12 +6,12 @@ import { minuteMs } from '../../src/scheduling/core/calendar-date.ts';
 import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { createEventType } from '../../src/scheduling/event-types.ts';
 import { createHost, putHours } from '../../src/scheduling/hosts.ts';
-import { openProductDatabase } from '../../src/services.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { interleave } from '../interleave.ts';
 import { compare, type Finding, type Item } from '../item.ts';
 import { ratePerSecond } from '../load.ts';
+import { openOwnDatabase } from '../own-database.ts';
 
 const baseline = 'bare pg, lock and INSERT';
 const crowd = { atOnce: 32, rampMs: 200, windowMs: 2_000 };
@@ -40,19 +38,7 @@ export const makeBookings: Item = {
   title: `bookings of ${minutes} minutes, ${crowd.atOnce} concurrent over ${connections} connections`,
   needs: 'stand',
   async run(stand, cleanup) {
-    // A database that no worker looks at.
-    const databaseUrl = stand.postgres.url('bookings');
-    const admin = new pg.Client({ connectionString: stand.databaseUrl });
-    await admin.connect();
-    await admin.query('create database bookings');
-    await admin.end();
-    const pool = new pg.Pool({ connectionString: databaseUrl, max: connections });
-    const database = await openProductDatabase(databaseUrl, connections);
-    const close = async () => {
-      if (!pool.ending) await Promise.all([pool.end(), database.close()]);
-    };
-    cleanup.add(close);
-    await migrate(database);
+    const { pool, database, close } = await openOwnDatabase(stand, cleanup, 'bookings', connections);
     await pool.query(bareTable);
     const { id } = await createOrganization(database, { name: 'Bench', plan: 'enterprise' });
     const tenant = { organizationId: organizationIds.parse(id)!, environment: 'test' } as const;

@@ -1,0 +1,35 @@
+import pg from 'pg';
+import { type Database, migrate } from '../src/platform/database.ts';
+import { openProductDatabase } from '../src/services.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { Stand } from './stand.ts';
+
+/** The product's database, and a pool of bare connections to it. */
+export interface OwnDatabase {
+  pool: pg.Pool;
+  database: Database;
+  /** Closes both. The clean-up does so too. */
+  close(): Promise<void>;
+}
+
+/** Makes a database that no worker looks at. */
+export async function openOwnDatabase(
+  stand: Stand,
+  cleanup: Cleanup,
+  name: string,
+  connections: number,
+): Promise<OwnDatabase> {
+  const databaseUrl = stand.postgres.url(name);
+  const admin = new pg.Client({ connectionString: stand.databaseUrl });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.end();
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: connections });
+  const database = await openProductDatabase(databaseUrl, connections);
+  const close = async () => {
+    if (!pool.ending) await Promise.all([pool.end(), database.close()]);
+  };
+  cleanup.add(close);
+  await migrate(database);
+  return { pool, database, close };
+}
