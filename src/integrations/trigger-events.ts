@@ -14,12 +14,13 @@ export interface TriggerFacts {
 export const triggerType = (integration: Pick<Integration, 'id'>, trigger: string): string =>
   `${integration.id}.${trigger}`;
 
-/** The event types of all integrations. */
+/** The event types of all integrations. PostgreSQL keeps members of JSON in an order of its own: they get the published one. */
 export const triggerEvents: readonly EventType[] = catalog.flatMap((integration) =>
-  Object.keys(integration.triggers).map((trigger) =>
-    defineEvent(triggerType(integration, trigger), ({ integration: id, data }: TriggerFacts) => ({
+  Object.entries(integration.triggers).map(([trigger, { data: declared }]) => {
+    const members = Object.keys(declared.shape);
+    return defineEvent(triggerType(integration, trigger), ({ integration: id, data }: TriggerFacts) => ({
       integration: id,
-      ...data,
-    })),
-  ),
+      ...Object.fromEntries(members.flatMap((member) => (member in data ? [[member, data[member]]] : []))),
+    }));
+  }),
 );
