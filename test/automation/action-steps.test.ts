@@ -7,7 +7,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
-import { inB, makeWorkflow } from './make-workflow.ts';
+import { endOf, inB, makeWorkflow } from './make-workflow.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -28,10 +28,7 @@ async function run(steps: object[], on = api, body: object = {}) {
   const { id } = await makeWorkflow(on, { steps });
   const { runId } = (await on.post(`/v1/workflows/${id}/execute`, { ...body, async: true }, { 'x-api-variant': 'A' }))
     .body.data;
-  return until('the run ends', async () => {
-    const detail = (await on.get(`/v1/runs/${runId}`, inB)).body.data;
-    return detail.status !== 'queued' && detail.status !== 'running' && detail;
-  });
+  return endOf(on, runId);
 }
 
 describe('a step of type action with a connected integration', () => {

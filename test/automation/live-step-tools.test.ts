@@ -4,8 +4,7 @@ import { type LiveAdapter, type LiveFakes, liveAdapters, startLiveFakes } from '
 import type { SaidCall } from '../fakes/wire-server.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
-import { until } from '../until.ts';
-import { inB, makeWorkflow } from './make-workflow.ts';
+import { endOf, inB, makeWorkflow } from './make-workflow.ts';
 
 /**
  * Steps of live keys that use tools, with the providers' wire formats on loopback. Models are asked in one process and tools
@@ -32,10 +31,7 @@ afterAll(async () => {
 
 async function ended(id: string) {
   const { runId } = (await live.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, inB)).body.data;
-  return until('the run ends', async () => {
-    const detail = (await live.get(`/api/v1/runs/${runId}`, inB)).body.data;
-    return detail.status !== 'queued' && detail.status !== 'running' && detail;
-  });
+  return endOf(live, runId);
 }
 const stepOf = (more: object) => ({ id: 'say', type: 'prompt', prompt: 'What is there?', tools: ['memory'], ...more });
 const run = async (more: object) => ended((await makeWorkflow(live, { steps: [stepOf(more)] })).id);

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../api-client.ts';
+import { until } from '../until.ts';
 
 export interface MadeWorkflow {
   /** As dialect A names it. */
@@ -17,3 +18,10 @@ export async function makeWorkflow(api: ApiClient, fields: object | string = '{{
   const { id } = body.data;
   return { id, wf: `wf_${id.replaceAll('-', '')}` };
 }
+
+/** Waits for the end of a run. @returns its detail, in dialect B */
+export const endOf = (api: ApiClient, runId: string) =>
+  until('the run ends', async () => {
+    const detail = (await api.get(`/api/v1/runs/${runId}`, inB)).body.data;
+    return detail.status !== 'queued' && detail.status !== 'running' && detail;
+  });

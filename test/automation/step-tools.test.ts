@@ -12,7 +12,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { followEvents } from '../event-stream.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
-import { inB, makeWorkflow } from './make-workflow.ts';
+import { endOf, inB, makeWorkflow } from './make-workflow.ts';
 
 let product: StartedProduct;
 let api: ApiClient;
@@ -39,11 +39,7 @@ const detailOf = async (runId: string, on = api) => (await on.get(`/v1/runs/${ru
 
 /** Runs the steps to their end. */
 async function run(steps: object[], on = api, body: object = {}) {
-  const runId = await start(steps, on, body);
-  return until('the run ends', async () => {
-    const detail = await detailOf(runId, on);
-    return detail.status !== 'queued' && detail.status !== 'running' && detail;
-  });
+  return endOf(on, await start(steps, on, body));
 }
 
 describe('a step with tools', () => {
