@@ -15,6 +15,8 @@ export const newTenant = async (database: Database, environment: 'live' | 'test'
 };
 
 const policy = { tokenMs: 300, revokeMs: 300, leaseMs: 1_500, waitMs: 4_000, pauseMs: 40 };
+/** A process that was just started loads its modules while it waits for its first answer. */
+const ownProcessPolicy = { ...policy, tokenMs: 10_000 };
 
 /** Two processes, as far as they know, that share a database, and two providers whose tokens they have. */
 async function openScene() {
@@ -50,7 +52,7 @@ async function openScene() {
   return {
     ...{ database, ...fakes, log, expired, one, other },
     /** For a process of its own, with the same providers. */
-    forProcesses: { databaseUrl: files.url, providers, policy },
+    forProcesses: { databaseUrl: files.url, providers, policy: ownProcessPolicy },
     /** A tenant of its own for each test. */
     get scope() {
       return scope;
