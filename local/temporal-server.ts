@@ -25,6 +25,8 @@ export interface TemporalOptions {
   logFile?: string;
   /** Called with the process id as soon as the process is spawned. */
   onSpawn?: (pid: number) => void;
+  /** Settings beside those of every server, as `name=value`. */
+  dynamicConfig?: readonly string[];
   /** Environment of the server, such as GOMAXPROCS; empty by default. */
   env?: Record<string, string | undefined>;
 }
@@ -91,14 +93,14 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
 }
 
 function spawnServer(options: TemporalOptions, logFile: string): ChildProcess {
-  const { program, databaseFile, port, uiPort, env } = options;
+  const { program, databaseFile, port, uiPort, env, dynamicConfig = [] } = options;
   const newsFlag = atLeast(program.version, '1.8.0') ? ['--ui-disable-news-fetch'] : [];
   const args = [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'warn'],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), ...newsFlag]),
     ...(databaseFile === undefined ? [] : ['--db-filename', databaseFile]),
     ...pragmas(options).flatMap((pragma) => ['--sqlite-pragma', pragma]),
-    ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
+    ...[...DYNAMIC_CONFIG, ...dynamicConfig].flatMap((setting) => ['--dynamic-config-value', setting]),
   ];
   // A file, not a pipe: the server can outlive this process, and a Go program ends when its standard error is closed.
   const log = openSync(logFile, 'a', 0o600);

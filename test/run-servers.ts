@@ -68,6 +68,8 @@ async function startOwnTemporal() {
     port,
     databaseFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),
+    // Each product has five deployments, and a namespace may have a hundred.
+    dynamicConfig: ['matching.maxDeployments=10000'],
   });
 }
 
