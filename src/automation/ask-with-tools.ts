@@ -49,10 +49,10 @@ async function answerOf(
 }
 
 /**
- * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. First the servers
- * are to say which tools they have. Once a model
- * has used tools no other one is asked, because only its own provider accepts what it said. After the last round it is
- * offered none. Harmless when it is repeated: what is recorded is not asked again.
+ * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. First the
+ * servers are to say which tools they have. Once a model has used tools no other one is asked, because only its own provider
+ * accepts what it said. After the last round it is offered none. Harmless when it is repeated: what is recorded is not asked
+ * again.
  * @param models gets every model that was asked, with its failure
  * @throws ProviderFailure, StepFailure and the reason of the signal, as `askModels`
  */
