@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { followConnection } from '../src/integrations/following/follow-connection.ts';
 import type { FollowServices } from '../src/integrations/following/followed.ts';
+import { withoutSlash } from '../src/platform/core/base-url.ts';
 import type { Database } from '../src/platform/database.ts';
 import {
   type FollowIntegrationArgs,
@@ -24,7 +25,7 @@ export const createFollowActivities = ({ database, env, ...services }: FollowAct
     const { cancellationSignal: signal, heartbeat } = Context.current();
     const beat = setInterval(() => heartbeat(), heartbeatMs);
     const scope = scopeOf(database, { ...ref, correlationId: followScheduleId(ref.connectionId) });
-    const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
+    const publicUrl = withoutSlash(env.PUBLIC_URL);
     try {
       return await followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs });
     } finally {

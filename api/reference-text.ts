@@ -1,3 +1,4 @@
+import { withoutSlash } from '../src/platform/core/base-url.ts';
 import { planTable } from './plan-table.ts';
 
 const post = (url: string, body: string) =>
@@ -69,7 +70,7 @@ export const referenceText = (publicUrl: string): string =>
   [
     'Durable workflows of AI steps behind a REST API.',
     '',
-    ...quickStart(`${publicUrl.replace(/\/+$/, '')}/api/v1`),
+    ...quickStart(`${withoutSlash(publicUrl)}/api/v1`),
     '',
     ...conventions,
   ].join('\n');

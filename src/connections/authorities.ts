@@ -1,3 +1,4 @@
+import { withoutSlash } from '../platform/core/base-url.ts';
 import type { Egress } from '../platform/egress.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
@@ -18,7 +19,7 @@ export class Authorities {
 
   constructor(publicUrl: string, egress: Egress, policy: ConnectionPolicy) {
     this.#policy = policy;
-    this.#publicUrl = publicUrl.replace(/\/+$/, '');
+    this.#publicUrl = withoutSlash(publicUrl);
     this.#egress = egress;
   }
 

@@ -1,12 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
 const windowMs = 300_000;
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
-
-/** Compares in constant time, whatever the lengths are. @param given undefined is never the same */
-export const isSameSecret = (given: string | undefined, expected: string): boolean =>
-  given !== undefined && timingSafeEqual(digest(given), digest(expected));
 
 /** HMAC-SHA256 of the parts, one after another. */
 export function hmacOf(secret: string, encoding: 'hex' | 'base64', ...parts: (string | Buffer)[]): string {

@@ -21,6 +21,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { withoutSlash } from './core/base-url.ts';
 import type { Log } from './log.ts';
 import { redactorOf } from './redact.ts';
 import { failureClass, type OpenSpan, type SpanAttributes, type Tracing, type TracingSettings } from './telemetry.ts';
@@ -64,7 +65,7 @@ class SpanIds extends RandomIdGenerator {
 
 function openProvider(settings: TracingSettings, idGenerator: SpanIds): TracerProvider {
   const exporter = new OTLPTraceExporter({
-    url: `${settings.endpoint.replace(/\/+$/, '')}/v1/traces`,
+    url: `${withoutSlash(settings.endpoint)}/v1/traces`,
     headers: parseKeyPairsIntoRecord(settings.headers),
     timeoutMillis: exportLimitMs,
   });

@@ -1,4 +1,5 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import type { SettingsOf } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { anthropicModel } from './anthropic.ts';
@@ -30,7 +31,8 @@ export function openProviders(env: ProviderEnv, log: Log, work: BoundedWork): Pr
   for (const provider of Object.keys(textProviders) as TextProvider[]) {
     const apiKey = env[`${provider}_API_KEY`];
     if (apiKey === undefined) continue;
-    const baseUrl = env[`${provider}_BASE_URL`]?.replace(/\/+$/, '');
+    const given = env[`${provider}_BASE_URL`];
+    const baseUrl = given === undefined ? undefined : withoutSlash(given);
     live.set(provider, adapters[provider]({ apiKey, baseUrl, timeoutMs: env.MODEL_TIMEOUT_SECONDS * 1000, models }));
   }
   warnOfSunsets(models, live, log, 'MODEL_ALIASES');

@@ -1,4 +1,5 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Environment } from '../platform/tenant.ts';
@@ -53,7 +54,7 @@ function liveModels(env: ProviderEnv, work: BoundedWork): VoiceModels | undefine
   if (apiKey === undefined) return undefined;
   const baseUrl = env.VOICE_BASE_URL ?? env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1';
   const options: VoiceOptions = {
-    ...{ apiKey, timeoutMs, work, baseUrl: baseUrl.replace(/\/+$/, '') },
+    ...{ apiKey, timeoutMs, work, baseUrl: withoutSlash(baseUrl) },
     ...{ speechModel: env.VOICE_TTS_MODEL, transcriptionModel: env.VOICE_STT_MODEL },
     voices: env.VOICE_NAMES ?? {},
   };

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
@@ -22,7 +23,7 @@ export class BookingPages {
   /** @param key URL_SIGNING_KEY. Without one bookings have no pages. */
   constructor(key: string | undefined, publicUrl: string) {
     this.#key = key;
-    this.#base = `${publicUrl.replace(/\/+$/, '')}/b`;
+    this.#base = `${withoutSlash(publicUrl)}/b`;
   }
 
   /** For a new booking, by its UUID: 22 characters of base64url, 132 bits that nobody can guess. */

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import { AppError } from '../platform/errors.ts';
 import { fileNamePattern } from './core/file-types.ts';
 
@@ -28,7 +29,7 @@ export class SignedUrls {
 
   constructor(options: SignedUrlOptions) {
     this.#options = options;
-    this.#base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/files/`);
+    this.#base = new URL(`${withoutSlash(options.baseUrl)}/files/`);
   }
 
   /** For callers who will need an address later. @throws AppError service_unavailable where no URL_SIGNING_KEY is set */

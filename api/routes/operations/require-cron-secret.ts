@@ -1,19 +1,16 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createMiddleware } from 'hono/factory';
+import { isSameSecret } from '../../../src/platform/compare-secrets.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiEnv } from '../../context.ts';
 
-const digest = (text: string) => createHash('sha256').update(text).digest();
-
 /** Requires the installation's CRON_SECRET. Without one in the environment every request is refused. */
 export function requireCronSecret({ env, failedAuthentications }: Services) {
-  const expected = env.CRON_SECRET === undefined ? undefined : digest(env.CRON_SECRET);
+  const expected = env.CRON_SECRET;
   return createMiddleware<ApiEnv>(async (c, next) => {
     const given = /^bearer +(\S+)$/i.exec(c.req.header('authorization')?.trim() ?? '')?.[1];
-    // Digests have one length, so the comparison takes the same time whatever was sent.
-    if (given === undefined || expected === undefined || !timingSafeEqual(digest(given), expected)) {
+    if (expected === undefined || !isSameSecret(given, expected)) {
       failedAuthentications.take(limitedRange(c.get('clientAddress')()));
       throw new AppError('unauthorized', 'Send the secret of this installation as "Authorization: Bearer <secret>".');
     }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { isSameSecret } from '../../platform/compare-secrets.ts';
 import type { Inbound, Notice } from '../inbound.ts';
-import { hmacOf, isRecent, isSameSecret } from '../signatures.ts';
+import { hmacOf, isRecent } from '../signatures.ts';
 
 const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import type { FieldError } from '../../platform/errors.ts';
 import { retryAfterOf, statusFailure } from '../answers.ts';
@@ -6,7 +7,6 @@ import { IntegrationFailure } from '../failures.ts';
 import { defineAction, defineIntegration } from '../integration.ts';
 import type { ProviderAnswer } from '../provider-call.ts';
 import { digitsOf, momentOf } from '../sandbox-values.ts';
-import { withoutSlash } from './base-url.ts';
 import { hubspotInbound } from './hubspot-events.ts';
 
 const scopes = ['oauth', 'crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read'];

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { retryAfterOf, statusFailure, withoutTrace } from '../answers.ts';
 import { IntegrationFailure } from '../failures.ts';
 import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
 import { defineAction, defineIntegration, type HostedConsent } from '../integration.ts';
 import type { Account, ProviderAnswer, ProviderCall } from '../provider-call.ts';
-import { hmacOf, isRecent, isSameSecret } from '../signatures.ts';
-import { withoutSlash } from './base-url.ts';
+import { hmacOf, isRecent } from '../signatures.ts';
 
 /** https://developer.unipile.com/v2.0/reference/error-responses: RFC 7807 with types such as `provider/conflict`. */
 const problem = z.object({ type: z.string() });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { retryAfterOf, statusFailure } from '../answers.ts';
 import { type FailureKind, IntegrationFailure } from '../failures.ts';
 import type { Inbound, Notice } from '../inbound.ts';
 import { defineAction, defineIntegration } from '../integration.ts';
 import type { ProviderAnswer, ProviderCall, ProviderRequest } from '../provider-call.ts';
-import { hmacOf, isRecent, isSameSecret } from '../signatures.ts';
-import { withoutSlash } from './base-url.ts';
+import { hmacOf, isRecent } from '../signatures.ts';
 
 const scopes = ['chat:write', 'channels:read', 'reactions:read', 'app_mentions:read', 'channels:history'];
 

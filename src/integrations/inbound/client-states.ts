@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isSameSecret } from '../../platform/compare-secrets.ts';
 
 const pattern = /^([0-9a-f-]{36})\.[A-Za-z0-9_-]{43}$/;
 
@@ -25,8 +26,6 @@ export class ClientStates {
   connectionOf(clientState: string): string | undefined {
     const connectionId = pattern.exec(clientState)?.[1];
     const own = connectionId === undefined ? undefined : this.of(connectionId);
-    if (own === undefined) return undefined;
-    const [given, expected] = [Buffer.from(clientState), Buffer.from(own)];
-    return given.length === expected.length && timingSafeEqual(given, expected) ? connectionId : undefined;
+    return own !== undefined && isSameSecret(clientState, own) ? connectionId : undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { AddressRanges } from '../../platform/address-ranges.ts';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import { knownAddresses } from '../../platform/egress-destination.ts';
 import type { PlatformEnv } from '../../platform/env.ts';
 import type { MediaProvider } from '../core/media/models.ts';
@@ -19,12 +20,10 @@ export const falHookPath = (generationId: string): string => `/hooks/fal/${gener
 
 /** Where fal reports to. Undefined where PUBLIC_URL is on this machine alone. */
 function webhookUrls(publicUrl: string): ((generationId: string) => string) | undefined {
-  const base = publicUrl.replace(/\/+$/, '');
+  const base = withoutSlash(publicUrl);
   const isOwn = knownAddresses(new URL(base).hostname)?.some((address) => loopback.has(address));
   return isOwn ? undefined : (generationId) => base + falHookPath(generationId);
 }
-
-const withoutSlash = (url: string) => url.replace(/\/+$/, '');
 
 /** An adapter for each provider of media whose key is set. */
 export function openLiveMedia(

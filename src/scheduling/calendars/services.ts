@@ -1,5 +1,6 @@
 import type { ConnectionServices } from '../../connections/part.ts';
 import type { Foundation } from '../../foundation.ts';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import { mailSettings } from '../../platform/env.ts';
 import type { Mailer } from '../../platform/mail.ts';
 import type { OutboxHandlers } from '../../platform/outbox.ts';
@@ -47,7 +48,7 @@ export function openCalendars({
   });
   return {
     calendarAccounts: calendarAccounts(base, { timeoutMs, egress }),
-    calendarClients: calendarClients(sandboxCalendars(env.PUBLIC_URL.replace(/\/+$/, '')), {
+    calendarClients: calendarClients(sandboxCalendars(withoutSlash(env.PUBLIC_URL)), {
       google: new GoogleCalendarClient({ baseUrl: base.google, timeoutMs, egress, access }),
       microsoft: new MicrosoftCalendarClient({ baseUrl: base.microsoft, timeoutMs, egress, access }),
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import type { SettingsOf } from '../../platform/env.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 
@@ -34,5 +35,3 @@ export const baseUrls = (env: CalendarEnv): { google: string; microsoft: string 
   google: withoutSlash(env.GOOGLE_CALENDAR_BASE_URL),
   microsoft: withoutSlash(env.MICROSOFT_CALENDAR_BASE_URL),
 });
-
-const withoutSlash = (url: string) => url.replace(/\/+$/, '');

@@ -1,4 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isSameSecret } from '../../platform/compare-secrets.ts';
+import { withoutSlash } from '../../platform/core/base-url.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
@@ -15,7 +17,7 @@ export class PushTokens {
   /** @param key URL_SIGNING_KEY. Providers push to https alone. */
   constructor(key: string | undefined, publicUrl: string) {
     this.#key = key;
-    this.#base = publicUrl.startsWith('https://') ? `${publicUrl.replace(/\/+$/, '')}/api/calendar-push` : undefined;
+    this.#base = publicUrl.startsWith('https://') ? `${withoutSlash(publicUrl)}/api/calendar-push` : undefined;
   }
 
   /** Whether any provider could push. */
@@ -33,8 +35,7 @@ export class PushTokens {
   calendarOf(token: string): string | undefined {
     const calendarId = calendarIds.parse(token.split('.')[0] ?? '');
     if (this.#key === undefined || calendarId === undefined) return undefined;
-    const [given, own] = [Buffer.from(token), Buffer.from(this.#tokenOf(this.#key, calendarId))];
-    return given.length === own.length && timingSafeEqual(given, own) ? calendarId : undefined;
+    return isSameSecret(token, this.#tokenOf(this.#key, calendarId)) ? calendarId : undefined;
   }
 
   /** 80 characters; Microsoft takes at most 128. */

@@ -11,6 +11,7 @@ import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import type { WorkflowWarning } from '../../../../src/automation/core/step-references.ts';
 import type { Step } from '../../../../src/automation/core/steps.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
+import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
@@ -98,7 +99,7 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const read = requireKey(services, 'workflows:read');
   const write = requireKey(services, 'workflows:write');
   const readOne = requireKeyAndId(services, { ...workflowIds, notFound: workflowNotFound }, 'workflows:read');
-  const publicUrl = env.PUBLIC_URL.replace(/\/+$/, '');
+  const publicUrl = withoutSlash(env.PUBLIC_URL);
   const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${workflowIds.format(id)}`;
 
   const list = createRoute({

@@ -3,6 +3,7 @@ import { integrationNotFound } from '../../../../src/integrations/errors.ts';
 import { type Proven, proveSender } from '../../../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
 import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
+import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
@@ -32,7 +33,7 @@ function parse(body: Buffer): unknown {
 async function readRequest(c: ApiContext, publicUrl: string): Promise<InboundRequest> {
   const { pathname, search, searchParams: query } = new URL(c.req.url);
   const body = await readBytes(c, maxBytes);
-  const url = publicUrl.replace(/\/+$/, '') + pathname + search;
+  const url = withoutSlash(publicUrl) + pathname + search;
   return { headers: c.req.header(), query, body, json: parse(body), url };
 }
 

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { disconnect } from '../../../../src/integrations/disconnect.ts';
 import { type IntegrationView, listIntegrations } from '../../../../src/integrations/list-integrations.ts';
 import { testConnection } from '../../../../src/integrations/test-connection.ts';
+import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -98,7 +99,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
 
   const routes = newRoutes();
-  const publicUrl = services.env.PUBLIC_URL.replace(/\/+$/, '');
+  const publicUrl = withoutSlash(services.env.PUBLIC_URL);
   routes.openapi(list, async (c) => {
     const integrations = await listIntegrations({ sealer: services.sealer, publicUrl }, c.get('scope'));
     return c.json(success({ integrations: integrations.map(toAnswer) }), 200);
