@@ -18,14 +18,16 @@ interface ProgressRow {
   isLeft: boolean;
 }
 
-const findDelivery = statement<ProgressRow>(
-  'delivery.progress',
-  `select status, attempts, status_code as "statusCode", error_class as "errorClass",
+const progressSql = `select status, attempts, status_code as "statusCode", error_class as "errorClass",
           greatest(0, round(extract(epoch from next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
           (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs",
           coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at = '-infinity', false) as "isLeft"
-     from delivery where organization_id = $1 and environment = $2 and id = $3`,
-);
+     from delivery where organization_id = $1 and environment = $2 and id = $3`;
+
+const findDelivery = statement<ProgressRow>('delivery.progress', progressSql);
+
+// Its workflow is told to look before the transaction that changed the row is committed, and waits for that here.
+const findLetter = statement<ProgressRow>('delivery.letter_progress', `${progressSql} for share`);
 
 /** Why a delivery is a dead letter. */
 export const whyDead = ({
@@ -61,7 +63,7 @@ export async function findProgress(scope: Scope, deliveryId: string): Promise<De
 
 /** How a delivery that may be a dead letter stands. */
 export async function findLetterProgress(scope: Scope, deliveryId: string): Promise<LetterProgress> {
-  const row = await scope.one(findDelivery, deliveryId);
+  const row = await scope.one(findLetter, deliveryId);
   return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;
 }
 

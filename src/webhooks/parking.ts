@@ -79,14 +79,31 @@ export class Parking {
     const { database, deliveryPolicy } = this.#services;
     const sql = sqlOn(database.pool);
     const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
-    if (subscriptions.length > 0) await sql.rows(leaveOlder, [subscriptions]);
+    if (subscriptions.length > 0) {
+      // Committed before anything else is: what is left unparked makes the next turn repeat a turn that failed.
+      if (!(await this.#inTurn((tx) => this.#leaveSurplus(tx, subscriptions)))) return;
+      await sql.rows(leaveOlder, [subscriptions]);
+    }
     const unparking = await sql.rows(findUnparking, [deliveryPolicy.parkedPerSecond]);
     if (subscriptions.length + unparking.length === 0) return;
-    await systemTransaction(database, async (tx) => {
-      if (!(await tx.one(takeTurn))?.taken) return;
+    await this.#inTurn(async (tx) => {
       if (subscriptions.length > 0) await this.#park(tx, subscriptions);
       await this.#unpark(tx);
     });
+  }
+
+  /** @returns false while another process has the turn */
+  #inTurn(work: (tx: Sql) => Promise<void>): Promise<boolean> {
+    return systemTransaction(this.#services.database, async (tx) => {
+      if (!(await tx.one(takeTurn))?.taken) return false;
+      await work(tx);
+      return true;
+    });
+  }
+
+  async #leaveSurplus(tx: Sql, subscriptions: string[]): Promise<void> {
+    const surplus = await tx.rows(leaveSurplus, [subscriptions, this.#services.deliveryPolicy.parkedPerSecond]);
+    await this.#tell(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
   }
 
   async #park(tx: Sql, subscriptions: string[]): Promise<void> {
@@ -100,8 +117,6 @@ export class Parking {
     await this.#tell(letters, (letter) => this.#start(letter));
     failPoint('letter.parked');
     await tx.rows(markParked, [ids]);
-    const surplus = await tx.rows(leaveSurplus, [subscriptions, parkedPerSecond]);
-    await this.#tell(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
   }
 
   async #unpark(tx: Sql): Promise<void> {
