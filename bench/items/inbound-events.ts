@@ -79,7 +79,11 @@ export const inboundEvents: Item = {
     const sealer = new Sealer(`bench:${Buffer.alloc(32).toString('base64')}`);
     const services = {
       ...{ database, sealer, clientStates: new ClientStates('bench'), log: pino({ level: 'silent' }) },
-      integrations: { clients: new Map([['hubspot', { inboundSecret: secret } as IntegrationClient]]) },
+      integrations: {
+        clients: new Map([['hubspot', { inboundSecret: secret } as IntegrationClient]]),
+        accessEnded: async () => {},
+      },
+      listening: { changed: async () => {} },
       ...{ webhookBrand: 'Service', egress: { checkDestination: () => undefined } },
     };
     const dispatchNotice = new DispatchNotice({ database, log: services.log });

@@ -70,10 +70,13 @@ export class AccessTokens {
     throw new AuthExpired();
   }
 
-  /** Ends access as if the provider refused it. Nothing where there is none any more. */
-  async expire(scope: Scope, connectionId: string): Promise<void> {
+  /**
+   * Ends access as if the provider refused it. Nothing where there is none any more.
+   * @param isMeant asked after the access was looked at: one that is renewed meanwhile is not ended
+   */
+  async expire(scope: Scope, connectionId: string, isMeant: () => Promise<boolean>): Promise<void> {
     const access = await scope.one(findAccess, connectionId);
-    if (access) await this.#end(scope, connectionId, access.version);
+    if (access && (await isMeant())) await this.#end(scope, connectionId, access.version);
   }
 
   /** @param refused the version of the token that the provider refused */

@@ -237,9 +237,12 @@ export class Connections {
     return this.#parts.accessTokens.use(scope, connectionId, work);
   }
 
-  /** Ends access as if the provider refused it: `onExpired` follows. Nothing where there is none any more. */
-  expire(scope: Scope, connectionId: string): Promise<void> {
-    return this.#parts.accessTokens.expire(scope, connectionId);
+  /**
+   * Ends access as if the provider refused it: `onExpired` follows. Nothing where there is none any more.
+   * @param isMeant asked after the access was looked at: one that is renewed meanwhile is not ended
+   */
+  expire(scope: Scope, connectionId: string, isMeant: () => Promise<boolean>): Promise<void> {
+    return this.#parts.accessTokens.expire(scope, connectionId, isMeant);
   }
 
   /** Asks the provider to end the grant, for five seconds at most, whatever comes of it; then erases the connection. */

@@ -16,6 +16,7 @@ import { findIntegration } from './catalog.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { endSubscriptions } from './following/end-subscriptions.ts';
 import { followKind, forgetFollowed, needsSchedule } from './following/follow-work.ts';
 import { forgetAccount } from './forget-account.ts';
 import type { HostedConsent, Integration } from './integration.ts';
@@ -132,6 +133,9 @@ export async function finishConnect(services: ConnectServices, query: URLSearchP
   const { redirectUrl } = asked;
   const granted = await grantOf(services, integration, asked, query);
   if ('error' in granted) return { integrationId: integration.id, redirectUrl, error: granted.error };
+  // While there is access: the one before loses it with its tokens.
+  const before = await services.integrations.findConnection(asked.scope, integration.id);
+  if (before && before.account.id !== granted.account.id) await endSubscriptions(services, asked.scope, before);
   const replaced = await keepConnection(services, asked.scope, integration, granted);
   failPoint('integration.connected');
   // The browser does not wait for it.

@@ -1,15 +1,14 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { ConnectionServices } from '../connections/part.ts';
 import type { Database } from '../platform/database.ts';
-import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
 import { getIntegration } from './connect.ts';
 import { IntegrationConnection } from './entities.ts';
 import { notConnected } from './errors.ts';
-import { forgetFollowed, needsSchedule } from './following/follow-work.ts';
-import { endPushed } from './following/push-connection.ts';
+import { endSubscriptions } from './following/end-subscriptions.ts';
+import { forgetFollowed } from './following/follow-work.ts';
 import { forgetAccount } from './forget-account.ts';
 import type { Integrations } from './integrations.ts';
 
@@ -19,22 +18,6 @@ export interface DisconnectServices extends Pick<ConnectionServices, 'connection
   log: Log;
 }
 
-/** How long the provider is asked to push nothing more, before access to it ends. */
-const endMs = 5_000;
-
-/** Ends what a provider pushes, best effort: without access nobody can, and it would go on for days. */
-async function endSubscriptions({ integrations, log }: DisconnectServices, scope: Scope, id: string): Promise<void> {
-  const { push } = getIntegration(id);
-  const connected = push && needsSchedule(scope.tenant, id) ? await integrations.findConnection(scope, id) : undefined;
-  if (!push || connected?.status !== 'connected') return;
-  const options = { idempotencyKey: newId(), signal: AbortSignal.timeout(endMs), timeoutMs: endMs };
-  try {
-    await endPushed({ scope, connected, use: integrations.call(scope, connected, options) }, push);
-  } catch (error) {
-    log.warn({ err: error, integration: id }, 'the subscriptions of a connection could not be ended');
-  }
-}
-
 /**
  * Ends the access to an account and forgets it: with us at once, and at the provider best effort within five seconds.
  * Webhooks of the integration stay, and are silent until it is connected again.
@@ -42,8 +25,9 @@ async function endSubscriptions({ integrations, log }: DisconnectServices, scope
  */
 export async function disconnect(services: DisconnectServices, scope: Scope, integrationId: string): Promise<string> {
   const { id, name } = getIntegration(integrationId);
-  const { connections } = services;
-  await endSubscriptions(services, scope, id);
+  const { connections, integrations } = services;
+  const connected = await integrations.findConnection(scope, id);
+  if (connected) await endSubscriptions(services, scope, connected);
   const { grant, accountId } = await scope.transaction(async (tx) => {
     await takeTurn(tx, `integration ${id}`);
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };

@@ -30,6 +30,8 @@ export interface Notice {
   reference?: Record<string, string>;
   /** Says of the subscription itself that it ended, or has to be renewed. */
   lifecycle?: 'renew' | 'removed' | 'missed';
+  /** Says that our access to the account was taken away, and when. */
+  accessEndedAt?: Date;
 }
 
 /** Where a provider sends its events. */

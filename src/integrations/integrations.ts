@@ -6,7 +6,7 @@ import type { IntegrationClients } from './clients.ts';
 import { notConnected } from './errors.ts';
 import { connectionExpired } from './expired-access.ts';
 import { IntegrationFailure } from './failures.ts';
-import { type Connected, findConnection } from './find-connection.ts';
+import { type Connected, findConnection, findConnectionById } from './find-connection.ts';
 import type { Integration, IntegrationClient } from './integration.ts';
 import type { Account, ProviderCall } from './provider-call.ts';
 import { type ProviderCallOptions, providerCall, type TokenAccess } from './provider-http.ts';
@@ -71,8 +71,20 @@ export class Integrations {
 
   /** Marks a connection as one whose access has ended, and tells it once; not one that was connected again since. */
   async authExpired(scope: Scope, { id, connectionId, connectedAt }: Connected): Promise<void> {
-    if (connectionId !== null) await this.#connections.expire(scope, connectionId);
-    else await scope.transaction((tx) => connectionExpired(tx, id, connectedAt));
+    if (connectionId === null) return scope.transaction((tx) => connectionExpired(tx, id, connectedAt));
+    await this.#connections.expire(scope, connectionId, async () => {
+      const now = await findConnectionById(scope, id);
+      return now?.connectedAt.getTime() === connectedAt.getTime();
+    });
+  }
+
+  /**
+   * Does what a provider says of its own accord: that our access to an account ended.
+   * @param at what was connected later than this stays
+   */
+  async accessEnded(scope: Scope, id: string, at: Date): Promise<void> {
+    const connected = await findConnectionById(scope, id);
+    if (connected?.status === 'connected' && connected.connectedAt <= at) await this.authExpired(scope, connected);
   }
 
   #tokenAccess(scope: Scope, integrationId: string, connectionId: string): TokenAccess {

@@ -23,7 +23,7 @@ import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
 import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
-import { followKind } from './following/follow-work.ts';
+import { followKind, followListened } from './following/follow-work.ts';
 import { ClientStates } from './inbound/client-states.ts';
 import { DispatchNotice } from './inbound/dispatch-notice.ts';
 import { forgetInboundEvents } from './inbound/forget.ts';
@@ -65,12 +65,25 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   failPoints: [...failPoint.names, ...actionFailPoint.names],
   promptKinds: ['action.start'],
   sealed: [{ table: 'integration_connection', columns: sealedColumns }],
-  open({ env, connections, providerEgress, egress, notifications, sealer, temporal, background, database, log }) {
+  open({
+    env,
+    connections,
+    providerEgress,
+    egress,
+    notifications,
+    listening,
+    sealer,
+    temporal,
+    background,
+    database,
+    log,
+  }) {
     const clients = openClients({ ...env });
     connections.declare({
       ...{ name: integrationPurpose, callbackPath: integrationCallbackPath, providers: oauthProviders(clients) },
       ...{ sandboxPath: sandboxAuthorizePath, onExpired: accessExpired },
     });
+    listening.on(followListened);
     const actionWaiters = new Waiters('action');
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     const services = {

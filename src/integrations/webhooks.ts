@@ -6,7 +6,6 @@ import { deleteSubscription } from '../webhooks/change-subscription.ts';
 import { webhookIds } from '../webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../webhooks/core/retry-schedule.ts';
 import { createSubscription, defaultConcurrency, type SubscriptionServices } from '../webhooks/subscriptions.ts';
-import { followSoon } from './following/follow-work.ts';
 import type { Integration } from './integration.ts';
 import { triggerType } from './trigger-events.ts';
 
@@ -57,8 +56,6 @@ export async function createIntegrationWebhook(
   };
   const of = { integration: integration.id, secret };
   const { outcome, replayed } = await createSubscription(services, scope, input, claim, of);
-  // Soon, and not with it: the Schedule of the connection looks for itself.
-  if (!replayed) await followSoon(scope, integration.id);
   const { id, isActive, createdAt } = outcome;
   return { outcome: { id, event: trigger, url: outcome.url, isActive, createdAt, secret: outcome.secret }, replayed };
 }
@@ -84,10 +81,14 @@ export async function listIntegrationWebhooks(scope: Scope, integration: Integra
 const find = statement<{ id: string }>('integration.webhook', `select id ${ofIntegration} and id = $4`);
 
 /** @param id in either form @throws AppError not_found, also for a webhook that is not the integration's */
-export async function deleteIntegrationWebhook(scope: Scope, integration: Integration, id: string): Promise<void> {
+export async function deleteIntegrationWebhook(
+  services: Pick<SubscriptionServices, 'listening'>,
+  scope: Scope,
+  integration: Integration,
+  id: string,
+): Promise<void> {
   const uuid = webhookIds.parse(id);
   const found = uuid && (await scope.one(find, integration.id, uuid));
   if (!found) throw new AppError('not_found', 'No webhook of the integration has this id.', { webhookId: id });
-  await deleteSubscription(scope, uuid);
-  await followSoon(scope, integration.id);
+  await deleteSubscription(services, scope, uuid);
 }

@@ -40,7 +40,7 @@ export async function updateSubscription(
     if (given.length === 0) return viewOf(services, scope, subscription);
     if (subscription.integration !== null && change.events) throw fixedEvents();
     const { headers, isActive, ...fields } = Object.fromEntries(given) as SubscriptionChange;
-    const { isActive: wasActive } = subscription;
+    const { isActive: wasActive, events: listenedTo } = subscription;
     const isElsewhere = fields.url !== undefined && fields.url !== subscription.url;
     Object.assign(subscription, fields, { updatedAt: new Date() });
     if (headers) {
@@ -59,6 +59,7 @@ export async function updateSubscription(
     }
     const facts = { given: given.map(([name]) => name), isActive: subscription.isActive };
     await tx.audit({ action: 'webhook.update', subjectId: subscription.id, facts });
+    if (fields.events) await services.listening.changed(tx, [...listenedTo, ...fields.events]);
     return viewOf(services, scope, subscription);
   });
   failPoint('subscription.changed');
@@ -71,12 +72,17 @@ export async function updateSubscription(
  * @param id in either form
  * @throws AppError not_found
  */
-export async function deleteSubscription(scope: Scope, id: string): Promise<void> {
+export async function deleteSubscription(
+  { listening }: Pick<SubscriptionServices, 'listening'>,
+  scope: Scope,
+  id: string,
+): Promise<void> {
   await scope.transaction(async (tx) => {
     const subscription = await lockSubscription(tx.em, id);
     subscription.deletedAt = new Date();
     await endDeliveries(tx, subscription.id);
     await tx.audit({ action: 'webhook.delete', subjectId: subscription.id });
+    await listening.changed(tx, subscription.events);
   });
   failPoint('subscription.deleted');
 }

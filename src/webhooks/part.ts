@@ -19,6 +19,7 @@ import {
 import { fillEventTypes } from './event-types.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveryGauges } from './gauges.ts';
+import { Listening } from './listening.ts';
 import { deliveriesChannel } from './publish-event.ts';
 import { continueRecovery } from './recovery.ts';
 import { RecoveryProgress } from './recovery-entities.ts';
@@ -33,6 +34,8 @@ export interface WebhookServices {
   /** Wakes the dispatcher of this process, where it has one. */
   deliveries: DeliveryWakeup;
   deliveryPolicy: DeliveryPolicy;
+  /** For features whose providers have to be asked for events. */
+  listening: Listening;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;
   /** Counts an attempt of a delivery by the status that followed. */
@@ -76,6 +79,7 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     });
     return {
       deliveries,
+      listening: new Listening(),
       deliveryPolicy: {
         ...scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
         hostRate: env.WEBHOOK_HOST_RATE,

@@ -12,6 +12,7 @@ import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
 import { WebhookSubscription } from './entities.ts';
 import { webhookNotFound } from './errors.ts';
+import type { Listening } from './listening.ts';
 import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
 import type { OffReason } from './subscription-off.ts';
@@ -22,6 +23,7 @@ export interface SubscriptionServices {
   sealer: Sealer;
   /** The brand in the signature headers of family A: `X-<brand>-Signature`. */
   webhookBrand: string;
+  listening: Pick<Listening, 'changed'>;
 }
 
 export interface NewSubscription {
@@ -143,6 +145,7 @@ export async function createSubscription(
     tx.em.persist(made);
     const facts = { events: fields.events, isActive: fields.isActive };
     await tx.audit({ action: 'webhook.create', subjectId: id, facts });
+    await services.listening.changed(tx, fields.events);
     return { ...viewOf(services, scope, made), secret };
   };
   return scope.transaction(create, { claim, sealer });

@@ -30,7 +30,7 @@ export async function addConnection(
   await pool.query(
     `insert into integration_connection (id, organization_id, environment, integration, connection_id, account_id,
                                          account_name, details, status, sealed_sandbox_secret, connected_at)
-     values ($1, $2, $3, $4, null, $5, $5, '{}', 'connected', $6, now())`,
+     values ($1, $2, $3, $4, null, $5, $5, '{}', 'connected', $6, date_trunc('milliseconds', now()))`,
     [id, organizationId, environment, integration, accountId, sealed],
   );
   return id;

@@ -72,6 +72,39 @@ describe('an event of a provider', () => {
     for (const { path } of [hooks[2]!, test]) expect(scene.receiver.to(path)).toEqual([]);
   });
 
+  test('that says that the app was uninstalled ends the access of every tenant, once, and not what came later', async () => {
+    const team = newAccount();
+    const tenants = await Promise.all([1, 2].map(() => scene.product.createTenant()));
+    for (const tenant of tenants) {
+      await scene.connect('slack', team, tenant);
+      const webhook = { name: 'Ends', url: scene.receiver.url('/ends'), events: ['integration.auth_expired'] };
+      expect((await apiClient(scene.process.api, tenant.liveKey).post('/v1/webhooks', webhook)).status).toBe(201);
+    }
+    const ids = tenants.map(({ organizationId }) => organizationIds.parse(organizationId));
+    const { pool } = scene.product.database;
+    const now = Math.ceil(Date.now() / 1_000);
+    const tell = async (id: string, event: object, at = now) => {
+      const told = { ...slack.message(team, id), event, event_time: at };
+      expect(await scene.send('slack', slack.sign(slackSecret, told))).toMatchObject({ status: 200 });
+    };
+    const states = async () => {
+      const sql = 'select status from integration_connection where organization_id = any($1)';
+      return (await pool.query(sql, [ids])).rows.map(({ status }) => status);
+    };
+    // Of a time before they were connected; and of tokens that people gave.
+    await tell('Ev1', { type: 'app_uninstalled' }, now - 60);
+    await tell('Ev2', { type: 'tokens_revoked', tokens: { oauth: ['U1'] } });
+    expect(await states()).toEqual(['connected', 'connected']);
+    await tell('Ev3', { type: 'tokens_revoked', tokens: { bot: ['UBOT'] } });
+    await tell('Ev4', { type: 'app_uninstalled' });
+    expect(await states()).toEqual(['auth_expired', 'auth_expired']);
+    const events =
+      "select type, facts from event where organization_id = any($1) and type = 'integration.auth_expired'";
+    expect((await pool.query(events, [ids])).rows).toEqual(
+      Array(2).fill({ type: 'integration.auth_expired', facts: { integration: 'slack' } }),
+    );
+  });
+
   test('that nobody listens to, or of an account that nobody connected, is acknowledged and leaves no trace', async () => {
     const [team, portal] = [newAccount(), newAccount()];
     const tenant = await scene.product.createTenant();

@@ -95,6 +95,18 @@ describe('an event', () => {
     expect(told(event)).toEqual([expected]);
   });
 
+  test('says when our access ended, and not when that of a person did', () => {
+    const endOf = (event: object, at: unknown = 1_503_435_956) => of(event, { event_time: at })![0]!.accessEndedAt;
+    const end = new Date('2017-08-22T21:05:56.000Z');
+    expect(endOf({ type: 'app_uninstalled' })).toEqual(end);
+    expect(endOf({ type: 'tokens_revoked', tokens: { bot: ['UBOT'], oauth: ['U1'] } })).toEqual(end);
+    for (const tokens of [{ oauth: ['U1'] }, { bot: [] }, { bot: 'UBOT' }, null]) {
+      expect(endOf({ type: 'tokens_revoked', tokens })).toBeUndefined();
+    }
+    for (const at of ['now', -1, 1e300, null]) expect(endOf({ type: 'app_uninstalled' }, at)).toBeUndefined();
+    expect(endOf(message)).toBeUndefined();
+  });
+
   test('is named by Slack, once', () => {
     expect(of(message)).toMatchObject([{ accountId: 'T1', key: 'Ev1' }]);
   });

@@ -158,6 +158,8 @@ const callback = z.object({
   type: z.literal('event_callback'),
   team_id: text,
   event_id: text,
+  /** Unix seconds. */
+  event_time: z.int().min(0).max(4_102_444_800).optional().catch(undefined),
   api_app_id: text.optional(),
   authorizations: z.array(z.object({ user_id: text, is_bot: z.boolean().optional() })).optional(),
   event: z.looseObject({ type: text }),
@@ -196,6 +198,16 @@ function told({ event, api_app_id: app, authorizations = [] }: z.infer<typeof ca
   return { trigger, data: { channel, user, text: data.text ?? '', ts } };
 }
 
+// https://docs.slack.dev/reference/events/app_uninstalled/ and /tokens_revoked/: of tokens that people gave, we have none.
+const revokedTokens = z.object({ tokens: z.object({ bot: z.array(text).min(1) }) });
+
+/** When our access to a workspace ended, if an event says that it did. */
+function accessEnd({ event, event_time: at }: z.infer<typeof callback>): { accessEndedAt: Date } | undefined {
+  const isEnd =
+    event.type === 'app_uninstalled' || (event.type === 'tokens_revoked' && revokedTokens.safeParse(event).success);
+  return isEnd && at !== undefined ? { accessEndedAt: new Date(at * 1_000) } : undefined;
+}
+
 const challenge = z.object({ type: z.literal('url_verification'), challenge: z.string().max(4_096) });
 
 const inbound: Inbound = {
@@ -210,7 +222,7 @@ const inbound: Inbound = {
   accountOfHandshake: ({ json }) => z.object({ team_id: text }).safeParse(json).data?.team_id,
   notices({ json }): Notice[] | undefined {
     const { data } = callback.safeParse(json);
-    if (data) return [{ accountId: data.team_id, key: data.event_id, ...told(data) }];
+    if (data) return [{ accountId: data.team_id, key: data.event_id, ...told(data), ...accessEnd(data) }];
     return z.object({ type: z.literal('app_rate_limited') }).safeParse(json).success ? [] : undefined;
   },
   // https://docs.slack.dev/authentication/verifying-requests-from-slack/

@@ -1,9 +1,10 @@
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import { findIntegration } from '../catalog.ts';
+import { catalog, findIntegration } from '../catalog.ts';
 import type { Notice } from '../inbound.ts';
 import type { Integration } from '../integration.ts';
+import { triggerType } from '../trigger-events.ts';
 
 /** The kind of outbox entries that make a Schedule as its connection needs it. Their subject is the connection. */
 export const followKind = 'integration.follow';
@@ -34,18 +35,20 @@ export async function forgetFollowed(tx: Transaction, integrationId: string, con
   await tx.enqueue(followKind, connectionId);
 }
 
-const ofIntegration = statement<{ id: string }>(
-  'integration.followed_connection',
-  'select id from integration_connection where organization_id = $1 and environment = $2 and integration = $3',
+const ofIntegrations = statement<{ id: string }>(
+  'integration.followed_connections',
+  'select id from integration_connection where organization_id = $1 and environment = $2 and integration = any($3) order by id',
 );
 
-/** Lets a run begin soon, because somebody began or ceased to listen to an integration. Nothing where none is connected. */
-export async function followSoon(scope: Scope, integrationId: string): Promise<void> {
-  if (!needsSchedule(scope.tenant, integrationId)) return;
-  await scope.transaction(async (tx) => {
-    const connection = await tx.one(ofIntegration, integrationId);
-    if (connection) await tx.enqueue(followKind, connection.id);
+/** Lets a run begin soon after the commit where a webhook began or ceased to listen to events that we have to ask for. */
+export async function followListened(tx: Transaction, types: readonly string[]): Promise<void> {
+  const listened = catalog.filter((integration) => {
+    const own = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
+    return needsSchedule(tx.tenant, integration.id) && types.some((type) => type === '*' || own.includes(type));
   });
+  if (listened.length === 0) return;
+  const ids = listened.map(({ id }) => id);
+  for (const { id } of await tx.rows(ofIntegrations, ids)) await tx.enqueue(followKind, id);
 }
 
 // One that is to be renewed is close to its end, and one that was removed is at it.

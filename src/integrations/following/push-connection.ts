@@ -99,7 +99,9 @@ async function renew({ use }: Followed, push: PushSubscription, { subscriptionId
   }
 }
 
-async function removePushed({ scope, connected, use }: Followed, push: PushSubscription, { subscriptionId }: Pushed) {
+type Pushing = Pick<Followed, 'scope' | 'connected' | 'use'>;
+
+async function removePushed({ scope, connected, use }: Pushing, push: PushSubscription, { subscriptionId }: Pushed) {
   await use((call) => push.remove(subscriptionId, call));
   await scope.rows(forget, connected.id, subscriptionId);
 }
@@ -108,10 +110,10 @@ async function removePushed({ scope, connected, use }: Followed, push: PushSubsc
  * Ends all subscriptions of a connection that is about to be removed, as far as its provider lets us.
  * @throws the first failure, after the others were tried
  */
-export async function endPushed(followed: Pick<Followed, 'scope' | 'connected' | 'use'>, push: PushSubscription) {
+export async function endPushed(followed: Pushing, push: PushSubscription): Promise<void> {
   const failures: unknown[] = [];
-  for (const { subscriptionId } of await followed.scope.rows(list, followed.connected.id)) {
-    await followed.use((call) => push.remove(subscriptionId, call)).catch((error) => failures.push(error));
+  for (const pushed of await followed.scope.rows(list, followed.connected.id)) {
+    await removePushed(followed, push, pushed).catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
 }

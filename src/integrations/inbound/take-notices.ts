@@ -5,6 +5,7 @@ import { failPoint } from '../fail-points.ts';
 import { takeLifecycle } from '../following/follow-work.ts';
 import type { Notice } from '../inbound.ts';
 import type { Integration } from '../integration.ts';
+import type { Integrations } from '../integrations.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
 import type { Proven } from './prove.ts';
 import { publishTriggers, type TriggeredEvent } from './publish-triggers.ts';
@@ -14,6 +15,7 @@ export interface TakeServices {
   database: Database;
   log: Log;
   dispatchNotice: { give(): void };
+  integrations: Pick<Integrations, 'accessEnded'>;
 }
 
 /** Events in one statement. */
@@ -36,7 +38,7 @@ const inParts = <Item>(items: readonly Item[]): Item[][] =>
 
 /** Takes the events of one connection. All of them are committed when it returns. */
 async function takeForConnection(
-  { database, log }: TakeServices,
+  { database, log, integrations }: TakeServices,
   integration: Integration,
   connection: EventsConnection,
   { notices, correlationId }: { notices: readonly Notice[]; correlationId: string },
@@ -55,6 +57,9 @@ async function takeForConnection(
   if (lifecycle.length > 0) await takeLifecycle(scope, connectionId, lifecycle);
   for (const part of inParts(ready)) await publishTriggers(scope, source, part, { quietly: true });
   for (const part of inParts(toFetch)) await queueFetches(scope, source, part);
+  // After what happened while there was access.
+  const ends = notices.flatMap(({ accessEndedAt }) => accessEndedAt?.getTime() ?? []);
+  if (ends.length > 0) await integrations.accessEnded(scope, connectionId, new Date(Math.max(...ends)));
 }
 
 interface Taken extends Pick<Proven, 'connectionsFor'> {

@@ -129,7 +129,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
   });
   routes.openapi(remove, async (c) => {
     const { integrationId, webhookId: id } = c.req.valid('param');
-    await deleteIntegrationWebhook(c.get('scope'), requireIntegration(integrationId), id);
+    await deleteIntegrationWebhook(services, c.get('scope'), requireIntegration(integrationId), id);
     return c.json(deleted, 200);
   });
   return routes;

@@ -207,7 +207,7 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(toAnswer(await updateSubscription(services, c.get('scope'), id, c.req.valid('json')))), 200);
   });
   routes.openapi(remove, async (c) => {
-    await deleteSubscription(c.get('scope'), c.req.valid('param').id);
+    await deleteSubscription(services, c.get('scope'), c.req.valid('param').id);
     return c.json(deleted, 200);
   });
   routes.openapi(rotate, async (c) => {

@@ -1,0 +1,31 @@
+import { newId } from '../../platform/ids.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { findIntegration } from '../catalog.ts';
+import type { Connected } from '../find-connection.ts';
+import type { Integrations } from '../integrations.ts';
+import { needsSchedule } from './follow-work.ts';
+import { endPushed } from './push-connection.ts';
+
+/** How long the provider is asked to push nothing more, before access to the account ends. */
+const endMs = 5_000;
+
+/**
+ * Ends what a provider pushes for a connection that is about to be removed, best effort: without access nobody can, and it
+ * would go on for days. If the connection stays after all, its next run subscribes anew.
+ */
+export async function endSubscriptions(
+  { integrations, log }: { integrations: Integrations; log: Log },
+  scope: Scope,
+  connected: Connected,
+): Promise<void> {
+  const { integrationId } = connected;
+  const push = findIntegration(integrationId)?.push;
+  if (!push || connected.status !== 'connected' || !needsSchedule(scope.tenant, integrationId)) return;
+  const options = { idempotencyKey: newId(), signal: AbortSignal.timeout(endMs), timeoutMs: endMs };
+  try {
+    await endPushed({ scope, connected, use: integrations.call(scope, connected, options) }, push);
+  } catch (error) {
+    log.warn({ err: error, integration: integrationId }, 'the subscriptions of a connection could not be ended');
+  }
+}
