@@ -8,6 +8,7 @@ import type { Log } from '../src/platform/log.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
 import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -35,19 +36,16 @@ export const createActionActivities = ({ database, log, actionWaiters: waiters, 
 
     /** Asks the provider once and records what it said. */
     async performAction(ref: ActionRef): Promise<ActionProgress> {
-      const { info, cancellationSignal: signal, heartbeat } = Context.current();
-      const { attempt } = info;
+      const { info, cancellationSignal } = Context.current();
       const scope = scopeOf(database, ref);
-      const beat = setInterval(() => heartbeat(), heartbeatMs);
       try {
-        return await performNext(services, scope, ref, signal);
+        return await withHeartbeats(heartbeatMs, (signal) => performNext(services, scope, ref, signal));
       } catch (error) {
-        if (databaseFailure(error) || signal.aborted || attempt < unexpectedAttempts) throw error;
+        const mayPass = databaseFailure(error) || cancellationSignal.aborted;
+        if (mayPass || info.attempt < unexpectedAttempts) throw error;
         log.error({ err: error, actionId: ref.actionId }, 'an action failed: it keeps failing unexpectedly');
         await breakOffAction(services, scope, ref, 'failed');
         return { kind: 'failed', code: 'action_failed' };
-      } finally {
-        clearInterval(beat);
       }
     },
 

@@ -1,8 +1,8 @@
-import { Context } from '@temporalio/activity';
 import type { PerformServices } from '../src/scheduling/effects/attempt.ts';
 import { performEffects } from '../src/scheduling/effects/perform-effects.ts';
 import type { BookingProgress } from '../src/temporal/contracts/scheduling.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 2_000;
@@ -14,13 +14,9 @@ export interface BookingRef extends WorkContext {
 export const createBookingActivities = (services: PerformServices) => ({
   /** Performs what is due of a booking. What fails is noted, and no failure of the activity. */
   async performEffects({ bookingId, retry, ...ref }: BookingRef & { retry: boolean }): Promise<BookingProgress> {
-    const { cancellationSignal: signal, heartbeat } = Context.current();
-    const beat = setInterval(() => heartbeat(), heartbeatMs);
-    try {
-      return await performEffects(services, scopeOf(services.database, ref), bookingId, { retry, signal });
-    } finally {
-      clearInterval(beat);
-    }
+    return withHeartbeats(heartbeatMs, (signal) =>
+      performEffects(services, scopeOf(services.database, ref), bookingId, { retry, signal }),
+    );
   },
 });
 

@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
@@ -7,6 +7,7 @@ import { recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
 import type { CalendarOutcome, CalendarProblem, SyncCalendarArgs } from '../src/temporal/contracts/calendars.ts';
 import { calendarScheduleId } from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 export type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
@@ -25,10 +26,10 @@ const scopeOfCalendar = (database: Database, ref: CalendarRef) =>
 export const createCalendarActivities = (services: CalendarActivityServices) => ({
   /** Reads a calendar, from where an earlier attempt stopped. Fails retryably while its provider may answer later. */
   async pullCalendar(ref: CalendarRef): Promise<CalendarOutcome> {
-    const { cancellationSignal: signal, heartbeat } = Context.current();
-    const beat = setInterval(() => heartbeat(), heartbeatMs);
     try {
-      return await pullCalendar(services, scopeOfCalendar(services.database, ref), ref.calendarId, signal);
+      return await withHeartbeats(heartbeatMs, (signal) =>
+        pullCalendar(services, scopeOfCalendar(services.database, ref), ref.calendarId, signal),
+      );
     } catch (failure) {
       if (!(failure instanceof ProviderFailure)) throw failure;
       const { kind, message, retryable, retryAfterMs } = failure;
@@ -39,8 +40,6 @@ export const createCalendarActivities = (services: CalendarActivityServices) => 
         ],
         ...(retryAfterMs !== undefined && { nextRetryDelay: Math.ceil(retryAfterMs * services.calendarTimeScale) }),
       });
-    } finally {
-      clearInterval(beat);
     }
   },
 

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import { followConnection } from '../src/integrations/following/follow-connection.ts';
 import type { FollowServices } from '../src/integrations/following/followed.ts';
 import { withoutSlash } from '../src/platform/core/base-url.ts';
@@ -8,6 +7,7 @@ import {
   type FollowOutcome,
   followScheduleId,
 } from '../src/temporal/contracts/followed-integrations.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 2_000;
@@ -22,15 +22,11 @@ export interface FollowActivityServices extends Pick<FollowServices, 'integratio
 export const createFollowActivities = ({ database, env, ...services }: FollowActivityServices) => ({
   /** Asks the provider of a connection for events, and keeps its subscriptions alive. */
   async followConnection({ requestMs, ...ref }: FollowRef): Promise<FollowOutcome> {
-    const { cancellationSignal: signal, heartbeat } = Context.current();
-    const beat = setInterval(() => heartbeat(), heartbeatMs);
     const scope = scopeOf(database, { ...ref, correlationId: followScheduleId(ref.connectionId) });
     const publicUrl = withoutSlash(env.PUBLIC_URL);
-    try {
-      return await followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs });
-    } finally {
-      clearInterval(beat);
-    }
+    return withHeartbeats(heartbeatMs, (signal) =>
+      followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs }),
+    );
   },
 });
 

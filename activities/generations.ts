@@ -1,13 +1,14 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
 import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
 import { type Ending, stopGeneration } from '../src/studio/end-generation.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -22,16 +23,9 @@ async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promi
   } catch (failure) {
     if (isLast) return;
     if (!(failure instanceof ProviderFailure)) throw failure;
-    if (failure.retryable) throw toRetry(failure);
+    if (failure.retryable) throw retryableFailure(failure);
   }
 }
-
-const toRetry = ({ message, retryAfterMs }: ProviderFailure) =>
-  ApplicationFailure.create({
-    message,
-    type: failureTypes.providerUnavailable,
-    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
-  });
 
 export type GenerationRef = Ending & WorkContext;
 
@@ -49,17 +43,14 @@ export const createGenerationActivities = ({
   return {
     /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
     async advanceGeneration(ref: GenerationRef & { maxAttempts: number }): Promise<GenerationProgress> {
-      const { info, cancellationSignal: signal, heartbeat } = Context.current();
-      // A local one ends with its worker, and needs none.
-      const beat = info.isLocal ? undefined : setInterval(() => heartbeat(), heartbeatMs);
-      const { attempt } = info;
+      const { attempt } = Context.current().info;
+      const { maxAttempts } = ref;
       try {
-        const call = { attempt, maxAttempts: ref.maxAttempts, signal };
-        return await advanceGeneration(services, scopeOf(database, ref), ref, call);
+        return await withHeartbeats(heartbeatMs, (signal) =>
+          advanceGeneration(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }),
+        );
       } catch (failure) {
-        throw failure instanceof ProviderFailure ? toRetry(failure) : failure;
-      } finally {
-        clearInterval(beat);
+        throw failure instanceof ProviderFailure ? retryableFailure(failure) : failure;
       }
     },
 

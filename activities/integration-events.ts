@@ -1,7 +1,7 @@
-import { Context } from '@temporalio/activity';
 import { type FetchServices, fetchNext } from '../src/integrations/inbound/fetch-events.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { FetchEventsArgs, FetchEventsProgress } from '../src/temporal/contracts/integration-events.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -15,13 +15,9 @@ export interface EventActivityServices extends FetchServices {
 export const createIntegrationEventActivities = ({ database, ...services }: EventActivityServices) => ({
   /** Fetches the data of the next events of a connection, and publishes them. */
   async fetchNextEvents({ requestMs: timeoutMs, ...ref }: FetchEventsRef): Promise<FetchEventsProgress> {
-    const { cancellationSignal: signal, heartbeat } = Context.current();
-    const beat = setInterval(() => heartbeat(), heartbeatMs);
-    try {
-      return await fetchNext(services, scopeOf(database, ref), ref, { signal, timeoutMs });
-    } finally {
-      clearInterval(beat);
-    }
+    return withHeartbeats(heartbeatMs, (signal) =>
+      fetchNext(services, scopeOf(database, ref), ref, { signal, timeoutMs }),
+    );
   },
 });
 

@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { RunProgress, RunRef, RunServices } from '../src/automation/advance-run.ts';
 import { failRun } from '../src/automation/call-step.ts';
 import { cancelRunRow } from '../src/automation/cancel-run.ts';
@@ -10,8 +10,9 @@ import { isDatabaseUnavailable } from '../src/platform/database-errors.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { StorageFailure } from '../src/storage/failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
 /** Reported every third time: the answer tells of a cancellation, so a cancelled call is aborted within seconds. */
@@ -21,13 +22,9 @@ const heartbeatMs = 1_000;
 const unexpectedAttempts = 3;
 
 /** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */
-function retryable(failure: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
-  const { retryAfterMs } = failure;
-  return ApplicationFailure.create({
-    message: failure.message,
-    type: failureTypes.providerUnavailable,
-    ...(retryAfterMs !== undefined && { nextRetryDelay: Math.min(retryAfterMs, modelCall.maximumRetryAfterMs) }),
-  });
+function retryable({ message, retryAfterMs }: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
+  const limited = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, modelCall.maximumRetryAfterMs);
+  return retryableFailure({ message, retryAfterMs: limited });
 }
 
 /** What a step's activity is called with. */
@@ -79,22 +76,18 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     const context = Context.current();
     const until = performance.now() + continueForMs;
     let stepId: string | undefined;
-    const heartbeat = setInterval(() => context.heartbeat({ stepId }), heartbeatMs);
-    try {
-      return await continueRun(services, scopeOf(database, ref), ref, {
-        maxAttempts,
-        mayWait,
-        mayUseTools,
-        signal: context.cancellationSignal,
-        onCall(id) {
-          stepId = id;
-        },
-        mayGoOn: () => context.info.attempt === 1 && performance.now() < until && !draining.signal.aborted,
+    const onCall = (id: string) => {
+      stepId = id;
+    };
+    const mayGoOn = () => context.info.attempt === 1 && performance.now() < until && !draining.signal.aborted;
+    const work = (signal: AbortSignal) =>
+      continueRun(services, scopeOf(database, ref), ref, {
+        ...{ maxAttempts, mayWait, mayUseTools, signal, onCall, mayGoOn },
       });
+    try {
+      return await withHeartbeats(heartbeatMs, work, () => ({ stepId }));
     } catch (failure) {
       throw failure instanceof ProviderFailure ? retryable(failure, runPolicy) : failure;
-    } finally {
-      clearInterval(heartbeat);
     }
   },
 

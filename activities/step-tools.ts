@@ -10,21 +10,18 @@ import type { Database } from '../src/platform/database.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
-/** Its answer tells of a cancellation. */
 const heartbeatMs = 1_000;
 
-async function alive<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done> {
-  const { cancellationSignal, heartbeat } = Context.current();
-  const beat = setInterval(() => heartbeat(), heartbeatMs);
+/** Does work with tool servers. Temporal retries it while a server is not available. */
+async function withTools<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done> {
   try {
-    return await work(cancellationSignal);
+    return await withHeartbeats(heartbeatMs, work);
   } catch (error) {
     if (!(error instanceof ToolServerUnavailable)) throw error;
     throw ApplicationFailure.create({ message: error.message, type: failureTypes.providerUnavailable });
-  } finally {
-    clearInterval(beat);
   }
 }
 
@@ -43,12 +40,14 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
     ...ref
   }: StepRef & WorkContext & { maxAttempts: number }): Promise<ToolProgress> {
     const { attempt } = Context.current().info;
-    return alive((signal) => offerStepTools(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }));
+    return withTools((signal) =>
+      offerStepTools(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }),
+    );
   },
 
   /** Executes one call of a tool and records its result. */
   async callStepTool(ref: StepCallRef & WorkContext): Promise<ToolProgress> {
-    return alive((signal) => callStepTool(services, scopeOf(database, ref), ref, signal));
+    return withTools((signal) => callStepTool(services, scopeOf(database, ref), ref, signal));
   },
 });
 

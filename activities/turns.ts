@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { askModel } from '../src/conversation/ask-model.ts';
 import { type CallRef, callTool } from '../src/conversation/call-tool.ts';
 import type { TurnError } from '../src/conversation/core/status.ts';
@@ -9,31 +9,12 @@ import { databaseFailure } from '../src/platform/database-errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import type { TurnProgress } from '../src/temporal/contracts/conversation.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
-
-const toRetry = ({ message, retryAfterMs }: ProviderFailure) =>
-  ApplicationFailure.create({
-    message,
-    type: failureTypes.providerUnavailable,
-    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
-  });
-
-/** Does work that may take long, under heartbeats: its answer tells of a cancellation. */
-async function alive<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done> {
-  const { cancellationSignal, heartbeat } = Context.current();
-  const beat = setInterval(() => heartbeat(), heartbeatMs);
-  try {
-    return await work(cancellationSignal);
-  } catch (failure) {
-    throw failure instanceof ProviderFailure ? toRetry(failure) : failure;
-  } finally {
-    clearInterval(beat);
-  }
-}
 
 export type TurnRef = Ending & WorkContext;
 
@@ -54,9 +35,12 @@ export const createTurnActivities = ({ database, log, ...services }: TurnActivit
     const { attempt, isLocal } = info;
     const scope = scopeOf(database, ref);
     try {
-      return await alive((signal) => askModel(services, scope, ref, { round, streams, attempt, signal }));
+      return await withHeartbeats(heartbeatMs, (signal) =>
+        askModel(services, scope, ref, { round, streams, attempt, signal }),
+      );
     } catch (error) {
-      const mayPass = error instanceof ApplicationFailure || databaseFailure(error) || cancellationSignal.aborted;
+      if (error instanceof ProviderFailure) throw retryableFailure(error);
+      const mayPass = databaseFailure(error) || cancellationSignal.aborted;
       if (mayPass || isLocal || attempt < unexpectedAttempts) throw error;
       log.error({ err: error, turnId: ref.turnId }, 'a message failed: asking its model keeps failing unexpectedly');
       await stopTurn(services, scope, ref, unexpected);
@@ -66,7 +50,9 @@ export const createTurnActivities = ({ database, log, ...services }: TurnActivit
 
   /** Executes one call of a tool and records its result. */
   async callTool({ round, call, ...ref }: TurnRef & CallRef): Promise<void> {
-    return alive((signal) => callTool(services, scopeOf(database, ref), ref, { round, call }, signal));
+    return withHeartbeats(heartbeatMs, (signal) =>
+      callTool(services, scopeOf(database, ref), ref, { round, call }, signal),
+    );
   },
 
   /** Records the turn as cancelled, unless it has ended. */

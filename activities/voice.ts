@@ -1,15 +1,16 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
-import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { VoiceCallEnd } from '../src/temporal/contracts/voice.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import type { VoiceCallError } from '../src/voice/core/status.ts';
 import { type Ending, stopCall } from '../src/voice/end-call.ts';
 import { type PerformServices, performCall } from '../src/voice/perform-call.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -18,13 +19,6 @@ const heartbeatMs = 1_000;
 const unexpectedAttempts = 3;
 
 const unexpected: VoiceCallError = { code: 'provider_error', message: 'Something went wrong on our side.' };
-
-const toRetry = ({ message, retryAfterMs }: ProviderFailure) =>
-  ApplicationFailure.create({
-    message,
-    type: failureTypes.providerUnavailable,
-    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
-  });
 
 export type VoiceCallRef = Ending & WorkContext;
 
@@ -39,20 +33,17 @@ export const createVoiceActivities = ({ database, log, voiceWaiters: waiters, ..
   return {
     /** Asks the provider once and records what it gave. Fails retryably while the provider may be asked again. */
     async performVoiceCall(ref: VoiceCallRef): Promise<VoiceCallEnd> {
-      const { info, cancellationSignal: signal, heartbeat } = Context.current();
+      const { info, cancellationSignal } = Context.current();
       const { attempt } = info;
       const scope = scopeOf(database, ref);
-      const beat = setInterval(() => heartbeat(), heartbeatMs);
       try {
-        return await performCall(services, scope, ref, { attempt, signal });
+        return await withHeartbeats(heartbeatMs, (signal) => performCall(services, scope, ref, { attempt, signal }));
       } catch (error) {
-        if (error instanceof ProviderFailure) throw toRetry(error);
-        if (databaseFailure(error) || signal.aborted || attempt < unexpectedAttempts) throw error;
+        if (error instanceof ProviderFailure) throw retryableFailure(error);
+        if (databaseFailure(error) || cancellationSignal.aborted || attempt < unexpectedAttempts) throw error;
         log.error({ err: error, callId: ref.callId }, 'a voice call failed: it keeps failing unexpectedly');
         await stopCall(services, scope, ref, unexpected);
         return { kind: 'failed', code: unexpected.code };
-      } finally {
-        clearInterval(beat);
       }
     },
 

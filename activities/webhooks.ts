@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
@@ -11,6 +11,7 @@ import { awaitAttempt, findLetterProgress, findProgress } from '../src/webhooks/
 import { failPoint } from '../src/webhooks/fail-points.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
 import { lookAtRetries } from '../src/webhooks/retry-clock.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
 export type DeliveryRef = WorkContext & { deliveryId: string };
@@ -20,15 +21,6 @@ const heartbeatMs = 2_000;
 /** Between two looks at an attempt that somebody waits for. */
 const pauseMs = 100;
 
-async function withHeartbeat<Result>(activity: Context, work: () => Promise<Result>): Promise<Result> {
-  const heartbeat = setInterval(() => activity.heartbeat(), heartbeatMs);
-  try {
-    return await work();
-  } finally {
-    clearInterval(heartbeat);
-  }
-}
-
 export const createWebhookActivities = (services: Services) => {
   const { database, deliveryPolicy, deliveries } = services;
   const operatorScope = ({ organizationId, environment, correlationId }: WorkContext) =>
@@ -37,9 +29,10 @@ export const createWebhookActivities = (services: Services) => {
   /** Waits for the attempt of a delivery that is due. The dispatchers make it. */
   const awaited = (scope: Scope, deliveryId: string, beginMs: number): Promise<DeliveryProgress> => {
     deliveries.wake();
-    const activity = Context.current();
-    const pause = () => sleep(pauseMs, undefined, { signal: activity.cancellationSignal });
-    return withHeartbeat(activity, () => awaitAttempt(scope, deliveryId, deliveryPolicy, { beginMs, pause }));
+    return withHeartbeats(heartbeatMs, (signal) => {
+      const pause = () => sleep(pauseMs, undefined, { signal });
+      return awaitAttempt(scope, deliveryId, deliveryPolicy, { beginMs, pause });
+    });
   };
 
   return {

@@ -1,0 +1,14 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { ProviderFailure } from '../src/providers/ports.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+
+/** A failure of a provider, as one after which Temporal retries the activity: after the time the provider asked for, if any. */
+export const retryableFailure = ({
+  message,
+  retryAfterMs,
+}: Pick<ProviderFailure, 'message' | 'retryAfterMs'>): ApplicationFailure =>
+  ApplicationFailure.create({
+    message,
+    type: failureTypes.providerUnavailable,
+    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+  });
