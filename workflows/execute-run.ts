@@ -8,7 +8,6 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
-  TemporalFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/runs.ts';
@@ -16,6 +15,7 @@ import type { StepToolActivities } from '../activities/step-tools.ts';
 import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
+import { orElse } from './or-else.ts';
 import { retryWithoutLimit } from './retry-options.ts';
 
 /** Database work and steps that answer at once: local activities, which need no task of their own. */
@@ -44,19 +44,6 @@ const toolWork = ({ modelCall: { timeoutMs, heartbeatTimeoutMs, retry } }: RunPo
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: retryWithoutLimit(retry),
   });
-
-/**
- * Falls back to an ordinary activity when a local one keeps failing, for example while the database is down. A local
- * activity throws the failure itself, or its time-out, without an ActivityFailure around it.
- */
-async function orElse<Outcome>(tried: Promise<Outcome>, otherwise: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await tried;
-  } catch (failure) {
-    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
-    return otherwise();
-  }
-}
 
 type RunProgress = Awaited<ReturnType<RunActivities['callStep']>>;
 

@@ -12,7 +12,5 @@ export { purgeAutomation } from './purge-automation.ts';
 export { redriveDeadLetters } from './redrive-dead-letters.ts';
 export { retryWebhook } from './retry-webhook.ts';
 export { startScheduledRun } from './start-scheduled-run.ts';
-
 export { syncCalendar } from './sync-calendar.ts';
-
 export { takeTurn } from './take-turn.ts';

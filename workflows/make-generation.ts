@@ -10,7 +10,6 @@ import {
   setCurrentDetails,
   setHandler,
   setWorkflowOptions,
-  TemporalFailure,
 } from '@temporalio/workflow';
 import type { GenerationActivities, GenerationRef } from '../activities/generations.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
@@ -20,6 +19,7 @@ import {
   generationMessages,
   type MakeGenerationArgs,
 } from '../src/temporal/contracts/studio.ts';
+import { orElse } from './or-else.ts';
 import { retryWithoutLimit } from './retry-options.ts';
 
 /** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
@@ -36,12 +36,8 @@ async function advanceAtOnce(ref: GenerationRef, policy: GenerationPolicy): Prom
     startToCloseTimeout: policy.instantMs,
     retry: { maximumAttempts: 1 },
   });
-  try {
-    return await local.advanceGeneration({ ...ref, maxAttempts: policy.retry.maximumAttempts });
-  } catch (failure) {
-    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
-    return undefined;
-  }
+  const { maximumAttempts: maxAttempts } = policy.retry;
+  return orElse(local.advanceGeneration({ ...ref, maxAttempts }), () => undefined);
 }
 
 const providerReported = defineSignal(generationMessages.providerReported);

@@ -7,11 +7,11 @@ import {
   setCurrentDetails,
   setWorkflowOptions,
   sleep,
-  TemporalFailure,
 } from '@temporalio/workflow';
 import type { ActionActivities, ActionRef } from '../activities/actions.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { ActionPolicy, ActionProgress, PerformActionArgs } from '../src/temporal/contracts/integrations.ts';
+import { orElse } from './or-else.ts';
 import { retryWithoutLimit } from './retry-options.ts';
 
 /** Retried without limit: the row has a deadline, after which the activity itself records the failure. */
@@ -31,13 +31,8 @@ async function takeBegun(ref: ActionRef, { attemptMs }: ActionPolicy): Promise<A
     startToCloseTimeout: attemptMs,
     retry: { maximumAttempts: 1 },
   });
-  try {
-    const progress = await local.takeBegunAction(ref);
-    return progress.kind === 'elsewhere' ? undefined : progress;
-  } catch (failure) {
-    if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
-    return undefined;
-  }
+  const progress = await orElse(local.takeBegunAction(ref), () => undefined);
+  return progress?.kind === 'elsewhere' ? undefined : progress;
 }
 
 const timeOf = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -6,11 +6,11 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   setWorkflowOptions,
-  TemporalFailure,
 } from '@temporalio/workflow';
 import type { TurnActivities } from '../activities/turns.ts';
 import type { TakeTurnArgs, TurnPolicy, TurnProgress } from '../src/temporal/contracts/conversation.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
+import { orElse } from './or-else.ts';
 import { retryWithoutLimit } from './retry-options.ts';
 
 /** A model that answers at once, and what is recorded of it: a local activity, which needs no task of its own. */
@@ -36,16 +36,12 @@ export async function takeTurn({ policy, streams, isInstant, ...ref }: TakeTurnA
   const models = called(policy.modelTimeoutMs, policy);
   const tools = called(policy.toolTimeoutMs, policy);
 
-  async function ask(round: number): Promise<TurnProgress> {
+  const ask = (round: number): Promise<TurnProgress> => {
     setCurrentDetails(`Asks the model, round ${round}. Cancel to give the credits back.`);
     const question = { ...ref, round, streams };
-    try {
-      if (isInstant) return await local.askModel(question);
-    } catch (failure) {
-      if (isCancellation(failure) || !(failure instanceof TemporalFailure)) throw failure;
-    }
-    return models.askModel(question);
-  }
+    const askAnywhere = () => models.askModel(question);
+    return isInstant ? orElse(local.askModel(question), askAnywhere) : askAnywhere();
+  };
 
   try {
     for (let round = 1; ; round++) {

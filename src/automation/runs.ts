@@ -3,7 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Files } from '../storage/files.ts';
 import { runIds } from './core/ids.ts';
-import { type AskedModel, type RunError, type RunStatus, runStates, type StepStatus } from './core/run-status.ts';
+import { type AskedModel, type RunError, runStates, type StepStatus } from './core/run-status.ts';
 import type { Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
@@ -148,11 +148,4 @@ export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const { unreached, ...row } = found;
   const stepResults = [...found.stepResults.map(withDates), ...(unreached ?? []).map((step) => skipped(step, found))];
   return withProgress({ ...row, stepResults });
-}
-
-const findStatus = statement<{ status: RunStatus }>('run.status', `select r.status ${live} and r.id = $3`);
-
-/** Undefined when the run does not exist. */
-export async function runStatus(scope: Scope, runId: string): Promise<RunStatus | undefined> {
-  return (await scope.one(findStatus, runId))?.status;
 }

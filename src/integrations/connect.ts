@@ -28,7 +28,7 @@ import { newSandboxSecret, sandboxAccount } from './sandbox-account.ts';
 export const integrationPurpose = 'integration';
 export const integrationCallbackPath = '/api/v1/integrations/callback';
 
-/** R54: where test keys send the owners of accounts. */
+/** Path and query of the address that test keys send the owners of accounts to. */
 export const sandboxAuthorizePath = ({
   provider: integration,
   state,

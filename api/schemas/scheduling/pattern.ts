@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { maxOccurrences } from '../../../src/scheduling/core/occurrences.ts';
 import { findPatternProblems } from '../../../src/scheduling/core/patterns.ts';
 import { patternKinds } from '../../../src/scheduling/core/rules.ts';
 import { prefixedIdInPath } from '../ids.ts';
@@ -6,9 +7,6 @@ import { filledText, nameText } from '../text.ts';
 import { alike, clockPattern, date, datePattern, exampleTime, patternId } from './values.ts';
 
 export const patternInPath = prefixedIdInPath('id', patternId);
-
-/** The most occurrences of one answer. */
-export const mostOccurrences = 366;
 
 // What they say is checked by `findPatternProblems`.
 const clockTime = z.string().openapi({ pattern: `^${clockPattern}$`, description: '`HH:MM` from 00:00 to 24:00.' });
@@ -64,7 +62,7 @@ export const patternListSchema = z.object({ recurringPatterns: z.array(patternSc
 
 export const generationSchema = z
   .object({
-    count: z.int().min(1).max(mostOccurrences).optional().openapi({ description: 'Default 10.' }),
+    count: z.int().min(1).max(maxOccurrences).optional().openapi({ description: 'Default 10.' }),
     fromDate: date
       .optional()
       .openapi({ description: 'A date that exists: the first one of interest. Default: `startDate`.' }),
