@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
-import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import { StorageFailure } from '../storage/failure.ts';
@@ -94,8 +93,6 @@ const unstored = ({ message }: StorageFailure): StepFault => ({
   ...{ status: 'failed', code: 'service_unavailable' },
   message: `The output could not be stored. ${message}`,
 });
-
-const tellWaiter = statement('run.tell_waiter', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
 
 /** A run in memory, between two writes to the database. */
 export class AdvancingRun {
@@ -199,16 +196,15 @@ export class AdvancingRun {
 
   /** Tells whoever waits for a sign of the run, in whatever process, that it calls out or waits. */
   async tell(): Promise<void> {
-    const { runId } = this.#ref;
-    const elsewhere = this.#elsewhere;
-    if (elsewhere) await this.#scope.rows(tellWaiter, elsewhere, runId);
-    else this.#services.waiters.tell(runId);
+    const { runId, waiter } = this.#ref;
+    const { waiters } = this.#services;
+    waiters.tell(runId);
+    await waiters.announce(this.#scope, runId, waiter);
   }
 
   /** The channel of a waiter in another process. Those in this one are told directly. */
   get #elsewhere(): string | null {
-    const { waiter } = this.#ref;
-    return waiter === this.#services.waiters.channel ? null : waiter;
+    return this.#services.waiters.elsewhere(this.#ref.waiter);
   }
 
   /**

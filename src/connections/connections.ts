@@ -5,6 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
 import type { Tokens } from './authority.ts';
@@ -66,11 +67,6 @@ export interface NewConnection {
   tokens: Tokens;
 }
 
-// Two consents for one account take turns.
-const takeTurn = statement(
-  'connection.turn',
-  "select pg_advisory_xact_lock(hashtextextended('connection ' || $1::uuid || $2::text || $3::text, 0))",
-);
 const erase = statement(
   'connection.erase',
   'delete from oauth_connection where organization_id = $1 and environment = $2 and id = $3',
@@ -213,7 +209,8 @@ export class Connections {
     tx: Transaction,
     { purpose, provider, accountId, accountName, tokens }: NewConnection,
   ): Promise<Connection> {
-    await tx.rows(takeTurn, `${purpose}/${provider}/${accountId}`);
+    // Two consents for one account take turns.
+    await takeTurn(tx, `connection ${purpose}/${provider}/${accountId}`);
     const now = new Date();
     const known = await tx.em.findOne(Connection, { purpose, provider, accountId });
     const id = known?.id ?? newId();

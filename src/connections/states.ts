@@ -4,6 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;
@@ -28,11 +29,6 @@ export interface Asked extends Question {
   verifier: string;
 }
 
-// Those who begin at the same time take turns, so that none of them goes over the limit.
-const takeTurn = statement(
-  'oauth_state.turn',
-  "select pg_advisory_xact_lock(hashtextextended('oauth state ' || $1::uuid || $2::text, 0))",
-);
 const removeOver = statement(
   'oauth_state.remove_over',
   'delete from oauth_state where organization_id = $1 and environment = $2 and expires_at <= clock_timestamp()',
@@ -89,7 +85,8 @@ export class States {
     const sealed = this.#sealer.seal(verifier, placeOf(hash, scope.tenant));
     const { purpose, provider, subject, redirectUrl, loginHint, scopes } = question;
     const kept = await scope.transaction(async (tx) => {
-      await tx.rows(takeTurn);
+      // Those who begin at the same time take turns, so that none of them goes over the limit.
+      await takeTurn(tx, 'oauth states');
       await tx.rows(removeOver);
       return tx.one(
         ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),

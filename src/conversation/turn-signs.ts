@@ -68,7 +68,7 @@ export class TurnSigns {
 
   /** Where a change must be announced to; null where this process has the reader, or nobody waits. */
   elsewhere(waiter: string | null): string | null {
-    return waiter === this.channel ? null : waiter;
+    return this.waiters.elsewhere(waiter);
   }
 
   /** @returns what ends it */

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { statement, type TenantSql } from './sql.ts';
 
 /** How often a waiter polls: a notification can be lost, and what was deleted sends none. */
 const lookAgainMs = 2_000;
+
+const notify = statement('waiters.notify', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
 
 /** Requests of this process that wait for a resource to change: a run, or a generation. */
 export class Waiters {
@@ -18,6 +21,17 @@ export class Waiters {
   /** Wakes the requests that wait for this resource. */
   tell(id: string): void {
     for (const wake of this.#waiting.get(id) ?? []) wake();
+  }
+
+  /** The channel on which a change must be announced to a waiter; null where it is in this process, or nobody waits. */
+  elsewhere(waiter: string | null): string | null {
+    return waiter === this.channel ? null : waiter;
+  }
+
+  /** Wakes the request that waits for a resource in another process, once the transaction of `sql` commits. */
+  async announce(sql: TenantSql, id: string, waiter: string | null): Promise<void> {
+    const channel = this.elsewhere(waiter);
+    if (channel !== null) await sql.rows(notify, channel, id);
   }
 
   /** Whether somebody waits, or began to wait within so many ms. */

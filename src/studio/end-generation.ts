@@ -51,20 +51,6 @@ const stop = statement<Ended & { kind: MediaKind }>(
    returning kind, image->>'file' as input`,
 );
 
-const notify = statement(
-  'generation.notify',
-  `select pg_notify($3::text, $4::text) where $1::uuid is not null and $2::text is not null`,
-);
-
-/** Wakes the request that waits for a generation in another process, once this is committed. */
-export async function tellWaiter(
-  services: Pick<EndServices, 'waiters'>,
-  scope: Scope,
-  { generationId, waiter }: Ending,
-): Promise<void> {
-  if (waiter !== null && waiter !== services.waiters.channel) await scope.rows(notify, waiter, generationId);
-}
-
 /**
  * Records a finished generation: its row, its file and its charge are one transaction.
  * @returns false when it had ended before; the file is then removed by the sweep, and nothing is charged
@@ -96,7 +82,7 @@ export async function completeGeneration(
       const url = services.signedUrls.sign(stored.name);
       await publishEvent(tx, videoCompleted, generationId, { videoId: generationId, url, ...facts });
     }
-    await tellWaiter(services, tx, ending);
+    await services.waiters.announce(tx, generationId, ending.waiter);
     return true;
   });
   failPoint('generation.recorded');
@@ -131,7 +117,7 @@ export async function stopGeneration(
       await publishEvent(tx, videoFailed, generationId, { videoId: generationId, ...facts });
     }
     await also?.(tx);
-    await tellWaiter(services, tx, ending);
+    await services.waiters.announce(tx, generationId, ending.waiter);
     return true;
   });
   services.waiters.tell(generationId);

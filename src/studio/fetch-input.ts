@@ -18,7 +18,7 @@ import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
 import type { GenerationImage } from './core/image.ts';
 import type { GenerationError } from './core/status.ts';
-import { type Ending, type StopServices, tellWaiter } from './end-generation.ts';
+import type { Ending, StopServices } from './end-generation.ts';
 import { failPoint } from './fail-points.ts';
 
 export interface InputServices extends StopServices {
@@ -110,7 +110,7 @@ async function keep(
   const recorded = await scope.transaction(async (tx) => {
     if (!(await tx.one(recordImage, generationId, JSON.stringify(image)))) return false;
     await services.files.record(tx, stored, until);
-    await tellWaiter(services, tx, ending);
+    await services.waiters.announce(tx, ending.generationId, ending.waiter);
     return true;
   });
   failPoint('generation.input_recorded');

@@ -52,16 +52,6 @@ const stop = statement<{ file: string | null }>(
    returning file`,
 );
 
-const notify = statement(
-  'voice.notify',
-  `select pg_notify($3::text, $4::text) where $1::uuid is not null and $2::text is not null`,
-);
-
-/** Wakes the request that waits for a call in another process, once this is committed. */
-async function tellWaiter({ waiters }: StopServices, scope: Scope, { callId, waiter }: Ending): Promise<void> {
-  if (waiter !== null && waiter !== waiters.channel) await scope.rows(notify, waiter, callId);
-}
-
 /** What a provider made of a call. */
 export type Made = { speech: StoredFile } | { transcript: StoredTranscript };
 
@@ -87,7 +77,7 @@ export async function completeCall(services: EndServices, scope: Scope, ending: 
       ({ price } = ended);
     }
     await settleCredits(tx, { key: creditKey(callId), amount: price });
-    await tellWaiter(services, tx, ending);
+    await waiters.announce(tx, callId, ending.waiter);
     return true;
   });
   failPoint('voice.recorded');
@@ -112,7 +102,7 @@ export async function stopCall(
     if (!ended) return false;
     if (ended.file !== null) await services.files.remove(tx, [ended.file]);
     await voidCredits(tx, { key: creditKey(callId) });
-    await tellWaiter(services, tx, ending);
+    await services.waiters.announce(tx, callId, ending.waiter);
     return true;
   });
   services.waiters.tell(callId);

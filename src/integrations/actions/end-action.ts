@@ -61,17 +61,12 @@ const breakOff = statement<Ended>(
    returning ${returned}`,
 );
 
-const notify = statement(
-  'action.notify',
-  `select pg_notify($3::text, $4::text) where $1::uuid is not null and $2::text is not null`,
-);
-
 /** What belongs to the end of an action, whatever it is. */
 async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, waiter }: Ending, ended: Ended) {
   const { integration, action, status, delayed, claim } = ended;
   // Its key stands for an answer, or for something that must not be done again.
   if (claim && status !== 'completed' && status !== 'unknown') await releaseClaim(tx, claim, actionId);
-  if (waiter !== null && waiter !== waiters.channel) await tx.rows(notify, waiter, actionId);
+  await waiters.announce(tx, actionId, waiter);
   // Nobody is answered any more.
   if (delayed) {
     await tx.audit({
