@@ -30,7 +30,7 @@ beforeAll(async () => {
     microsoft: providerOf('microsoft', microsoft),
     unset: undefined,
   };
-  ({ connections, close } = openConnections(database, { providers, log, policy: { tokenMs: 300 } }));
+  ({ connections, close } = openConnections(database, { providers, log, policy: { tokenMs: 1_000 } }));
 });
 beforeEach(async () => {
   [ada, bob] = [await newTenant(database), await newTenant(database)];
