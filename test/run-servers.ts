@@ -14,7 +14,15 @@ import { openProductDatabase } from '../src/services.ts';
 import { prepareBundle } from '../workers/bundle.ts';
 import { endProcessesOf } from './leftovers.ts';
 import { recordedResolutions } from './runtime/resolutions.ts';
-import { compileCache, folderVariable, resolutionsFile, type Servers, serversFile } from './servers.ts';
+import {
+  compileCache,
+  folderVariable,
+  postgresOfTests,
+  resolutionsFile,
+  type Servers,
+  serversFile,
+  temporalOfTests,
+} from './servers.ts';
 import { isSharedProductName, SharedProducts } from './shared-products.ts';
 import { applicationUrl } from './test-database.ts';
 
@@ -27,8 +35,8 @@ const folder = parentEnvironment[folderVariable]!;
 /** The workflow code of the present sources, kept from run to run. */
 const builtBundles = join(compileCache, '../bundles');
 
-/** Nothing that a run writes needs to survive a power cut. */
-const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '500' };
+/** Nothing that a run writes needs to survive this server. */
+const careless = { ...postgresOfTests, synchronous_commit: 'off', max_connections: '500' };
 
 async function createDatabase(adminUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
@@ -63,7 +71,7 @@ async function startOwnTemporal() {
   });
   const port = await findFreePort();
   return startTemporal({
-    durable: false,
+    ...temporalOfTests,
     program,
     port,
     databaseFile: join(folder, 'temporal.db'),

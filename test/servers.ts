@@ -23,6 +23,15 @@ export const folderVariable = 'ATELIER_TEST_RUN';
 /** Compiled code of every process that the tests start, kept from run to run. */
 export const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
+/**
+ * Of every Temporal server that tests start. What it wrote survives its own death, though not a power cut, and its
+ * collector of garbage, which is a fifth of its work, may take more memory.
+ */
+export const temporalOfTests = { durable: false, env: { GOGC: '400' } };
+
+/** The same of a PostgreSQL server: only a power cut could tell it from a careful one. */
+export const postgresOfTests = { fsync: 'off', full_page_writes: 'off' };
+
 export const serversFile = (folder: string) => join(folder, 'servers.json');
 
 /** Which file each import stands for, written once by the process that owns the servers. */

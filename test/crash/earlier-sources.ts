@@ -10,6 +10,9 @@ import { ownTemporal } from './own-servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Entry point of the processes, in each copy of the sources. */
+const soonStopped = 'test/crash/soon-stopped.ts';
+
 /**
  * The sources as they were before a change after which old histories cannot be continued by the new code.
  * @returns their entry point
@@ -18,6 +21,7 @@ export function copyOfEarlierSources(folder: string): string {
   for (const part of ['src', 'api', 'workflows', 'activities', 'workers', 'migrations', 'package.json']) {
     cpSync(join(root, part), join(folder, part), { recursive: true });
   }
+  for (const file of [soonStopped, 'test/crash/notice-within.ts']) cpSync(join(root, file), join(folder, file));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const file = join(folder, 'workflows/execute-run.ts');
   const source = readFileSync(file, 'utf8')
@@ -26,7 +30,7 @@ export function copyOfEarlierSources(folder: string): string {
   if (!source.includes('sleep,') || !source.includes('await sleep(1)'))
     throw new Error('The sources were not changed.');
   writeFileSync(file, source);
-  return join(folder, 'workers/main.ts');
+  return join(folder, soonStopped);
 }
 
 /** A scene on a Temporal of its own, with a folder of its own for the bundles of workflow code. */
@@ -53,7 +57,7 @@ export async function openVersionsOf<Opened extends Scene>(
   const scene = await open({
     env: { TEMPORAL_ADDRESS: temporal.address, WORKFLOW_BUNDLE_DIR: directory },
     // Hundreds of runs on a busy machine take longer than what is soon noticed.
-    entryPoint: join(root, 'workers/main.ts'),
+    entryPoint: join(root, soonStopped),
   });
   return {
     scene,

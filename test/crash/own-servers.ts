@@ -6,7 +6,7 @@ import { findTemporalProgram } from '../../local/temporal-program.ts';
 import { startTemporal } from '../../local/temporal-server.ts';
 import { migrate } from '../../src/platform/database.ts';
 import { readLocalSettings } from '../../src/platform/env.ts';
-import { runningServers } from '../servers.ts';
+import { postgresOfTests, runningServers, temporalOfTests } from '../servers.ts';
 import { applicationUrl, openTestDatabase, type TestDatabase } from '../test-database.ts';
 
 /** A server that one test file has for itself, so that it may kill it. */
@@ -49,14 +49,16 @@ export async function ownTemporal(): Promise<OwnServer & { address: string }> {
   const folder = mkdtempSync(join(runningServers().folder, 'temporal-'));
   const program = await findTemporalProgram({ settings: readLocalSettings(), log: () => {} });
   const port = await findFreePort();
-  const options = { program, port, databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') };
+  const files = { databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'temporal.log') };
+  const options = { ...temporalOfTests, ...files, program, port };
   const { lifecycle, server } = await own(folder, () => startTemporal(options));
   return { ...lifecycle, address: server.address };
 }
 
 export async function ownPostgres(): Promise<OwnServer & { testDatabase: TestDatabase }> {
   const folder = mkdtempSync(join(runningServers().folder, 'postgres-'));
-  const options = { dataDirectory: join(folder, 'data'), port: await findFreePort(), password: 'test' };
+  const dataDirectory = join(folder, 'data');
+  const options = { dataDirectory, port: await findFreePort(), password: 'test', settings: postgresOfTests };
   const { lifecycle, server } = await own(folder, () => startPostgres(options));
   const ownerUrl = server.url('atelier');
   const url = applicationUrl(ownerUrl);

@@ -19,7 +19,7 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
   const { product, caller } = scene;
   const before = await product.start(['api', 'runs'], {}, oldEntry);
   const [oldVersion] = bundles();
-  const workflowId = await caller.createWorkflow(before.api, ['One', 'sandbox:slow=12 Two {{input}}', 'Three']);
+  const workflowId = await caller.createWorkflow(before.api, ['One', 'sandbox:slow=8 Two {{input}}', 'Three']);
   /** Starts runs and waits until each has got as far as its slow step. @returns their ids */
   const startRuns = async (api: string, count: number): Promise<string[]> => {
     const known = new Set(caller.acknowledged);
