@@ -3,7 +3,7 @@ import { Egress } from '../../src/platform/egress.ts';
 import { providerRules } from '../../src/platform/egress-destination.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { newBookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { BookingTurns } from '../../src/scheduling/booking-turns.ts';
 import { calendarClients } from '../../src/scheduling/calendars/clients.ts';
 import { GoogleCalendarClient } from '../../src/scheduling/calendars/google-client.ts';
 import { pullCalendar } from '../../src/scheduling/calendars/pull-calendar.ts';
@@ -60,7 +60,7 @@ async function open(stand: Stand) {
   const google = new GoogleCalendarClient({ baseUrl: fake.origin, timeoutMs: 30_000, egress, access });
   const services = {
     calendarClients: calendarClients(sandboxCalendars(''), { google, microsoft: google }),
-    ...{ log: pino({ level: 'silent' }), bookingTurns: newBookingTurns() },
+    ...{ log: pino({ level: 'silent' }), bookingTurns: new BookingTurns() },
     pushTokens: new PushTokens(undefined, 'http://127.0.0.1'),
   };
   const calendarId = newId();

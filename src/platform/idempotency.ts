@@ -138,28 +138,97 @@ export async function once<Tx extends TenantSql, Outcome extends object>(
   const resourceId = (known && uuidOf(known)) ?? newId();
   const stored = known ? store(tx, known, sealer) : null;
   if (!(await tx.one(take, method, path, key, keptHours, fingerprint, resourceId, stored))) {
-    const earlier = await findClaim(tx, claim);
-    if (!earlier) throw new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');
-    return { outcome: restore(earlier, tx, sealer) as Outcome, replayed: true };
+    return { outcome: await readClaimed<Outcome>(tx, claim, sealer), replayed: true };
   }
   const outcome = await work(tx);
   if (!known) await tx.rows(keepOutcome, method, path, key, store(tx, outcome, sealer), uuidOf(outcome) ?? null);
   return { outcome, replayed: false };
 }
 
+const columnsOf = (claims: readonly Pick<IdempotencyClaim, 'method' | 'path' | 'key'>[]) =>
+  [claims.map(({ method }) => method), claims.map(({ path }) => path), claims.map(({ key }) => key)] as const;
+
 const release = statement(
-  'idempotency.release_resource',
-  `delete from idempotency
-    where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5 and resource_id = $6`,
+  'idempotency.release_resources',
+  `delete from idempotency i
+    using unnest($3::text[], $4::text[], $5::text[], $6::uuid[]) as c (method, path, key, resource_id)
+    where i.organization_id = $1 and i.environment = $2 and (i.method, i.path, i.key) = (c.method, c.path, c.key)
+      and i.resource_id = c.resource_id`,
 );
 
-/** Gives a key free that stands for this resource: its request turned out to be refused, which does not use a key up. */
-export async function releaseClaim(
+/** A key, and the id of what it stands for. */
+export type ClaimOf = Pick<IdempotencyClaim, 'method' | 'path' | 'key'> & { resourceId: string };
+
+/** Gives keys free that stand for these resources: their requests turned out to be refused, which does not use a key up. */
+export async function releaseClaims(tx: TenantSql, claims: readonly ClaimOf[]): Promise<void> {
+  if (claims.length === 0) return;
+  const resources = claims.map(({ resourceId }) => resourceId);
+  await tx.rows(release, ...columnsOf(claims), resources);
+}
+
+export const releaseClaim = (tx: TenantSql, claim: Omit<ClaimOf, 'resourceId'>, resourceId: string): Promise<void> =>
+  releaseClaims(tx, [{ ...claim, resourceId }]);
+
+// In one order, so that transactions that take several wait for each other and never in a circle.
+const takeAll = statement<{ n: number }>(
+  'idempotency.take_all',
+  `with asked as (
+     select c.* from unnest($3::text[], $4::text[], $5::text[], $6::bytea[], $7::uuid[])
+       with ordinality as c (method, path, key, fingerprint, resource_id, n)),
+   taken as (
+     insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
+     select $1::uuid, $2::text, method, path, key, fingerprint, resource_id, null, clock_timestamp() from asked
+      order by method, path, key
+     on conflict (organization_id, environment, method, path, key) do update
+        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
+            created_at = excluded.created_at
+      where idempotency.created_at <= clock_timestamp() - make_interval(hours => $8)
+     returning method, path, key)
+   select a.n::int as n from asked a join taken t on (t.method, t.path, t.key) = (a.method, a.path, a.key)`,
+);
+
+/**
+ * Takes the keys of several requests for a transaction that does all of them, after waiting for the holders of those that
+ * are taken. The outcomes are to be kept, and the keys of what was refused to be released, in the same transaction.
+ * @param claims none twice, each with the id of what it is to stand for
+ * @returns those that this transaction has; the others stand for something already
+ */
+export async function takeClaims<Claim extends IdempotencyClaim & { resourceId: string }>(
   tx: TenantSql,
-  { method, path, key }: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>,
-  resourceId: string,
+  claims: readonly Claim[],
+): Promise<Set<Claim>> {
+  if (claims.length === 0) return new Set();
+  const more = [claims.map(({ fingerprint }) => fingerprint), claims.map(({ resourceId }) => resourceId)];
+  const taken = await tx.rows(takeAll, ...columnsOf(claims), ...more, keptHours);
+  return new Set(taken.map(({ n }) => claims[n - 1]!));
+}
+
+const keepAll = statement(
+  'idempotency.keep_outcomes',
+  `update idempotency i set outcome = c.outcome::jsonb
+     from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as c (method, path, key, outcome)
+    where i.organization_id = $1 and i.environment = $2 and (i.method, i.path, i.key) = (c.method, c.path, c.key)`,
+);
+
+/** Stores what keys stand for that `takeClaims` took. */
+export async function keepOutcomes(
+  tx: TenantSql,
+  outcomes: readonly { claim: IdempotencyClaim; outcome: object }[],
 ): Promise<void> {
-  await tx.rows(release, method, path, key, resourceId);
+  if (outcomes.length === 0) return;
+  const texts = outcomes.map(({ outcome }) => writeOutcome(outcome));
+  await tx.rows(keepAll, ...columnsOf(outcomes.map(({ claim }) => claim)), texts);
+}
+
+/** The outcome of a key that was taken before. @throws AppError idempotency_key_reused; conflict when it is gone */
+export async function readClaimed<Outcome extends object>(
+  tx: TenantSql,
+  claim: IdempotencyClaim,
+  sealer?: Sealer,
+): Promise<Outcome> {
+  const earlier = await findClaim(tx, claim);
+  if (!earlier) throw new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');
+  return restore(earlier, tx, sealer) as Outcome;
 }
 
 const forget = statement<{ count: number }>(

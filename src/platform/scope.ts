@@ -82,6 +82,11 @@ export class Scope implements TenantSql {
     this.#hints.set(`${kind}/${subjectId}`, hint);
   }
 
+  /** Attempts what a transaction of several scopes enqueued for this one, as after a commit of its own. */
+  async attempt(entries: Enqueued[]): Promise<void> {
+    await this.#nudge(this.#withHints(entries));
+  }
+
   /** Writes down what this scope's actor did, in a transaction of its own: for what no transaction did. */
   audit(record: TenantAuditRecord): Promise<void> {
     const { tenant, actor, correlationId } = this;

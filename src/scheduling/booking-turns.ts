@@ -1,21 +1,51 @@
 import { AppError, unavailable } from '../platform/errors.ts';
+import { GatheredWork } from '../platform/gathered-work.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import { tenantKey } from '../platform/outbox-statements.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { takeTurns } from '../platform/tenant-turn.ts';
 import { Turns } from '../platform/turns.ts';
+import type { BookingView } from './booking-view.ts';
+import type { NewBooking } from './check-booking.ts';
 import type { EffectSettings } from './effects/enqueue-effects.ts';
 
-/** A tenant's bookings that one process makes or moves at the same time: each waits with a connection in its hands. */
-const atOnce = 4;
-const mostWaiting = 2_000;
+/** A booking that one request asks for. */
+export interface AskedBooking {
+  /** UUID of the booking, if it is made. */
+  id: string;
+  scope: Scope;
+  input: NewBooking;
+  claim: IdempotencyClaim | undefined;
+}
 
-export const newBookingTurns = () => new Turns(atOnce, mostWaiting);
+export interface MadeBooking {
+  outcome: BookingView;
+  /** Of the outbox; undefined when an earlier request with the same key made the booking. */
+  entryId: string | undefined;
+}
+
+/** Of a tenant in one process: each move, and each batch of new bookings, waits with a connection in its hands. */
+const [movesAtOnce, batchesAtOnce] = [2, 2];
+const mostWaiting = 2_000;
+/** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */
+const perBatch = 16;
+
+/** Bookings that one process moves and makes. */
+export class BookingTurns {
+  readonly moves = new Turns(movesAtOnce, mostWaiting);
+  readonly made = new GatheredWork<AskedBooking, MadeBooking>({ atOnce: batchesAtOnce, perBatch, mostWaiting });
+}
 
 export interface BookingServices extends EffectSettings {
-  bookingTurns: Turns;
+  bookingTurns: BookingTurns;
 }
 
 /** Bookings of one host are made one after the other, so that what is checked still holds when it is written. */
-export const takeHost = (tx: Transaction, hostId: string): Promise<void> => takeTurn(tx, `bookings of ${hostId}`);
+export const takeHosts = (tx: Transaction, hostIds: readonly string[]): Promise<void> =>
+  takeTurns(
+    tx,
+    hostIds.map((id) => `bookings of ${id}`),
+  );
 
 /** Whether PostgreSQL refused a row because the hold of another one overlaps its own. */
 function isOverlap(error: unknown): boolean {
@@ -25,23 +55,35 @@ function isOverlap(error: unknown): boolean {
   return false;
 }
 
-/**
- * Does what writes a booking.
- * @param time that is being booked, for the refusal of the constraint, which only a mistake of ours could reach
- */
-export async function inBookingTurn<Result>(
-  { bookingTurns }: BookingServices,
-  scope: Scope,
-  time: { start: string },
-  work: () => Promise<Result>,
+/** The refusal of the constraint, which only a mistake of ours could reach, as the checks would have told it. */
+function asRefusal(error: unknown, start: string): unknown {
+  if (!isOverlap(error)) return error;
+  return new AppError('conflict', 'The time is taken.', { start, reason: 'booked' }, { code: 'slot_unavailable' });
+}
+
+/** Moves a booking, when it is the tenant's turn. @param start that it is moved to */
+export async function inTurnToMove<Result>(
+  { bookingTurns: { moves } }: BookingServices,
+  { tenant }: Scope,
+  start: string,
+  move: () => Promise<Result>,
 ): Promise<Result> {
-  const { organizationId } = scope.tenant;
-  if (!bookingTurns.hasRoom(organizationId)) throw unavailable('Booking');
-  try {
-    return await bookingTurns.run(organizationId, work);
-  } catch (error) {
-    if (!isOverlap(error)) throw error;
-    const facts = { start: time.start, reason: 'booked' };
-    throw new AppError('conflict', 'The time is taken.', facts, { code: 'slot_unavailable' });
-  }
+  const key = tenantKey(tenant);
+  if (!moves.hasRoom(key)) throw unavailable('Booking');
+  return moves.run(key, move).catch((error) => {
+    throw asRefusal(error, start);
+  });
+}
+
+/** Makes a booking, together with those of the tenant that are asked for meanwhile. @param work makes several */
+export async function inTurnToMake(
+  { bookingTurns: { made } }: BookingServices,
+  asked: AskedBooking,
+  work: (asked: AskedBooking[]) => Promise<PromiseSettledResult<MadeBooking>[]>,
+): Promise<MadeBooking> {
+  const key = tenantKey(asked.scope.tenant);
+  if (!made.hasRoom(key)) throw unavailable('Booking');
+  return made.run(key, asked, work).catch((error) => {
+    throw asRefusal(error, asked.input.start);
+  });
 }

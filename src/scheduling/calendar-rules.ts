@@ -56,7 +56,7 @@ const find = statement<Row>(
       and h.id = case when $4::uuid is not null then $4::uuid when e.host_id is not null then e.host_id
                       else (select id from scheduling_host where ${ofTenant} and is_default) end
      left join scheduling_settings s on s.organization_id = $1 and s.environment = $2
-    where e.organization_id = $1 and e.environment = $2 and e.id = $3`,
+    where e.organization_id = $1 and e.environment = $2 and e.id = any($3::uuid[])`,
 );
 
 const bookableOf = (row: Row): Bookable => {
@@ -68,20 +68,31 @@ const bookableOf = (row: Row): Bookable => {
 };
 
 /**
+ * The rules of event types that are not deleted.
+ * @param ids UUIDs
+ * @returns by UUID; without those that are unknown or deleted
+ */
+export async function readBookables(scope: Scope, ids: readonly string[]): Promise<Map<string, Bookable>> {
+  if (ids.length === 0) return new Map();
+  const wanted = [...new Set(ids)];
+  let rows = await scope.rows(find, wanted, null);
+  if (rows.length < wanted.length) {
+    // Unknown, or the first one of a tenant whose default host is not made yet.
+    await defaultHost(scope);
+    rows = await scope.rows(find, wanted, null);
+  }
+  return new Map(rows.filter(({ isDeleted }) => !isDeleted).map((row) => [row.eventTypeId, bookableOf(row)]));
+}
+
+/**
  * The rules of an event type that is not deleted.
  * @param id in either form. @throws AppError not_found
  */
 export async function readBookable(scope: Scope, id: string): Promise<Bookable> {
   const uuid = eventTypeIds.parse(id);
-  if (!uuid) throw eventTypeNotFound(id);
-  let found = await scope.one(find, uuid, null);
-  if (!found) {
-    // Unknown, or the first one of a tenant whose default host is not made yet.
-    await defaultHost(scope);
-    found = await scope.one(find, uuid, null);
-  }
-  if (!found || found.isDeleted) throw eventTypeNotFound(id);
-  return bookableOf(found);
+  const found = uuid && (await readBookables(scope, [uuid])).get(uuid);
+  if (!found) throw eventTypeNotFound(id);
+  return found;
 }
 
 /** The rules for a booking that exists: those of its host, and of its event type even if that is deleted. */
@@ -89,5 +100,5 @@ export async function readBookableOf(
   scope: Scope,
   { eventTypeId, hostId }: { eventTypeId: string; hostId: string },
 ): Promise<Bookable> {
-  return bookableOf((await scope.one(find, eventTypeId, hostId))!);
+  return bookableOf((await scope.one(find, [eventTypeId], hostId))!);
 }

@@ -2,7 +2,7 @@ import type { ConnectionServices } from '../connections/part.ts';
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { BookingPages } from './booking-pages.ts';
-import { type BookingServices, newBookingTurns } from './booking-turns.ts';
+import { type BookingServices, BookingTurns } from './booking-turns.ts';
 import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';
 import {
   type CalendarServices,
@@ -65,7 +65,7 @@ export const scheduling: Part<
   open(base) {
     const calendars = openCalendars(base);
     return {
-      bookingTurns: newBookingTurns(),
+      bookingTurns: new BookingTurns(),
       bookingPages: new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
       ...calendars,
       ...openEffects(base.env, calendars),

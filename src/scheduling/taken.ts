@@ -7,16 +7,27 @@ import type { Interval } from './core/intervals.ts';
 import type { Reads } from './core/reads.ts';
 import type { Booked, Taken } from './core/taken.ts';
 
+/** What of the time of one host is to be read. */
+export interface Wanted {
+  bookable: Pick<Bookable, 'hostId' | 'eventTypeId' | 'hasCalendars'>;
+  reads: Reads;
+}
+
 interface Row {
+  /** Which one of those that are wanted, from 1 on. */
+  n: number;
   startAt: Date;
   endAt: Date;
   holdStartAt: Date;
   holdEndAt: Date;
 }
 
+const ofTenant = `organization_id = $1 and environment = $2 and status in (${holding})`;
 const columns = 'start_at as "startAt", end_at as "endAt", hold_start_at as "holdStartAt", hold_end_at as "holdEndAt"';
-const ofHost = `from booking
-  where organization_id = $1 and environment = $2 and host_id = $3 and status in (${holding})`;
+
+// Row by row of what is wanted: PostgreSQL would otherwise join by whatever its statistics of the moment say.
+const each = (arrays: string, names: string, select: string) =>
+  `select w.n::int as n, b.* from unnest(${arrays}) with ordinality as w (${names}, n) cross join lateral (${select} offset 0) b`;
 
 // A booking lasts a day at most, and so does each of its buffers: whether its hold can reach into a time follows from its
 // start, which the index has.
@@ -25,26 +36,39 @@ const leads = "interval '1 day'";
 
 const findBookings = statement<Row>(
   'booking.taken',
-  `select ${columns} ${ofHost} and start_at > $4::timestamptz - ${lasts} and start_at < $5::timestamptz + ${leads}
-      and id is distinct from $6::uuid`,
+  each(
+    '$3::uuid[], $4::timestamptz[], $5::timestamptz[]',
+    'host_id, begins, ends',
+    `select ${columns} from booking
+      where ${ofTenant} and host_id = w.host_id and start_at > w.begins - ${lasts} and start_at < w.ends + ${leads}
+        and hold_end_at > w.begins and hold_start_at < w.ends and id is distinct from $6::uuid`,
+  ),
 );
 
-const findBefore = statement<Row>(
-  'booking.before',
-  `select ${columns} ${ofHost} and start_at <= $4::timestamptz - ${lasts} and id is distinct from $5::uuid
-    order by start_at desc limit $6`,
-);
-const findAfter = statement<Row>(
-  'booking.after',
-  `select ${columns} ${ofHost} and start_at >= $4::timestamptz + ${leads} and id is distinct from $5::uuid
-    order by start_at limit $6`,
+const findNeighbours = statement<Row>(
+  'booking.neighbours',
+  each(
+    '$3::uuid[], $4::timestamptz[], $5::timestamptz[], $6::int[]',
+    'host_id, begins, ends, neighbours',
+    `(select ${columns} from booking
+       where ${ofTenant} and host_id = w.host_id and start_at <= w.begins and id is distinct from $7::uuid
+       order by start_at desc limit w.neighbours)
+     union all
+     (select ${columns} from booking
+       where ${ofTenant} and host_id = w.host_id and start_at >= w.ends and id is distinct from $7::uuid
+       order by start_at limit w.neighbours)`,
+  ),
 );
 
-const findCounted = statement<{ startAt: Date }>(
+const findCounted = statement<{ n: number; startAt: Date }>(
   'booking.counted',
-  `select start_at as "startAt" from booking
-    where organization_id = $1 and environment = $2 and event_type_id = $3 and status in (${holding})
-      and start_at >= $4::timestamptz and start_at < $5::timestamptz and id is distinct from $6::uuid`,
+  each(
+    '$3::uuid[], $4::timestamptz[], $5::timestamptz[]',
+    'event_type_id, begins, ends',
+    `select start_at as "startAt" from booking
+      where ${ofTenant} and event_type_id = w.event_type_id and start_at >= w.begins and start_at < w.ends
+        and id is distinct from $6::uuid`,
+  ),
 );
 
 const toBooked = (row: Row): Booked => ({
@@ -52,25 +76,58 @@ const toBooked = (row: Row): Booked => ({
   ...{ holdStartsAt: row.holdStartAt.getTime(), holdEndsAt: row.holdEndAt.getTime() },
 });
 
-const datesOf = ({ startsAt, endsAt }: Interval) => [new Date(startsAt), new Date(endsAt)] as const;
+/** The items by which one of those that are wanted they belong to. */
+function byWanted<Item extends { n: number }>(wanted: readonly unknown[], items: readonly Item[]): Item[][] {
+  const groups: Item[][] = wanted.map(() => []);
+  for (const item of items) groups[item.n - 1]!.push(item);
+  return groups;
+}
+
+const starts = (times: readonly Interval[]) => times.map(({ startsAt }) => new Date(startsAt));
+const ends = (times: readonly Interval[]) => times.map(({ endsAt }) => new Date(endsAt));
+
+const nothing: Interval = { startsAt: 0, endsAt: 0 };
 
 /**
- * What takes the time of a host, as far as a decision needs it.
+ * What takes the time of hosts, as far as decisions need it: for each one that is wanted, in their order.
  * @param except the booking that is being moved
  */
-export async function readTaken(
+export async function readAllTaken(
   scope: Scope,
-  { hostId, eventTypeId, hasCalendars }: Pick<Bookable, 'hostId' | 'eventTypeId' | 'hasCalendars'>,
-  { bookings, neighbours, counted, busy: busyWithin }: Reads,
+  wanted: readonly Wanted[],
   except: string | null = null,
-): Promise<Taken> {
-  const [from, to] = datesOf(bookings);
-  const rows = await scope.rows(findBookings, hostId, from, to, except);
-  if (neighbours > 0) {
-    rows.push(...(await scope.rows(findBefore, hostId, from, except, neighbours)));
-    rows.push(...(await scope.rows(findAfter, hostId, to, except, neighbours)));
+): Promise<Taken[]> {
+  const hosts = wanted.map(({ bookable }) => bookable.hostId);
+  const times = wanted.map(({ reads }) => reads.bookings);
+  const rows = await scope.rows(findBookings, hosts, starts(times), ends(times), except);
+  const neighbours = wanted.map(({ reads }) => reads.neighbours);
+  if (neighbours.some((many) => many > 0)) {
+    rows.push(...(await scope.rows(findNeighbours, hosts, starts(times), ends(times), neighbours, except)));
   }
-  const starts = counted ? await scope.rows(findCounted, eventTypeId, ...datesOf(counted), except) : [];
-  const busy = hasCalendars ? await readBusy(scope, hostId, busyWithin) : [];
-  return { bookings: rows.map(toBooked), counted: starts.map(({ startAt }) => startAt.getTime()), busy };
+  const counting = wanted.map(({ reads }) => reads.counted ?? nothing);
+  const counted = wanted.some(({ reads }) => reads.counted)
+    ? await scope.rows(
+        findCounted,
+        wanted.map(({ bookable }) => bookable.eventTypeId),
+        starts(counting),
+        ends(counting),
+        except,
+      )
+    : [];
+  const busyTimes = wanted.map(({ bookable, reads }) => (bookable.hasCalendars ? reads.busy : nothing));
+  const busy = await readBusy(scope, hosts, busyTimes);
+  const [booked, startsOf] = [byWanted(wanted, rows), byWanted(wanted, counted)];
+  return wanted.map((_, index) => ({
+    bookings: booked[index]!.map(toBooked),
+    counted: startsOf[index]!.map(({ startAt }) => startAt.getTime()),
+    busy: busy[index]!,
+  }));
 }
+
+/** The same for one. */
+export const readTaken = async (
+  scope: Scope,
+  bookable: Wanted['bookable'],
+  reads: Reads,
+  except: string | null = null,
+): Promise<Taken> => (await readAllTaken(scope, [{ bookable, reads }], except))[0]!;

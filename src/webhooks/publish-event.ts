@@ -77,6 +77,34 @@ export async function publishEvent<Facts>(
   await scope.one(publishStatement, type, subjectId, JSON.stringify(facts), scope.correlationId);
 }
 
+/** What happened to one of several subjects of the same tenant. */
+export interface Occurred<Facts> {
+  /** Of each type there is one event per subject. */
+  subjectId: string;
+  facts: Facts;
+  correlationId: string;
+}
+
+const publishAllStatement = statement<{ deliveries: string }>(
+  'event.announce_all',
+  `with announced as (
+     select $3::text as type, t.* from jsonb_to_recordset($4::jsonb) as t(subject_id uuid, facts jsonb, correlation_id text)),
+   ${publishEventsSql('announced')}
+   select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
+);
+
+/** Writes an event of one type for each of several subjects, and their deliveries, in the transaction of their causes. */
+export async function publishEvents<Facts>(
+  scope: Scope,
+  { type }: EventType<Facts>,
+  occurred: readonly Occurred<Facts>[],
+): Promise<void> {
+  const rows = occurred.map(({ subjectId, facts, correlationId }) => {
+    return { subject_id: subjectId, facts, correlation_id: correlationId };
+  });
+  await scope.one(publishAllStatement, type, JSON.stringify(rows));
+}
+
 const publishToOneStatement = statement<{ deliveryId: string }>(
   'event.announce_to_one',
   `with new_event as (

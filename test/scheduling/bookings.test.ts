@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AppError } from '../../src/platform/errors.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
-import { newBookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { BookingTurns } from '../../src/scheduling/booking-turns.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -138,7 +139,7 @@ describe('a booking', () => {
     const elsewhere = (start: string) =>
       createBooking(
         {
-          ...{ bookingTurns: newBookingTurns(), effectTimeScale: 1 },
+          ...{ bookingTurns: new BookingTurns(), effectTimeScale: 1 },
           bookingPages: new BookingPages(undefined, 'http://localhost'),
         },
         new Scope(product.database, tenant, 'elsewhere'),
@@ -199,5 +200,31 @@ describe('a booking', () => {
     expect(told(await refused())).toMatchObject({ status: 409, code: 'slot_unavailable' });
     await scene.request('DELETE', `bookings/${first.body.data.id}`);
     expect((await refused()).status).toBe(201);
+  });
+
+  test('is made or refused by itself when many are asked for at once', async () => {
+    const own = await newScene();
+    const [eventType, limited] = [await own.offer(), await own.offer({ duration: 15 })];
+    await own.put('rate-limits', { dailyMax: 3 });
+    const hour = (n: number) => at(`${String(n).padStart(2, '0')}:00`);
+    const key = (name: string) => ({ 'idempotency-key': name });
+    const unstorable = { metadata: { note: '\u0000' } };
+    const answers = await Promise.all([
+      own.book(eventType.id, at('01:00'), {}, key('same')),
+      own.book(eventType.id, at('01:00'), {}, key('same')),
+      own.book(eventType.id, at('02:00'), unstorable, key('unstorable')),
+      own.book(eventTypeIds.format(newId()), at('03:00'), {}, key('unknown')),
+      own.book(eventType.id, at('01:30'), {}, key('taken')),
+      ...[4, 5, 6, 7, 8, 9].map((n) => own.book(limited.id, hour(n), {}, key(`limited ${n}`))),
+    ]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.slice(0, 5)).toEqual([201, 201, 400, 404, 409]);
+    expect(statuses.slice(5).toSorted()).toEqual([201, 201, 201, 409, 409, 409]);
+    expect(answers.map(({ headers }) => headers.get('idempotent-replayed')).filter(Boolean)).toEqual(['true']);
+    expect(answers[0]!.body.data).toEqual(answers[1]!.body.data);
+    expect((await own.get(`bookings?limit=100`)).pagination.total).toBe(4);
+    // No refusal used a key up.
+    const again = await own.book(eventType.id, at('02:00'), {}, key('unstorable'));
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null]);
   });
 });

@@ -7,24 +7,42 @@ export const longMs = 2 * 86_400_000;
 
 // One snapshot: the generation that a calendar names, and the busy times of that generation. What starts too early is long,
 // and an index of its own has those.
-const find = statement<{ startsAt: Date; endsAt: Date }>(
-  'calendar.busy',
-  `select b.starts_at as "startsAt", b.ends_at as "endsAt"
-     from calendar c
-     join lateral (
+const find = statement<{ n: number; startsAt: Date; endsAt: Date }>(
+  'calendar.busy_of_hosts',
+  `select w.n::int as n, b.starts_at as "startsAt", b.ends_at as "endsAt"
+     from unnest($3::uuid[], $4::timestamptz[], $5::timestamptz[]) with ordinality as w (host_id, begins, ends, n)
+    cross join lateral (
+       select id, generation from calendar
+        where organization_id = $1 and environment = $2 and host_id = w.host_id offset 0) c
+    cross join lateral (
        select starts_at, ends_at from calendar_busy
         where calendar_id = c.id and generation = c.generation
-          and starts_at > $4::timestamptz - interval '2 days' and starts_at < $5::timestamptz and ends_at > $4
+          and starts_at > w.begins - interval '2 days' and starts_at < w.ends and ends_at > w.begins
        union all
        select starts_at, ends_at from calendar_busy
         where calendar_id = c.id and generation = c.generation and is_long
-          and starts_at <= $4::timestamptz - interval '2 days' and ends_at > $4) b on true
-    where c.organization_id = $1 and c.environment = $2 and c.host_id = $3`,
+          and starts_at <= w.begins - interval '2 days' and ends_at > w.begins) b
+    where w.begins < w.ends`,
 );
 
-/** When events in the connected calendars of a host block it: those that overlap a time. They may overlap each other. */
-export async function readBusy(scope: Scope, hostId: string, { startsAt, endsAt }: Interval): Promise<Interval[]> {
-  if (startsAt >= endsAt) return [];
-  const rows = await scope.rows(find, hostId, new Date(startsAt), new Date(endsAt));
-  return rows.map((row) => ({ startsAt: row.startsAt.getTime(), endsAt: row.endsAt.getTime() }));
+/**
+ * When events in the connected calendars of hosts block them: those that overlap a time. They may overlap each other.
+ * @param within a time for each of the hosts; an empty one has none
+ * @returns in the order of the hosts
+ */
+export async function readBusy(
+  scope: Scope,
+  hostIds: readonly string[],
+  within: readonly Interval[],
+): Promise<Interval[][]> {
+  const busy: Interval[][] = hostIds.map(() => []);
+  if (within.every(({ startsAt, endsAt }) => startsAt >= endsAt)) return busy;
+  const [begins, ends] = [
+    within.map(({ startsAt }) => new Date(startsAt)),
+    within.map(({ endsAt }) => new Date(endsAt)),
+  ];
+  for (const { n, startsAt, endsAt } of await scope.rows(find, hostIds, begins, ends)) {
+    busy[n - 1]!.push({ startsAt: startsAt.getTime(), endsAt: endsAt.getTime() });
+  }
+  return busy;
 }

@@ -21,3 +21,10 @@ export interface Taken {
   /** Busy times of the host's connected calendars; they may overlap. */
   busy: readonly Interval[];
 }
+
+/** The same with a booking more of the host. @param isCounted whether it is of the event type that the limits count */
+export const includeBooked = ({ bookings, counted, busy }: Taken, booked: Booked, isCounted: boolean): Taken => ({
+  bookings: [...bookings, booked],
+  counted: isCounted ? [...counted, booked.startsAt] : counted,
+  busy,
+});

@@ -2,7 +2,18 @@ import { enqueueSql, replacingEarlier } from '../../platform/enqueue.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { type EffectStatus, openEffect } from '../core/effect-status.ts';
-import { type Change, type EffectKind, type EffectType, effectTypes, planEffects, typeOf } from '../core/effects.ts';
+import {
+  type Change,
+  type EffectKind,
+  type EffectType,
+  effectTypes,
+  type PlannedEffect,
+  planEffects,
+  typeOf,
+} from '../core/effects.ts';
+
+/** The outbox kind of a booking whose workflow is to be started, or told of a change. */
+export const followWork = 'booking.follow';
 
 /** An effect of the latest change of a booking. */
 export interface EffectView {
@@ -34,9 +45,9 @@ const enqueueStatement = statement<{ subjectId: string; entryId: string }>(
             $6::timestamptz
        from jsonb_to_recordset($5::jsonb) as e(kind text, "dueAt" timestamptz, facts jsonb)),
    changed as (select $3::uuid as id)
-   ${enqueueSql('booking.follow', { subject: 'id', correlation: '$7', from: 'changed' })}
+   ${enqueueSql(followWork, { subject: 'id', correlation: '$7', from: 'changed' })}
    ${replacingEarlier} returning subject_id as "subjectId", id as "entryId"`,
-  { enqueues: { 'booking.follow': (row) => row } },
+  { enqueues: { [followWork]: (row) => row } },
 );
 
 /**
@@ -52,10 +63,14 @@ export async function enqueueEffects(
   const planned = planEffects(change);
   const rows = JSON.stringify(planned);
   await tx.rows(enqueueStatement, booking.id, booking.version, rows, change.now, tx.correlationId);
-  return planned.map(({ kind, dueAt }) => {
+  return viewsOf(planned);
+}
+
+/** Effects that were just written. */
+export const viewsOf = (planned: readonly PlannedEffect[]): EffectView[] =>
+  planned.map(({ kind, dueAt }) => {
     return { type: typeOf(kind), status: 'pending', attempts: 0, lastError: null, at: dueAt };
   });
-}
 
 interface EffectRow extends Omit<EffectView, 'type' | 'at'> {
   bookingId: string;

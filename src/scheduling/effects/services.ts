@@ -9,6 +9,7 @@ import { effectRetries } from '../core/effects.ts';
 import type { PerformServices } from './attempt.ts';
 import { followBooking, restoreBookingWorkflows } from './booking-workflows.ts';
 import type { EffectSettings } from './enqueue-effects.ts';
+import { followWork } from './enqueue-effects.ts';
 
 export interface EffectServices
   extends EffectSettings,
@@ -34,7 +35,7 @@ export function openEffects(env: PlatformEnv, calendars: CalendarServices): Effe
 }
 
 export const effectOutbox = (services: EffectServices & Foundation): OutboxHandlers => ({
-  'booking.follow': (scope, id) => followBooking(services, scope, id),
+  [followWork]: (scope, id) => followBooking(services, scope, id),
 });
 
 export const effectSweeps = (services: EffectServices & Foundation): Sweep[] => [

@@ -1,0 +1,65 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { GatheredWork } from './gathered-work.ts';
+
+const settled = async <T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> =>
+  (await Promise.allSettled([promise]))[0]!;
+
+/** Work whose batches end when the test says so. */
+function newWork(limits: { atOnce: number; perBatch: number; mostWaiting: number }) {
+  const gathered = new GatheredWork<number, string>(limits);
+  const batches: { items: number[]; end: (error?: Error) => void }[] = [];
+  const work = (items: number[]) =>
+    new Promise<PromiseSettledResult<string>[]>((resolve, reject) => {
+      const end = (error?: Error) => {
+        if (error) reject(error);
+        else {
+          const of = (item: number) => (item < 0 ? Promise.reject(item) : Promise.resolve(`done ${item}`));
+          resolve(Promise.allSettled(items.map(of)));
+        }
+      };
+      batches.push({ items, end });
+    });
+  return { gathered, batches, run: (key: string, item: number) => settled(gathered.run(key, item, work)) };
+}
+
+const turns = async () => {
+  for (let n = 0; n < 5; n++) await nextTurn();
+};
+
+test('items that come together are done together, up to a limit, and those that come later go into the next batch', async () => {
+  const { batches, run } = newWork({ atOnce: 2, perBatch: 3, mostWaiting: 100 });
+  const asked = [1, 2, -3, 4, 5, 6, 7].map((item) => run('one', item));
+  const other = run('other', 8);
+  await turns();
+  expect(batches.map(({ items }) => items)).toEqual([[1, 2, -3], [4, 5, 6], [8]]);
+  batches[0]!.end();
+  await turns();
+  expect(batches.map(({ items }) => items).at(-1)).toEqual([7]);
+  for (const { end } of batches) end();
+  const fulfilled = (item: number) => ({ status: 'fulfilled', value: `done ${item}` });
+  expect(await Promise.all(asked)).toEqual(
+    [1, 2, -3, 4, 5, 6, 7].map((item) => (item < 0 ? { status: 'rejected', reason: item } : fulfilled(item))),
+  );
+  expect(await other).toEqual(fulfilled(8));
+});
+
+test('a batch that fails fails its items alone, and the number of those that wait is bounded', async () => {
+  const { gathered, batches, run } = newWork({ atOnce: 1, perBatch: 1, mostWaiting: 2 });
+  const asked = [run('one', 1)];
+  await turns();
+  asked.push(run('one', 2), run('one', 3));
+  expect([gathered.hasRoom('one'), gathered.hasRoom('other')]).toEqual([false, true]);
+  const error = new Error('no database');
+  batches[0]!.end(error);
+  await turns();
+  expect(gathered.hasRoom('one')).toBe(true);
+  batches[1]!.end();
+  await turns();
+  batches[2]!.end();
+  expect(await Promise.all(asked)).toEqual([
+    { status: 'rejected', reason: error },
+    { status: 'fulfilled', value: 'done 2' },
+    { status: 'fulfilled', value: 'done 3' },
+  ]);
+});
