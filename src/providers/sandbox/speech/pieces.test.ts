@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { runFlite } from './flite.ts';
 import { piecesOf, pronounceable } from './pieces.ts';
 
 test('a text is parted behind sentences, else behind words, else anywhere, and none of it is lost', () => {
@@ -14,4 +15,12 @@ test('a text is parted behind sentences, else behind words, else anywhere, and n
 test('characters without a sound are spaces, and those that are several are counted', () => {
   expect(pronounceable('Zwölf “Straßen” 🥊 ’tis\0')).toBe("Zwolf  Strassen     'tis ");
   expect(pronounceable('⑴'.repeat(4_096))).toHaveLength(4_096);
+});
+
+test('signs that would be named one by one are left out, and the synthesizer gets no long word of marks', async () => {
+  expect(pronounceable('**C++** <b> &&&& 100%%% $5')).toBe('  C++    b  && 100%% $5');
+  for (const text of ['.', ',;', '!?)', "'"].map((marks) => marks.repeat(1_000))) {
+    expect(pronounceable(text).replaceAll(' ', '')).toBe(text.slice(0, 4_096).replaceAll(' ', ''));
+    await runFlite(['-voice', 'kal16', '-t', pronounceable(text).slice(0, 1_000)]);
+  }
 });

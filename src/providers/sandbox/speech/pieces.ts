@@ -27,12 +27,22 @@ export function piecesOf(text: string): string[] {
 /** Some characters are short for several. */
 const longestText = speechLimits.codePoints;
 
-/** What the synthesizer can read: it knows ASCII, so accents are left out, and what it has no sound for is a space. */
+/** Signs in a row have no more sound than this; the synthesizer would name each of them, which takes a second. */
+const mostSigns = 2;
+/** It goes wrong on longer words without a letter or a digit. */
+const longestMarks = 100;
+
+/**
+ * What the synthesizer can read: it knows ASCII, so accents are left out, and what it has no sound for is a space. So are
+ * signs that nobody reads out.
+ */
 export const pronounceable = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replaceAll(/[‘’]/g, "'")
     .replaceAll('ß', 'ss')
-    .replace(/[^\x20-\x7e\n]/g, ' ')
+    .replace(/[^\x20-\x7e\n]|[*^_~|\\<>[\]{}`]/g, ' ')
+    .replaceAll(new RegExp(`([#$%&+=@]{${mostSigns}})[#$%&+=@]+`, 'g'), '$1')
+    .replaceAll(new RegExp(`[^\\sA-Za-z0-9]{${longestMarks}}`, 'g'), '$& ')
     .slice(0, longestText);

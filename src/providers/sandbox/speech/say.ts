@@ -28,12 +28,15 @@ const sounds: Record<Voice, Sound> = {
   shimmer: { voice: 'slt', hertz: 220 },
 };
 
-/** Longer texts are said by the fastest voice, at the pitch of the one that is asked for. */
+/**
+ * Characters at the ordinary pace. Longer texts, and those that take as long because they are said slowly, are said by the
+ * fastest voice, at the pitch of the one that is asked for.
+ */
 const longText = 1_000;
 const longSounds: Record<Voice, number> = { alloy: 170, echo: 110, fable: 125, onyx: 80, nova: 190, shimmer: 220 };
 
-const soundOf = ({ voice, text }: SpeechRequest): Sound =>
-  text.length > longText ? { voice: 'kal16', hertz: longSounds[voice] } : sounds[voice];
+const soundOf = ({ voice, text, speed }: SpeechRequest): Sound =>
+  text.length / speed > longText ? { voice: 'kal16', hertz: longSounds[voice] } : sounds[voice];
 
 /** Of all of its voices that are used here. */
 const sampleRate = 16_000;

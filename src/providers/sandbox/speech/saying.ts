@@ -1,7 +1,7 @@
 import type { BoundedTask } from '../../../platform/bounded-work/task.ts';
 import type { Saying } from './say.ts';
 
-/** Says a text. The longest of all takes a few seconds, and a fifth of the memory. */
+/** Says a text. The one with the most sound takes less than a minute, most take less than a second. */
 export const sayText: BoundedTask<Saying, { seconds: number }> = {
   module: new URL('./say.ts', import.meta.url).href,
   limitMs: 120_000,
