@@ -10,8 +10,10 @@ import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { readEnv } from '../platform/env.ts';
 import { type Log, openLog } from '../platform/log.ts';
 import { examineAudio } from './audio/audio-examination.ts';
+import { transcriptName } from './audio/examine-audio.ts';
 import { voices } from './core/speech/voices.ts';
 import { finishOutput } from './live/finishing.ts';
+import { id3Tag } from './sandbox/media/id3.ts';
 import { sayText } from './sandbox/speech/saying.ts';
 import { providerSettings } from './settings.ts';
 import type { Recording, SpeechRequest } from './voice-ports.ts';
@@ -119,12 +121,17 @@ describe('the sandbox', () => {
     const text = 'Grüße, 🥊 and "quotes"\nin two lines';
     const own = await recordingOf((await spoken(registry, 'test', { text, voice: 'nova' })).bytes);
     expect(await model.transcribe(own, callOf())).toEqual({ text, language: 'en' });
+    const tagOf = (said: string) => id3Tag('sandbox', { [transcriptName]: said });
+    const sound = (await readFile(own.path)).subarray(tagOf(text).length);
+    const hears = async (said: string) => {
+      const heard = await model.transcribe(await recordingOf(Buffer.concat([tagOf(said), sound])), callOf());
+      return heard.text === said;
+    };
+    const long = ['🥊'.repeat(4_096), 'x'.repeat(4_097), 'x'.repeat(9_000_000)].map(hears);
+    expect(await Promise.all(long)).toEqual([true, false, false]);
     const other = await recordingOf(soundFile(0.5).bytes, { language: 'de' });
-    const sha256 = digest(soundFile(0.5).bytes).slice(0, 8);
-    expect(await model.transcribe(other, callOf())).toEqual({
-      text: `Sandbox transcription of 0.5 seconds of audio (sha256 ${sha256})`,
-      language: 'de',
-    });
+    const ofOther = `Sandbox transcription of 0.5 seconds of audio (sha256 ${digest(soundFile(0.5).bytes).slice(0, 8)})`;
+    expect(await model.transcribe(other, callOf())).toEqual({ text: ofOther, language: 'de' });
   });
 
   test.each([

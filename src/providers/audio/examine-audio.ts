@@ -6,6 +6,7 @@ import { mp4Seconds } from '../core/speech/lengths/mp4.ts';
 import { mpegSeconds } from '../core/speech/lengths/mpeg.ts';
 import { wavSeconds } from '../core/speech/lengths/wav.ts';
 import { webmSeconds } from '../core/speech/lengths/webm.ts';
+import { speechLimits } from '../core/speech/voices.ts';
 
 /** A recording, or `null` for a file that is none: another format, no sound, or no length. */
 export type ExaminedAudio = {
@@ -19,6 +20,9 @@ export type ExaminedAudio = {
 /** The name under which the sandbox's speech has its text. */
 export const transcriptName = 'SANDBOX_TRANSCRIPT';
 
+/** Of a transcript, in code points. */
+const longest = speechLimits.codePoints;
+
 const lengths: Record<AudioFormat, (file: Buffer) => number> = {
   mp3: mpegSeconds,
   mp4: mp4Seconds,
@@ -30,7 +34,8 @@ async function readTranscript(file: Buffer): Promise<string | null> {
   const metadata = await parseBuffer(file, { mimeType: 'audio/mpeg' }, { skipCovers: true }).catch(() => undefined);
   const tags = Object.values(metadata?.native ?? {}).flat();
   const own = tags.find(({ id }) => id === `TXXX:${transcriptName}`)?.value;
-  return typeof own === 'string' ? own : null;
+  // The sandbox writes none that is longer. Anybody can write one of 25 MB, which would be stored and answered.
+  return typeof own === 'string' && [...own.slice(0, 3 * longest)].length <= longest ? own : null;
 }
 
 /** Measures what is in a file. Its headers are not believed: they decide what a transcription costs. */
