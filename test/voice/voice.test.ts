@@ -183,7 +183,16 @@ describe('a recording', () => {
   nothing.set('language', 'en');
   const two = formOf(silence(1));
   two.append('file', new Blob([new Uint8Array(silence(1))]), 'two.wav');
+  const manyFields = formOf(silence(1));
+  for (let field = 0; field < 101; field++) manyFields.append(`field ${field}`, 'x');
+  const languageFile = formOf(silence(1));
+  languageFile.append('language', new Blob(['de']), 'language.txt');
+  const twoLanguages = formOf(silence(1), { language: 'de' });
+  twoLanguages.append('language', 'fr');
   test.each<[string, FormData, string]>([
+    ['more fields than are read', manyFields, 'Invalid request body'],
+    ['a language in a file', languageFile, 'Invalid language'],
+    ['two languages', twoLanguages, 'Invalid language'],
     ['no file', nothing, 'Audio file is required'],
     ['a text for a file', text, 'Audio file is required'],
     ['two files', two, 'Audio file is required'],

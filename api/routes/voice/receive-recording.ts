@@ -21,6 +21,9 @@ export const formLimits = { recording: 25 * 1024 * 1024, others: 1024 * 1024 } a
 
 const limits = { fieldNameSize: 100, fieldSize: 1_000, fields: 100, parts: 200, headerPairs: 50, headerSize: 8_192 };
 
+/** In place of a language that is a file, is given twice or is longer than a field may be: it is refused as none. */
+const noLanguage = '-';
+
 /** How much of a refused form is read, and for how long: a client may see a reset in place of an answer otherwise. */
 const linger = { bytes: 16 * 1024 * 1024, ms: 250 };
 
@@ -64,6 +67,7 @@ function parse(
       // Whoever reads it is told, or the parser is.
       part.on('error', () => {});
       if (!recordingNames.includes(name)) {
+        if (name === 'language') language = noLanguage;
         part.resume();
         return;
       }
@@ -77,9 +81,12 @@ function parse(
     });
     parser.on('field', (name, value, _, isCut) => {
       if (recordingNames.includes(name)) reject(noRecording());
-      if (name === 'language') language = isCut ? '-' : value;
+      if (name === 'language') language = isCut || language !== undefined ? noLanguage : value;
     });
     parser.on('error', () => reject(broken()));
+    // What comes after as many parts is not looked at: the language, or the recording itself.
+    parser.on('partsLimit', () => reject(broken()));
+    parser.on('fieldsLimit', () => reject(broken()));
     parser.on('finish', () => (isTaken ? resolve({ language }) : reject(noRecording())));
     form.pipe(parser);
   });
