@@ -127,8 +127,8 @@ describe('the sandbox', () => {
       const heard = await model.transcribe(await recordingOf(Buffer.concat([tagOf(said), sound])), callOf());
       return heard.text === said;
     };
-    const long = ['🥊'.repeat(4_096), 'x'.repeat(4_097), 'x'.repeat(9_000_000)].map(hears);
-    expect(await Promise.all(long)).toEqual([true, false, false]);
+    expect(await hears('🥊'.repeat(4_096))).toBe(true);
+    for (const length of [4_097, 9_000_000]) expect(await hears('x'.repeat(length))).toBe(false);
     const other = await recordingOf(soundFile(0.5).bytes, { language: 'de' });
     const ofOther = `Sandbox transcription of 0.5 seconds of audio (sha256 ${digest(soundFile(0.5).bytes).slice(0, 8)})`;
     expect(await model.transcribe(other, callOf())).toEqual({ text: ofOther, language: 'de' });
