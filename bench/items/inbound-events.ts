@@ -2,8 +2,10 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { findIntegration } from '../../src/integrations/catalog.ts';
 import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
+import { LiveConnections } from '../../src/integrations/inbound/connections-of-accounts.ts';
 import { DispatchNotice } from '../../src/integrations/inbound/dispatch-notice.ts';
 import { proveSender } from '../../src/integrations/inbound/prove.ts';
+import { TriggerPublisher } from '../../src/integrations/inbound/publish-triggers.ts';
 import { takeNotices } from '../../src/integrations/inbound/take-notices.ts';
 import type { InboundRequest } from '../../src/integrations/inbound.ts';
 import type { IntegrationClient } from '../../src/integrations/integration.ts';
@@ -84,6 +86,7 @@ export const inboundEvents: Item = {
         accessEnded: async () => {},
       },
       listening: { changed: async () => {} },
+      ...{ liveConnections: new LiveConnections(database), triggerPublisher: new TriggerPublisher() },
       ...{ webhookBrand: 'Service', egress: { checkDestination: () => undefined } },
     };
     const dispatchNotice = new DispatchNotice({ database, log: services.log });

@@ -1,7 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 
-/** An event that a provider told of, for a day: it may be sent again. */
+/**
+ * An event that a provider told of without its data, which have to be fetched. Kept for a day: it may be sent again. One that
+ * comes with its data is published at once and has no row here.
+ */
 export const InboundEvent = defineEntity({
   name: 'InboundEvent',
   tableName: 'integration_inbound_event',
@@ -9,14 +12,13 @@ export const InboundEvent = defineEntity({
   properties: {
     /** Of the integration's connection. */
     connectionId: p.uuid().primary(),
-    /** The beginning of the SHA-256 of the provider's key of the event. */
+    /** The beginning of the SHA-256 of the connection and the provider's key of the event. */
     digest: p.uuid().primary(),
     organizationId: p.uuid(),
     environment: p.string().length(4),
     receivedAt: p.datetime(),
-    /** Of an event whose data have to be fetched. */
     trigger: p.string().length(40).nullable(),
-    /** Where they are. Null once they are fetched, and where they came with the event. */
+    /** Where the data are. Null once they are fetched. */
     reference: p.json<Record<string, string>>().nullable(),
     /** How often that failed. */
     tries: p.smallint().default(0),

@@ -25,8 +25,10 @@ import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
 import { followKind, followListened } from './following/follow-work.ts';
 import { ClientStates } from './inbound/client-states.ts';
+import { LiveConnections } from './inbound/connections-of-accounts.ts';
 import { DispatchNotice } from './inbound/dispatch-notice.ts';
 import { forgetInboundEvents } from './inbound/forget.ts';
+import { TriggerPublisher } from './inbound/publish-triggers.ts';
 import { startFetching } from './inbound/start-fetching.ts';
 import { InboundEvent } from './inbound-entities.ts';
 import { Integrations } from './integrations.ts';
@@ -41,6 +43,8 @@ export interface IntegrationServices {
   /** For workflows. */
   stepActions: ActionsOfSteps;
   clientStates: ClientStates;
+  liveConnections: LiveConnections;
+  triggerPublisher: TriggerPublisher;
   dispatchNotice: DispatchNotice;
   fetchEventsPolicy: FetchEventsPolicy;
   followPolicy: FollowPolicy;
@@ -90,6 +94,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
       ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
       ...{ fetchEventsPolicy: defaultFetchEventsPolicy, followPolicy: defaultFollowPolicy },
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
+      ...{ liveConnections: new LiveConnections(database), triggerPublisher: new TriggerPublisher() },
       dispatchNotice: new DispatchNotice({ database, log }),
       integrations: new Integrations({
         ...{ connections, clients },

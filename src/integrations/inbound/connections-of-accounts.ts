@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database.ts';
+import { JoinedWork } from '../../platform/joined-work.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 
@@ -19,6 +20,13 @@ const findByAccount = statement<EventsConnection>(
   'integration.connections_of_accounts',
   `select ${columns} from integration_connection
     where integration = $1 and account_id = any($2) and environment = $3 order by id limit $4`,
+);
+
+const findOfEach = statement<EventsConnection>(
+  'integration.connections_of_each_account',
+  `select c.* from unnest($2::text[]) as asked(account) cross join lateral (
+     select ${columns} from integration_connection
+      where integration = $1 and account_id = asked.account and environment = 'live' order by id limit $3) c`,
 );
 
 const findById = statement<EventsConnection>(
@@ -42,3 +50,35 @@ export const connectionsById = (
   integrationId: string,
   ids: readonly string[],
 ): Promise<EventsConnection[]> => sqlOn(database.pool).rows(findById, [integrationId, ids]);
+
+/** Connections to one account that events are published for. */
+const mostOfAccounts = 10_000;
+
+/** Finds the connections of live keys to the accounts that events name, for several requests in one statement. */
+export class LiveConnections {
+  readonly #database: Database;
+  readonly #joined: JoinedWork<{ integrationId: string; accountId: string }, readonly EventsConnection[]>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#joined = new JoinedWork({
+      ...{ atOnce: 2, weightOf: () => 1 / 100 },
+      work: async (asked) => {
+        const accounts = [...new Set(asked.map(({ accountId }) => accountId))].filter(canBeStored);
+        const values = [asked[0]!.integrationId, accounts, mostOfAccounts];
+        const found = await sqlOn(database.pool).rows(findOfEach, values);
+        const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
+        return asked.map(({ accountId }) => ofAccount.get(accountId) ?? []);
+      },
+    });
+  }
+
+  /** @returns at most 10,000 for one account, and for several together */
+  async find(integrationId: string, accountIds: readonly string[]): Promise<readonly EventsConnection[]> {
+    const [accountId, ...others] = accountIds;
+    if (accountId === undefined) return [];
+    // Most requests name one account.
+    if (others.length === 0) return this.#joined.ask(integrationId, { integrationId, accountId });
+    return connectionsOf(this.#database, integrationId, accountIds, 'live', mostOfAccounts);
+  }
+}

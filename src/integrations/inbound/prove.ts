@@ -5,12 +5,18 @@ import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
 import type { Integration } from '../integration.ts';
 import { openSandboxSecret } from '../sandbox-account.ts';
 import type { ClientStates } from './client-states.ts';
-import { connectionsById, connectionsOf, type EventsConnection } from './connections-of-accounts.ts';
+import {
+  connectionsById,
+  connectionsOf,
+  type EventsConnection,
+  type LiveConnections,
+} from './connections-of-accounts.ts';
 
 export interface ProofServices {
   database: Database;
   sealer: Sealer;
   clientStates: ClientStates;
+  liveConnections: LiveConnections;
   integrations: { readonly clients: IntegrationClients };
 }
 
@@ -24,8 +30,6 @@ export interface Proven {
   connectionsFor(notice: Notice): readonly EventsConnection[];
 }
 
-/** Connections to one account that events are published for. */
-const mostOfAccounts = 10_000;
 /** Sandboxes with one account whose secrets are tried. Their accounts have names that are made at random. */
 const mostSandboxes = 3;
 
@@ -33,12 +37,11 @@ const accountsOf = (notices: readonly Notice[]): string[] => [...new Set(notices
 
 /** By a secret that signs everything the provider sends. */
 async function byAccounts(
-  { database }: ProofServices,
+  { liveConnections }: ProofServices,
   { id }: Integration,
   notices: readonly Notice[] | undefined,
 ): Promise<Proven> {
-  const accounts = accountsOf(notices ?? []);
-  const found = accounts.length === 0 ? [] : await connectionsOf(database, id, accounts, 'live', mostOfAccounts);
+  const found = await liveConnections.find(id, accountsOf(notices ?? []));
   const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
   return { notices, connectionsFor: ({ accountId }) => ofAccount.get(accountId) ?? [] };
 }

@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { newId } from '../../platform/ids.ts';
+import { JoinedWork } from '../../platform/joined-work.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/publish-event.ts';
@@ -23,8 +24,15 @@ export interface TriggeredEvent {
   data: Record<string, unknown>;
 }
 
-/** How the key of an event is stored: a UUID of the first 128 bits of its SHA-256. */
-export const digestOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32);
+/**
+ * What stands for an event of a connection, as a UUID: the first 128 bits of a SHA-256. It is the subject of the published
+ * event, of which there is one for each subject and type.
+ */
+export const digestOf = (connectionId: string, key: string): string =>
+  hash('sha256', `${connectionId} ${key}`, 'hex').slice(0, 32);
+
+/** Events in one statement. */
+export const mostAtOnce = 500;
 
 /** Those of the types of `given` that a webhook of the tenant listens to: a thousand events have a handful of types. */
 export const heardTypes = `heard as materialized (
@@ -32,81 +40,93 @@ export const heardTypes = `heard as materialized (
       where exists (select from webhook_subscription s
                      where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')}))`;
 
-/** Writes the events of `given` whose digests are in `fresh`, and their deliveries. */
+/** The events that are given as JSON, with their places. */
+const givenIn = (parameter: string) => `given as (
+     select * from rows from (
+       jsonb_to_recordset(${parameter}::jsonb) as (id uuid, type text, digest uuid, correlation text, facts jsonb)
+     ) with ordinality as t(id, type, digest, correlation, facts, place)),
+   moment as materialized (select clock_timestamp() as now)`;
+
+// Rows are written in the order of their digests, so that two requests with the same events wait for each other and never
+// in a circle. Their times have the order in which the events were told.
 const publishFresh = `
    new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     select t.id, $1::uuid, $2::text, t.type, null, t.facts, $5::text, clock_timestamp()
-       from given t join fresh using (digest) order by t.id
+     select id, $1::uuid, $2::text, type, digest, facts, correlation,
+            moment.now + (place - ${mostAtOnce}) * interval '1 microsecond'
+       from fresh, moment order by digest
+     on conflict (subject_id, type) do nothing
      returning id, type, created_at),
    ${newDeliveries}
-   select coalesce(array_agg(e.id order by e.id), '{}') as ids`;
+   select coalesce(array_agg(e.id), '{}') as ids`;
 
-const given = `given as (
-     select * from jsonb_to_recordset($4::jsonb) as t(id uuid, type text, digest uuid, facts jsonb))`;
-
-// Rows are written in the order of their digests, so that two requests with the same events wait for each other and never
-// in a circle.
-const publishUnsaid = `with ${given}, ${heardTypes},
-   fresh as (
-     insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at)
-     select $3::uuid, t.digest, $1::uuid, $2::text, clock_timestamp() from given t join heard using (type) order by t.digest
-     on conflict (connection_id, digest) do nothing
-     returning digest),${publishFresh}`;
+const publishHeard = `with ${givenIn('$3')}, ${heardTypes},
+   fresh as (select given.* from given join heard using (type)),${publishFresh}`;
 
 const publish = statement<{ ids: string[] }>(
   'integration.publish_triggers',
-  `${publishUnsaid}, ${wakeDeliveries} as woken from new_event e`,
+  `${publishHeard}, ${wakeDeliveries} as woken from new_event e`,
 );
-const publishQuietly = statement<{ ids: string[] }>('integration.publish_quietly', `${publishUnsaid} from new_event e`);
+const publishQuietly = statement('integration.publish_quietly', `${publishHeard} from new_event e`);
 
 // The row is there since the event was told. It is published by the one that ends its waiting.
-const publishFetched = statement<{ ids: string[] }>(
+const publishFetched = statement(
   'integration.publish_fetched',
-  `with ${given}, ${heardTypes},
+  `with ${givenIn('$4')}, ${heardTypes},
    fetched as (
      update integration_inbound_event i set reference = null
        from given t
       where i.organization_id = $1 and i.environment = $2 and i.connection_id = $3 and i.digest = t.digest
         and i.reference is not null
      returning i.digest),
-   fresh as (select digest from fetched join given using (digest) join heard using (type)),${publishFresh},
+   fresh as (select given.* from given join fetched using (digest) join heard using (type)),${publishFresh},
      ${wakeDeliveries} as woken from new_event e`,
 );
 
+interface Row {
+  id: string;
+  type: string;
+  digest: string;
+  correlation: string;
+  facts: TriggerFacts;
+}
+
+const rowOf = (
+  { correlationId: correlation }: Scope,
+  { integration }: Source,
+  { trigger, digest, data }: { trigger: string; digest: string; data: Record<string, unknown> },
+): Row => {
+  const facts: TriggerFacts = { integration: integration.id, data };
+  return { id: newId(), type: triggerType(integration, trigger), digest, correlation, facts };
+};
+
+const rowsOf = (scope: Scope, source: Source, events: readonly TriggeredEvent[]): Row[] =>
+  events.map(({ trigger, key = randomUUID(), data }) =>
+    rowOf(scope, source, { trigger, digest: digestOf(source.connectionId, key), data }),
+  );
+
 /**
- * Publishes events of a provider that somebody listens to, each once within a day for a connection: the events and their
- * deliveries in one statement.
- * @param quietly whether the caller tells the dispatchers
+ * Publishes events of a provider that somebody listens to, each once for a connection: the events and their deliveries in
+ * one statement, which tells the dispatchers.
+ * @param events at most 500
  * @returns the ids of the events that were written, as uuids
  */
 export async function publishTriggers(
   scope: Scope,
-  { integration, connectionId }: Source,
+  source: Source,
   events: readonly TriggeredEvent[],
-  { quietly = false }: { quietly?: boolean } = {},
 ): Promise<string[]> {
-  const rows = new Map(
-    events.map(({ trigger, key = randomUUID(), data }) => {
-      const facts: TriggerFacts = { integration: integration.id, data };
-      const digest = digestOf(key);
-      return [digest, { id: newId(), type: triggerType(integration, trigger), digest, facts }];
-    }),
-  );
-  if (rows.size === 0) return [];
-  const given = storableJson([...rows.values()]);
-  return (await scope.one(quietly ? publishQuietly : publish, connectionId, given, scope.correlationId))!.ids;
+  if (events.length === 0) return [];
+  return (await scope.one(publish, storableJson(rowsOf(scope, source, events))))!.ids;
 }
 
-/** Publishes an event whose data were fetched, unless that was done before. @param digest of its key */
+/** Publishes an event whose data were fetched, unless that was done before. @param event with the digest of its key */
 export async function publishFetchedEvent(
   scope: Scope,
-  { integration, connectionId }: Source,
-  { trigger, digest, data }: Omit<TriggeredEvent, 'key'> & { digest: string },
+  source: Source,
+  event: Omit<TriggeredEvent, 'key'> & { digest: string },
 ): Promise<void> {
-  const facts: TriggerFacts = { integration: integration.id, data };
-  const row = { id: newId(), type: triggerType(integration, trigger), digest, facts };
-  await scope.one(publishFetched, connectionId, storableJson([row]), scope.correlationId);
+  await scope.one(publishFetched, source.connectionId, storableJson([rowOf(scope, source, event)]));
 }
 
 /** `publishTriggers` for one event. @returns its id as a uuid; undefined where nobody listens, and for one that was published before */
@@ -115,3 +135,39 @@ export const publishTrigger = async (
   source: Source,
   event: TriggeredEvent,
 ): Promise<string | undefined> => (await publishTriggers(scope, source, [event]))[0];
+
+interface Told {
+  scope: Scope;
+  /** Rows as JSON, without the brackets around them. */
+  json: string;
+  count: number;
+}
+
+/** Of JSON, in characters: one request has at most a million. */
+const longestStatement = 2 ** 20;
+
+/**
+ * Publishes events that several requests bring for the same connection in one statement: most of what one event costs is the
+ * statement and its commit.
+ */
+export class TriggerPublisher {
+  readonly #joined = new JoinedWork<Told, void>({
+    atOnce: 3,
+    weightOf: ({ json, count }) => Math.max(json.length / longestStatement, count / mostAtOnce),
+    async work(told) {
+      await told[0]!.scope.rows(publishQuietly, `[${told.map(({ json }) => json).join()}]`);
+      return told.map(() => undefined);
+    },
+  });
+
+  /**
+   * As `publishTriggers`, but the caller tells the dispatchers.
+   * @param events at most 500
+   * @returns once they are committed
+   */
+  async publish(scope: Scope, source: Source, events: readonly TriggeredEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const json = storableJson(rowsOf(scope, source, events)).slice(1, -1);
+    await this.#joined.ask(source.connectionId, { scope, json, count: events.length });
+  }
+}

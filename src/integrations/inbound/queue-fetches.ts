@@ -35,7 +35,7 @@ export async function queueFetches(
 ): Promise<void> {
   const rows = new Map(
     notices.map(({ trigger = '', key, reference }) => {
-      const digest = digestOf(key);
+      const digest = digestOf(connectionId, key);
       return [digest, { type: triggerType(integration, trigger), trigger, digest, reference }];
     }),
   );

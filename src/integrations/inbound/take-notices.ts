@@ -8,18 +8,16 @@ import type { Integration } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
 import type { Proven } from './prove.ts';
-import { publishTriggers, type TriggeredEvent } from './publish-triggers.ts';
+import { mostAtOnce, type TriggeredEvent, type TriggerPublisher } from './publish-triggers.ts';
 import { queueFetches } from './queue-fetches.ts';
 
 export interface TakeServices {
   database: Database;
   log: Log;
+  triggerPublisher: TriggerPublisher;
   dispatchNotice: { give(): void };
   integrations: Pick<Integrations, 'accessEnded'>;
 }
-
-/** Events in one statement. */
-const atOnce = 250;
 
 /** Who does it, as logs name it. */
 const actor = 'provider';
@@ -32,13 +30,13 @@ function eventOf(integration: Integration, { trigger = '', key, data }: Notice):
 }
 
 const inParts = <Item>(items: readonly Item[]): Item[][] =>
-  Array.from({ length: Math.ceil(items.length / atOnce) }, (_, index) =>
-    items.slice(index * atOnce, (index + 1) * atOnce),
+  Array.from({ length: Math.ceil(items.length / mostAtOnce) }, (_, index) =>
+    items.slice(index * mostAtOnce, (index + 1) * mostAtOnce),
   );
 
 /** Takes the events of one connection. All of them are committed when it returns. */
 async function takeForConnection(
-  { database, log, integrations }: TakeServices,
+  { database, log, triggerPublisher, integrations }: TakeServices,
   integration: Integration,
   connection: EventsConnection,
   { notices, correlationId }: { notices: readonly Notice[]; correlationId: string },
@@ -55,7 +53,7 @@ async function takeForConnection(
   if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');
   const lifecycle = notices.filter((notice) => notice.lifecycle !== undefined);
   if (lifecycle.length > 0) await takeLifecycle(scope, connectionId, lifecycle);
-  for (const part of inParts(ready)) await publishTriggers(scope, source, part, { quietly: true });
+  for (const part of inParts(ready)) await triggerPublisher.publish(scope, source, part);
   for (const part of inParts(toFetch)) await queueFetches(scope, source, part);
   // After what happened while there was access.
   const ends = notices.flatMap(({ accessEndedAt }) => accessEndedAt?.getTime() ?? []);
