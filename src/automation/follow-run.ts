@@ -46,21 +46,26 @@ export async function* followRun(
   let seen = run;
   let lastId = after;
   let mark: string | undefined;
-  while (!stop.aborted) {
-    for (const event of eventsOf(seen)) {
-      if (event.id <= lastId) continue;
-      lastId = event.id;
-      yield { ...event, run: seen };
+  const watch = waiters.watch(run.id);
+  try {
+    while (!stop.aborted) {
+      for (const event of eventsOf(seen)) {
+        if (event.id <= lastId) continue;
+        lastId = event.id;
+        yield { ...event, run: seen };
+      }
+      if (isTerminal(seen.status)) return;
+      await watch.changed(lookEveryMs, stop);
+      const found = await readUnlessGone(() => scope.one(findMark, run.id));
+      if (found === undefined || found === 'gone') return;
+      if (found === 'later' || found.mark === mark) continue;
+      const read = await readUnlessGone(() => getRun(scope, run.id));
+      if (read === 'gone') return;
+      if (read === 'later') continue;
+      mark = found.mark;
+      seen = read;
     }
-    if (isTerminal(seen.status)) return;
-    await waiters.nextSign(run.id, lookEveryMs, stop);
-    const found = await readUnlessGone(() => scope.one(findMark, run.id));
-    if (found === undefined || found === 'gone') return;
-    if (found === 'later' || found.mark === mark) continue;
-    const read = await readUnlessGone(() => getRun(scope, run.id));
-    if (read === 'gone') return;
-    if (read === 'later') continue;
-    mark = found.mark;
-    seen = read;
+  } finally {
+    watch.close();
   }
 }

@@ -29,12 +29,17 @@ async function findUnasked(
   turnId: string,
   signal: AbortSignal,
 ): Promise<OpenTurn | undefined> {
-  for (;;) {
-    const open = await findOpenTurn(scope, contents, turnId);
-    const leftMs = open?.askedForMs ?? 0;
-    if (leftMs <= 0) return open;
-    await turnSigns.waiters.nextSign(turnId, Math.min(leftMs, lookEveryMs), signal);
-    signal.throwIfAborted();
+  const watch = turnSigns.waiters.watch(turnId);
+  try {
+    for (;;) {
+      const open = await findOpenTurn(scope, contents, turnId);
+      const leftMs = open?.askedForMs ?? 0;
+      if (leftMs <= 0) return open;
+      await watch.changed(Math.min(leftMs, lookEveryMs), signal);
+      signal.throwIfAborted();
+    }
+  } finally {
+    watch.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import { Bell } from '../platform/bell.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import { readPatiently } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -24,34 +25,6 @@ export type TurnEvent =
 
 /** How often the row is read when nothing is heard of it: a notification can be lost. */
 const lookEveryMs = 2_000;
-
-/** Wakes one reader, whether it sleeps or is about to. */
-class Bell {
-  #isRung = false;
-  #wake: (() => void) | undefined;
-
-  ring(): void {
-    this.#isRung = true;
-    this.#wake?.();
-  }
-
-  /** Resolves when it was rung since the last time, after `withinMs`, or when `stop` is aborted. */
-  heard(withinMs: number, stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        stop.removeEventListener('abort', wake);
-        this.#wake = undefined;
-        this.#isRung = false;
-        resolve();
-      };
-      const timer = setTimeout(wake, withinMs);
-      stop.addEventListener('abort', wake);
-      this.#wake = wake;
-      if (this.#isRung || stop.aborted) wake();
-    });
-  }
-}
 
 /** One reader of a turn. From its creation on it misses nothing, so that a turn may end before it is read. */
 export class TurnReader {

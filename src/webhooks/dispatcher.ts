@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { Bell } from '../platform/bell.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
@@ -9,7 +10,6 @@ import { defaultPace, Pace } from './core/pace.ts';
 import { pacedWaitMs } from './core/plan-turns.ts';
 import { failPoint } from './fail-points.ts';
 import { type Leased, leaseDue } from './lease.ts';
-import { WakeableSleep } from './wakeable-sleep.ts';
 
 export interface DispatchServices extends AttemptDeliveriesServices {
   database: Database;
@@ -43,7 +43,7 @@ export class Dispatcher {
   readonly #pace: Pace;
   /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
-  readonly #pause = new WakeableSleep();
+  readonly #pause = new Bell();
   #running: Promise<void> | undefined;
 
   constructor(services: DispatchServices) {
@@ -62,7 +62,7 @@ export class Dispatcher {
 
   /** Polls for due attempts at once. */
   wake(): void {
-    this.#pause.wake();
+    this.#pause.ring();
   }
 
   /** Stops leasing, waits for the attempts in flight, and returns the leases of those that do not end in time. */
@@ -71,7 +71,7 @@ export class Dispatcher {
     this.wake();
     await this.#running;
     const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
-    while (this.#underWay > 0) await this.#pause.sleep(pollEveryMs);
+    while (this.#underWay > 0) await this.#pause.heard(pollEveryMs);
     clearTimeout(grace);
   }
 
@@ -80,10 +80,10 @@ export class Dispatcher {
     while (!this.#stopping) {
       try {
         const waitMs = await this.#begin();
-        if (waitMs > 0) await this.#pause.sleep(waitMs);
+        if (waitMs > 0) await this.#pause.heard(waitMs);
       } catch (error) {
         log.warn({ err: error }, 'due deliveries could not be leased');
-        await this.#pause.sleep(pauseMs);
+        await this.#pause.heard(pauseMs);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { Bell } from '../platform/bell.ts';
 import type { Database } from '../platform/database.ts';
 import { withDeadline } from '../platform/deadline.ts';
 import type { Log } from '../platform/log.ts';
@@ -21,7 +22,6 @@ import {
   takeTurn,
   type Unparked,
 } from './parking-sql.ts';
-import { WakeableSleep } from './wakeable-sleep.ts';
 import { resumeIfParked, resumeParking, startParking } from './webhook-workflows.ts';
 
 export interface ParkingServices {
@@ -46,7 +46,7 @@ const unparkingPace = '(unparking)';
 export class Parking {
   readonly #services: ParkingServices;
   #stopping = false;
-  readonly #pause = new WakeableSleep();
+  readonly #pause = new Bell();
   #running: Promise<void> | undefined;
 
   constructor(services: ParkingServices) {
@@ -59,7 +59,7 @@ export class Parking {
 
   /** Looks at once. */
   wake(): void {
-    this.#pause.wake();
+    this.#pause.ring();
   }
 
   async stop(): Promise<void> {
@@ -71,7 +71,7 @@ export class Parking {
   async #run(): Promise<void> {
     while (!this.#stopping) {
       await this.#once().catch((err) => this.#services.log.warn({ err }, 'dead letters will be parked later'));
-      await this.#pause.sleep(lookEveryMs);
+      await this.#pause.heard(lookEveryMs);
     }
   }
 

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { Waiters } from './waiters.ts';
+
+const never = new AbortController().signal;
+
+test('an end that is told while somebody looks is not missed', async () => {
+  const waiters = new Waiters('run');
+  let ended = false;
+  const looks: boolean[] = [];
+  const found = waiters.wait(
+    'one',
+    async () => {
+      looks.push(ended);
+      if (ended) return 'ended';
+      // It ends after it was read, and before the next sleep.
+      ended = true;
+      waiters.tell('one');
+      return undefined;
+    },
+    1_000_000,
+    never,
+  );
+  waiters.tell('one');
+  // Whoever misses it looks again only after seconds.
+  await Promise.race([found, sleep(1_000, undefined, { ref: false })]);
+  expect(looks).toEqual([false, true]);
+  expect(await found).toBe('ended');
+});
+
+test('who has given up or found what it waited for is told nothing more', async () => {
+  const waiters = new Waiters('run');
+  const stop = new AbortController();
+  const given = waiters.wait('one', async () => undefined, 1_000_000, stop.signal);
+  expect(waiters.waitedWithin(0)).toBe(true);
+  stop.abort();
+  expect(await given).toBeUndefined();
+  const failed = waiters.wait('one', () => Promise.reject(new Error('no database')), 0, never);
+  await expect(failed).rejects.toThrow('no database');
+  expect(waiters.waitedWithin(0)).toBe(false);
+});
+
+test('a watch keeps a change that comes between its creation and the sleep', async () => {
+  const waiters = new Waiters('run');
+  const watch = waiters.watch('one');
+  waiters.tell('one');
+  await watch.changed(1_000_000, never);
+  watch.close();
+  expect(waiters.waitedWithin(0)).toBe(false);
+});
