@@ -4,6 +4,7 @@ import type { DeliveryProgress, LetterProgress } from '../temporal/contracts/web
 import { holdMs } from './core/admission.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
+import { leaving } from './parking-sql.ts';
 
 interface ProgressRow {
   status: DeliveryStatus;
@@ -18,16 +19,14 @@ interface ProgressRow {
   isLeft: boolean;
 }
 
-const progressSql = `select status, attempts, status_code as "statusCode", error_class as "errorClass",
+const findDelivery = statement<ProgressRow>(
+  'delivery.progress',
+  `select status, attempts, status_code as "statusCode", error_class as "errorClass",
           greatest(0, round(extract(epoch from next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
           (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs",
-          coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at = '-infinity', false) as "isLeft"
-     from delivery where organization_id = $1 and environment = $2 and id = $3`;
-
-const findDelivery = statement<ProgressRow>('delivery.progress', progressSql);
-
-// Its workflow is told to look before the transaction that changed the row is committed, and waits for that here.
-const findLetter = statement<ProgressRow>('delivery.letter_progress', `${progressSql} for share`);
+          coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at <= '${leaving}', false) as "isLeft"
+     from delivery where organization_id = $1 and environment = $2 and id = $3`,
+);
 
 /** Why a delivery is a dead letter. */
 export const whyDead = ({
@@ -63,7 +62,7 @@ export async function findProgress(scope: Scope, deliveryId: string): Promise<De
 
 /** How a delivery that may be a dead letter stands. */
 export async function findLetterProgress(scope: Scope, deliveryId: string): Promise<LetterProgress> {
-  const row = await scope.one(findLetter, deliveryId);
+  const row = await scope.one(findDelivery, deliveryId);
   return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;
 }
 

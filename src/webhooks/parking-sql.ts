@@ -6,6 +6,9 @@ import { eventOf } from './publish-event.ts';
 /** Of a subscription; older ones are replayed by a redrive, the command line or the API. */
 export const mostParked = 1_000;
 
+/** In `parked_at`, as SQL: the workflow of the dead letter is to end, and may not know it yet. '-infinity': it has none. */
+export const leaving = 'epoch';
+
 // Each names the condition of a partial index.
 const isUnparked = "status = 'dead_lettered' and (parked_at is null or parked_at = 'infinity')";
 const isUnparking = "status <> 'dead_lettered' and parked_at > '-infinity'";
@@ -46,10 +49,10 @@ export const leaveOlder = statement<{ id: string }>(
    returning id`,
 );
 
-/** Those that were parked before newer ones came: their workflows end. */
+/** Those that were parked before newer ones came, and those whose workflows were not told so far: they are to end. */
 export const leaveSurplus = statement<{ id: string }>(
   'parking.surplus',
-  `update delivery set parked_at = '-infinity'
+  `update delivery set parked_at = '${leaving}'
     where id in (
       select d.id from ${oldestKept} kept cross join lateral (
         select id from delivery
@@ -112,4 +115,9 @@ export const findUnparking = statement<{ id: string }>(
 export const markUnparked = statement(
   'parking.unparked',
   `update delivery set parked_at = null where ${free(isUnparking)}`,
+);
+
+export const markLeft = statement(
+  'parking.left',
+  `update delivery set parked_at = '-infinity' where ${free(`parked_at = '${leaving}' and status = 'dead_lettered'`)}`,
 );

@@ -16,6 +16,7 @@ import {
   findUnparking,
   leaveOlder,
   leaveSurplus,
+  markLeft,
   markParked,
   markParking,
   markUnparked,
@@ -80,19 +81,23 @@ export class Parking {
     const sql = sqlOn(database.pool);
     const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
     if (subscriptions.length > 0) {
-      // Committed before anything else is: what is left unparked makes the next turn repeat a turn that failed.
-      if (!(await this.#inTurn((tx) => this.#leaveSurplus(tx, subscriptions)))) return;
+      // Before anything else: what is left unparked makes the next turn repeat a turn that failed.
+      if (!(await this.#inTurn(() => this.#leaveSurplus(sql, subscriptions)))) return;
       await sql.rows(leaveOlder, [subscriptions]);
     }
     const unparking = await sql.rows(findUnparking, [deliveryPolicy.parkedPerSecond]);
     if (subscriptions.length + unparking.length === 0) return;
     await this.#inTurn(async (tx) => {
-      if (subscriptions.length > 0) await this.#park(tx, subscriptions);
-      await this.#unpark(tx);
+      if (subscriptions.length > 0) await this.#park(tx, sql, subscriptions);
+      await this.#unpark(tx, sql);
     });
   }
 
-  /** @returns false while another process has the turn */
+  /**
+   * The transaction holds the turn and the paces. Rows of deliveries are changed beside it: nobody waits for a lock of
+   * theirs while Temporal is told, and workflows read what is committed.
+   * @returns false while another process has the turn
+   */
   #inTurn(work: (tx: Sql) => Promise<void>): Promise<boolean> {
     return systemTransaction(this.#services.database, async (tx) => {
       if (!(await tx.one(takeTurn))?.taken) return false;
@@ -101,31 +106,32 @@ export class Parking {
     });
   }
 
-  async #leaveSurplus(tx: Sql, subscriptions: string[]): Promise<void> {
-    const surplus = await tx.rows(leaveSurplus, [subscriptions, this.#services.deliveryPolicy.parkedPerSecond]);
+  async #leaveSurplus(sql: Sql, subscriptions: string[]): Promise<void> {
+    const surplus = await sql.rows(leaveSurplus, [subscriptions, this.#services.deliveryPolicy.parkedPerSecond]);
     await this.#tell(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
+    await sql.rows(markLeft, [surplus.map(({ id }) => id)]);
   }
 
-  async #park(tx: Sql, subscriptions: string[]): Promise<void> {
+  async #park(tx: Sql, sql: Sql, subscriptions: string[]): Promise<void> {
     const { parkedPerSecond } = this.#services.deliveryPolicy;
     const found = await tx.rows(findLetters, [subscriptions, parkedPerSecond]);
     const next = found.slice(0, await this.#places(tx, parkingPace, found.length, parkedPerSecond)).map(({ id }) => id);
     // Committed before they are started. Others were replayed meanwhile.
-    const marked = await sqlOn(this.#services.database.pool).rows(markParking, [next]);
+    const marked = await sql.rows(markParking, [next]);
     const ids = marked.map(({ id }) => id);
     const letters = found.filter(({ id }) => ids.includes(id));
     await this.#tell(letters, (letter) => this.#start(letter));
     failPoint('letter.parked');
-    await tx.rows(markParked, [ids]);
+    await sql.rows(markParked, [ids]);
   }
 
-  async #unpark(tx: Sql): Promise<void> {
+  async #unpark(tx: Sql, sql: Sql): Promise<void> {
     // Nobody waits for these, and what was replayed has the machine's attention.
     const perSecond = this.#services.deliveryPolicy.parkedPerSecond / 2;
     const found = await tx.rows(findUnparking, [perSecond]);
     const replayed = found.slice(0, await this.#places(tx, unparkingPace, found.length, perSecond));
     await this.#tell(replayed, ({ id }) => resumeIfParked(this.#services.temporal, id));
-    await tx.rows(markUnparked, [replayed.map(({ id }) => id)]);
+    await sql.rows(markUnparked, [replayed.map(({ id }) => id)]);
   }
 
   /** @returns how many of them may be told now */

@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { Egress } from '../../src/platform/egress.ts';
 import { egressRules } from '../../src/platform/egress-destination.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import type { TemporalClient } from '../../src/temporal/client.ts';
+import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
+import { findLetterProgress } from '../../src/webhooks/delivery-progress.ts';
 import { leaseDue } from '../../src/webhooks/lease.ts';
+import { Parking } from '../../src/webhooks/parking.ts';
 import { beginRetries } from '../../src/webhooks/retry-clock.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
+import { until } from '../until.ts';
 
 let product: Product;
 let api: string;
@@ -131,11 +137,8 @@ test('retries are leased when they are due, their webhook has released them and 
   const organization = await newOrganization();
   const { pool } = product.database;
   const subscription = await waiting(organization, 1, 'http://10.0.0.1/retried');
-  await pool.query(
-    `update delivery set attempts = 1, status = 'retrying', next_attempt_at = now() + interval '300 ms'
-      where subscription_id = $1`,
-    [subscription],
-  );
+  const soon = `update delivery set attempts = 1, status = 'retrying', next_attempt_at = clock_timestamp() + interval '900 ms'
+      where subscription_id = $1`;
   const places = { free: 1_000, held: () => 0 };
   /** Until nothing more is leased: those of other organizations wait too. */
   const lease = async (before = 0): Promise<{ count: number; waitMs: number | undefined }> => {
@@ -143,9 +146,13 @@ test('retries are leased when they are due, their webhook has released them and 
     const count = before + leased.filter(({ organizationId }) => organizationId === organization.id).length;
     return leased.length > 0 ? lease(count) : { count, waitMs };
   };
-  const { count, waitMs } = await lease();
-  expect(count).toBe(0);
-  expect(waitMs).toBeLessThanOrEqual(300);
+  // On a busy machine it is due before anybody asks.
+  await until('it says when the retry is due', async () => {
+    await pool.query(soon, [subscription]);
+    const { count, waitMs } = await lease();
+    expect(count).toBe(0);
+    return waitMs !== undefined && waitMs <= 900;
+  });
   await pool.query(
     'select pg_sleep(extract(epoch from next_attempt_at - clock_timestamp())) from delivery where subscription_id = $1',
     [subscription],
@@ -161,4 +168,54 @@ test('retries are leased when they are due, their webhook has released them and 
   await clock("released_until = now() + interval '1 hour'");
   expect((await lease()).count).toBe(1);
   expect((await lease()).count).toBe(0);
+});
+
+test('while Temporal is told of dead letters nobody waits for their rows, and a turn that fails is repeated', async () => {
+  const { database } = product;
+  const { pool } = database;
+  const organization = await newOrganization();
+  const subscription = await waiting(organization, 1_001, 'http://10.0.0.1/parked');
+  // The oldest has a workflow, and those after it leave it no place. The newest makes the parking look.
+  const { rows } = await pool.query<{ id: string }>(
+    `update delivery d set status = 'dead_lettered', attempts = 1, next_attempt_at = null, finished_at = now(),
+            created_at = now() + nth * interval '1 second', parked_at = case when nth < 1001 then now() end
+       from (select id, row_number() over (order by id) as nth from delivery where subscription_id = $1) numbered
+      where d.id = numbered.id and d.subscription_id = $1 returning case when nth = 1 then d.id end as id`,
+    [subscription],
+  );
+  const letter = rows.find(({ id }) => id !== null)!.id;
+  const told: string[] = [];
+  let answer = Promise.withResolvers<void>();
+  const temporal = {
+    signalIfOpen(workflowId: string) {
+      told.push(workflowId);
+      return answer.promise;
+    },
+  } as unknown as TemporalClient;
+  const parking = new Parking({
+    database,
+    temporal,
+    deliveryPolicy: defaultDeliveryPolicy,
+    log: pino({ level: 'silent' }),
+  });
+  const scope = new Scope(database, { organizationId: organization.id, environment: 'test' }, 'parked');
+  parking.start();
+  try {
+    for (const turn of [1, 2]) {
+      await until('its workflow is told', async () => told.length === turn);
+      // It reads at once, and somebody else changes the row.
+      expect(await findLetterProgress(scope, letter)).toEqual({ kind: 'left' });
+      await pool.query('update delivery set held_since = null where id = $1', [letter]);
+      const { reject, resolve } = answer;
+      answer = Promise.withResolvers();
+      if (turn === 1) reject(new Error('Temporal is away.'));
+      else resolve();
+    }
+    const isLeft = "select from delivery where id = $1 and parked_at = '-infinity'";
+    await until('it has no workflow', async () => (await pool.query(isLeft, [letter])).rowCount === 1);
+    expect(told).toEqual(Array(2).fill(deliveryWorkflowId(letter)));
+  } finally {
+    answer.resolve();
+    await parking.stop();
+  }
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { priorities } from '../../src/temporal/contracts/priorities.ts';
-import { deliveryMessages, webhookMessages, webhookWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
+import { webhookMessages, webhookWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
 import { runningServers } from '../servers.ts';
@@ -160,27 +160,4 @@ test('dead letters beyond the newest thousand of a webhook have no workflow, and
   expect((await scene.api.post(path)).status).toBe(202);
   const status = () => pool.query('select status from delivery where id = $1', [letter.uuid]);
   await until('it is delivered', async () => (await status()).rows[0].status === 'delivered');
-});
-
-test('a dead letter whose workflow is told before the row is committed looks at what is committed', async () => {
-  const { pool } = scene.product.database;
-  const letter = await deadLetter(scene);
-  const workflow = client.workflow.getHandle(letter.workflowId);
-  await until(
-    'it is parked',
-    async () => (await workflow.describe().catch(() => undefined))?.status.name === 'RUNNING',
-  );
-  const parking = await pool.connect();
-  try {
-    await parking.query('begin');
-    await parking.query(`update delivery set parked_at = '-infinity' where id = $1`, [letter.uuid]);
-    await workflow.signal(deliveryMessages.resume);
-    const { rows } = await parking.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const waiting = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
-    await until('it waits for the commit', async () => (await pool.query(waiting, [rows[0]!.pid])).rows.length > 0);
-    await parking.query('commit');
-  } finally {
-    parking.release();
-  }
-  expect(await workflow.result()).toBe('dead_lettered');
 });
