@@ -100,7 +100,7 @@ describe('a line of log', () => {
   });
 
   test('takes no time that hostile texts could stretch', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const text of [
       'a'.repeat(16_000),
       'a@'.repeat(8_000),
@@ -110,6 +110,6 @@ describe('a line of log', () => {
     ]) {
       logged({ text });
     }
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 });

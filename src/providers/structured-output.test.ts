@@ -110,9 +110,9 @@ describe('a schema in the form that providers accept', () => {
     ['the same type many times, many levels deep', () => nested(60)],
   ])('comes soon for %s', (_, make) => {
     const schema = make();
-    const started = Date.now();
+    const started = process.cpuUsage();
     expect(outputForm(schema)).toBeDefined();
-    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(2_000);
   });
 
   test('takes any name of a property', () => {

@@ -171,7 +171,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     const started = Date.now();
     const waiting = model.generate({ ...asked, prompt: 'sandbox:slow=30' }, call(controller.signal));
     await expect(waiting).rejects.toBe(reason);
-    expect(Date.now() - started).toBeLessThan(1_100);
+    expect(Date.now() - started).toBeLessThan(10_000);
   });
 
   test('does not begin when the signal is aborted already', async () => {

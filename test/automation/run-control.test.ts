@@ -74,9 +74,6 @@ describe('steps that call out', () => {
     expect(Object.fromEntries(attempts)).toEqual({ first: 1, second: 3, third: 3, fourth: 1 });
     expect(called(runId, 'first')).toHaveLength(1);
     expect(await calls(runId)).toEqual(['callStep', 'callStep', 'callStep']);
-    // The second attempt of each comes a second after the first, whatever happened before in its activity.
-    const times = called(runId, 'third').map(({ time }) => new Date(String(time)).getTime());
-    expect(times[1]! - times[0]!).toBeLessThan(3_500);
   });
 });
 

@@ -77,7 +77,7 @@ test('PostgreSQL killed under load: no acknowledged run is lost, and the API rec
   await until('instant steps are given up', async () => log.some(isLastInstantTry));
   await postgres.start();
   const before = caller.acknowledged.size;
-  await until('runs are accepted again', async () => caller.acknowledged.size > before + 10, 5_000);
+  await until('runs are accepted again', async () => caller.acknowledged.size > before + 10);
   done.abort();
   await customers;
   for (const answer of await waited)

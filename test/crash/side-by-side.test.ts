@@ -19,27 +19,30 @@ beforeAll(async () => {
 });
 afterAll(() => scene.product.close());
 
-/** Less than the two seconds after which a waiting request polls: an answer that comes sooner was announced. */
+/**
+ * Less than the two seconds after which a waiting request polls: an answer that comes sooner was announced. One is enough,
+ * because a busy machine may take that long for the run itself.
+ */
 const announcedMs = 1_800;
 
 test('a caller at either API is told of the end by whichever process made it', async () => {
   const { product, caller } = scene;
   const workflowId = await caller.createWorkflow(apis[0]!.api, ['sandbox:slow=0.1 One', 'Two {{input}}']);
   const calledBy = ({ log }: ProductProcess) => log.filter(({ msg }) => msg === 'model called').length;
-  const took: number[] = [];
+  const took: number[][] = apis.map(() => []);
 
   // One after the other at each API, until both workers have had some of it.
   await until('both workers work', async () => {
-    for (const { api } of apis) {
+    for (const [nth, { api }] of apis.entries()) {
       const before = performance.now();
-      const answer = await caller.execute(api, workflowId, { input: took.length, wait: true });
-      took.push(performance.now() - before);
+      const answer = await caller.execute(api, workflowId, { input: took.flat().length, wait: true });
+      took[nth]!.push(performance.now() - before);
       expect(answer).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
-      expect(answer.body.data.output.result).toContain(`Two ${took.length - 1}`);
+      expect(answer.body.data.output.result).toContain(`Two ${took.flat().length - 1}`);
     }
-    return took.length >= 6 && workers.every((worker) => calledBy(worker) > 0);
+    return took.flat().length >= 6 && workers.every((worker) => calledBy(worker) > 0);
   });
-  expect(took.sort((a, b) => a - b)[Math.floor(took.length / 2)]).toBeLessThan(announcedMs);
+  for (const of of took) expect(Math.min(...of)).toBeLessThan(announcedMs);
   expect(apis.map(calledBy)).toEqual([0, 0]);
   expect(await findViolations({ product, caller, api: apis[1]!.api })).toEqual([]);
 });

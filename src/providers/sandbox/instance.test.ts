@@ -123,8 +123,8 @@ describe('an instance of a schema', () => {
     ['a pattern that takes long', { type: 'string', pattern: '^(([a-z]+)+)+!$' }],
     ['no schema at all', { type: 7, properties: 'x', required: 3, anyOf: 'y' } as JsonSchema],
   ])('comes soon for %s', (_, schema) => {
-    const started = Date.now();
+    const started = process.cpuUsage();
     instanceOf(schema, said);
-    expect(Date.now() - started).toBeLessThan(500);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(500);
   });
 });
