@@ -168,7 +168,7 @@ describe('waiting', () => {
   test('ends after SYNC_WAIT_SECONDS with 202, and the run goes on', async () => {
     const impatient = await product.start(['api'], { SYNC_WAIT_SECONDS: '0.2' });
     const client = apiClient(impatient.api, product.tenant.testKey);
-    const { id, wf } = await makeWorkflow(api, 'sandbox:slow=1');
+    const { id, wf } = await makeWorkflow(api, 'sandbox:slow=2');
     const inDialectA = await client.post(`/v1/workflows/${id}/execute`, { input: 'x' });
     expect(inDialectA.status).toBe(202);
     expect(inDialectA.body.data).toEqual({ runId: expect.any(String), status: 'RUNNING' });

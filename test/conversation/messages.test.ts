@@ -232,8 +232,8 @@ test('messages under way have a limit, and those whose client hung up count', as
   const client = apiClient(product.process.api, key);
   const before = await creditsOf(client);
   const slow = said('sandbox:slow=3 A snail');
-  for (const _ of Array(5).keys()) {
-    const stream = await streamReply({ api: product.process.api, key }, '/api/chat', slow);
+  const streams = Array.from({ length: 5 }, () => streamReply({ api: product.process.api, key }, '/api/chat', slow));
+  for (const stream of await Promise.all(streams)) {
     expect(stream.status).toBe(200);
     stream.hangUp();
   }

@@ -142,13 +142,15 @@ describe('delivery replay', () => {
 
   test('reaches what was never tried, because its webhook was turned off', async () => {
     // Its one place is taken, so that what comes second waits for its first attempt.
+    const { promise: after, resolve: answer } = Promise.withResolvers<void>();
     const { id, path } = await scene.subscribe({ concurrency: 1 }, (nth) =>
-      nth === 1 ? { status: 200, afterMs: 1_000 } : { status: 200 },
+      nth === 1 ? { status: 200, after } : { status: 200 },
     );
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await scene.receiver.has(path, 1);
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await turn(id, false);
+    answer();
     const waiting = await until('it was given up', async () =>
       (await scene.deliveries(id, '&status=dead_lettered')).find(({ attempts }) => attempts === 0),
     );

@@ -113,7 +113,8 @@ describe('a change while deliveries are under way', () => {
   });
 
   test('its deletion: what is under way changes nothing more', async () => {
-    const { id, path } = await scene.subscribe({ concurrency: 2 }, () => ({ status: 200, afterMs: 300 }));
+    const { promise: after, resolve: answer } = Promise.withResolvers<void>();
+    const { id, path } = await scene.subscribe({ concurrency: 2 }, () => ({ status: 200, after }));
     await sendTests(id, 6);
     await scene.receiver.has(path, 2);
     expect((await scene.api.delete(`/v1/webhooks/${id}`)).status).toBe(200);
@@ -124,6 +125,7 @@ describe('a change while deliveries are under way', () => {
       );
     const failed = { status: 'failed', error_class: 'subscription_deleted', attempts: 0 };
     expect((await rows()).rows).toEqual(Array.from({ length: 6 }, () => failed));
+    answer();
     const other = await scene.subscribe();
     await sendTests(other.id, 20);
     await arrived(other.id, 20);

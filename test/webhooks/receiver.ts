@@ -21,7 +21,13 @@ export interface Received {
  * - drip: the headers at once, then a byte now and then for ever
  */
 export type Reply =
-  | { status: number; headers?: Record<string, string> | string[]; body?: string | Buffer; afterMs?: number }
+  | {
+      status: number;
+      headers?: Record<string, string> | string[];
+      body?: string | Buffer;
+      afterMs?: number;
+      after?: Promise<unknown>;
+    }
   | 'hang'
   | 'reset'
   | 'drip';
@@ -56,6 +62,7 @@ async function send(response: ServerResponse, reply: Reply): Promise<void> {
     return;
   }
   if (reply.afterMs) await sleep(reply.afterMs);
+  await reply.after;
   response.writeHead(reply.status, reply.headers).end(reply.body);
 }
 
