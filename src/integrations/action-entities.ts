@@ -2,6 +2,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { ActionFailure, ActionStatus } from './core/action-status.ts';
+import type { ActionPriority } from './integration.ts';
 
 /** One action that an integration was asked to do, and what became of it. Removed after a day. */
 export const IntegrationAction = defineEntity({
@@ -29,6 +30,8 @@ export const IntegrationAction = defineEntity({
     dueAt: p.datetime(),
     /** Whether it was to be done later than it was asked for. */
     delayed: p.boolean(),
+    /** Of those that wait for a worker. */
+    priority: p.string().length(6).$type<ActionPriority>().default('normal'),
     /** At the provider. */
     attempts: p.smallint(),
     /** Pauses between them, in milliseconds. */

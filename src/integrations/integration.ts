@@ -5,6 +5,9 @@ import type { IntegrationFailure } from './failures.ts';
 import type { Inbound } from './inbound.ts';
 import type { Account, ProviderAnswer, ProviderCall } from './provider-call.ts';
 
+/** Which of the actions that wait for a worker goes first. */
+export type ActionPriority = 'low' | 'normal' | 'high';
+
 export type Category = 'communication' | 'crm' | 'social';
 
 /** Something that an integration does for a caller. */
@@ -18,6 +21,8 @@ export interface Action<Payload extends z.ZodType = z.ZodType, Answer extends z.
   writes: boolean;
   /** Seconds until it is to be done; 0 for now. Undefined where it is always done now. */
   delay?(payload: z.output<Payload>): number;
+  /** Undefined where it is always `normal`. */
+  priority?(payload: z.output<Payload>): ActionPriority;
   /**
    * Does it, once: at most one request that changes something.
    * @throws IntegrationFailure, AuthExpired

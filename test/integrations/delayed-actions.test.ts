@@ -74,14 +74,25 @@ describe('an action that is to be done later', () => {
   });
 
   test('can be cancelled in Temporal', async () => {
-    const { body } = await invite(3_600);
-    const handle = temporal.workflow.getHandle(actionWorkflowId(actionRunIds.parse(body.data.actionRunId)!));
-    await until('it is started', () =>
-      handle.describe().then(
-        () => true,
-        () => false,
-      ),
-    );
+    const handleOf = ({ body }: Awaited<ReturnType<typeof invite>>) =>
+      temporal.workflow.getHandle(actionWorkflowId(actionRunIds.parse(body.data.actionRunId)!));
+    const started = (handle: ReturnType<typeof handleOf>) =>
+      until('it is started', () => handle.describe().catch(() => undefined));
+    // What was asked for with a higher priority goes first where they wait.
+    for (const [priority, key] of [
+      ['low', 4],
+      ['normal', 3],
+      ['high', 2],
+    ] as const) {
+      const handle = handleOf(await invite(3_600, { priority }));
+      const { raw } = await started(handle);
+      expect([priority, raw.workflowExecutionInfo?.priority?.priorityKey]).toEqual([priority, key]);
+      await handle.terminate();
+    }
+    const made = await invite(3_600);
+    const { body } = made;
+    const handle = handleOf(made);
+    await started(handle);
     await handle.cancel();
     expect(await isOver(body.data.actionRunId)).toMatchObject({ status: 'cancelled' });
   });

@@ -4,23 +4,22 @@ import {
   integrationWorkflows,
   type PerformActionArgs,
 } from '../../temporal/contracts/integrations.ts';
-import { priorities } from '../../temporal/contracts/priorities.ts';
+import { actionPriorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import type { Fairness } from '../../temporal/contracts/work-context.ts';
+import type { ActionPriority } from '../integration.ts';
 
 /** Starts the workflow of an action. Harmless when it was started before, even when it is over. */
 export const startPerformAction = (
   temporal: TemporalClient,
   args: PerformActionArgs,
-  fairness: Fairness,
-  summary: string,
+  { fairness, summary, priority }: { fairness: Fairness; summary: string; priority: ActionPriority },
 ): Promise<void> =>
   temporal.start({
     type: integrationWorkflows.performAction,
     workflowId: actionWorkflowId(args.actionId),
     queue: queues.integrations,
-    // Nobody waits for what is to be done later.
-    priority: args.dueAt === undefined ? priorities.prompt : priorities.retry,
+    priority: actionPriorities[args.dueAt === undefined ? 'now' : 'later'][priority],
     args,
     resourceId: args.actionId,
     summary,

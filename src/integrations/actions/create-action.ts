@@ -10,6 +10,7 @@ import type { ActionPolicy } from '../../temporal/contracts/integrations.ts';
 import { type PlanName, plans } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/fairness.ts';
 import { actionStates } from '../core/action-status.ts';
+import type { ActionPriority } from '../integration.ts';
 import { startPerformAction } from './action-workflows.ts';
 import { actionContents } from './contents.ts';
 import { failPoint } from './fail-points.ts';
@@ -51,12 +52,12 @@ export interface StartHint {
 const insert = statement<{ id: string }>(
   'action.insert',
   `insert into integration_action (id, organization_id, environment, integration, action, account_id, status, repeatable,
-          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, created_at)
+          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority, created_at)
    select $3::uuid, $1::uuid, $2::text, $4::text, $5::text, $6::text, $7::text, $8::boolean, $9::text, $10::jsonb,
           clock_timestamp() + make_interval(secs => $11::float8), $11::float8 > 0,
           case when $12::float8 is null then 0 else 1 end, 0,
           case when $12::float8 is not null then clock_timestamp() end,
-          clock_timestamp() + make_interval(secs => $12::float8 / 1000), $13::text, clock_timestamp()
+          clock_timestamp() + make_interval(secs => $12::float8 / 1000), $13::text, $15::text, clock_timestamp()
     where (select count(*) from (
              select from integration_action where organization_id = $1::uuid and environment = $2::text and status = $7::text
               limit $14::int) as counted) < $14::int
@@ -81,7 +82,7 @@ export async function createAction(
   scope: Scope,
   { requested, accountId, plan, idempotency: claim, waiter, firstBy }: NewAction,
 ): Promise<CreatedAction> {
-  const { integrationId, actionId: name, action, payload, delaySeconds } = requested;
+  const { integrationId, actionId: name, action, payload, delaySeconds, priority } = requested;
   const id = newId();
   const sealed = actionContents(sealer, scope).seal(id, 'payload', JSON.stringify(payload));
   const isDelayed = delaySeconds > 0;
@@ -93,7 +94,14 @@ export async function createAction(
     async (tx) => {
       await takeTurn(tx, 'integration actions');
       const values = [integrationId, name, accountId, isDelayed ? 'scheduled' : 'processing', isRepeatable, sealed];
-      const more = [claimed ? JSON.stringify(claimed) : null, delaySeconds, begunMs, scope.correlationId, limit];
+      const more = [
+        claimed ? JSON.stringify(claimed) : null,
+        delaySeconds,
+        begunMs,
+        scope.correlationId,
+        limit,
+        priority,
+      ];
       if (!(await tx.one(insert, id, ...values, ...more))) {
         throw placesTaken(limit, isDelayed ? 'scheduled_actions' : 'open_actions');
       }
@@ -107,10 +115,18 @@ export async function createAction(
   return { actionId: outcome.id, replayed };
 }
 
+interface Pending {
+  plan: PlanName;
+  integration: string;
+  action: string;
+  dueAt: Date;
+  delayed: boolean;
+  priority: ActionPriority;
+}
 // Also of one that failed before its workflow began: the workflow fails too, so that operators find it.
-const findPending = statement<{ plan: PlanName; integration: string; action: string; dueAt: Date; delayed: boolean }>(
+const findPending = statement<Pending>(
   'action.pending_start',
-  `select o.plan, a.integration, a.action, a.due_at as "dueAt", a.delayed
+  `select o.plan, a.integration, a.action, a.due_at as "dueAt", a.delayed, a.priority
      from integration_action a join organization o on o.id = a.organization_id
     where a.organization_id = $1 and a.environment = $2 and a.id = $3
       and a.status in (${actionStates.sql('scheduled', 'processing', 'failed', 'unknown')})`,
@@ -126,12 +142,13 @@ export async function startPendingAction(
   const pending = await scope.one(findPending, actionId);
   if (!pending) return;
   const { tenant, correlationId } = scope;
-  const { plan, integration, action, dueAt, delayed } = pending;
+  const { plan, integration, action, dueAt, delayed, priority } = pending;
   const args = {
     ...{ ...tenant, correlationId, actionId, waiter: hint?.waiter ?? null, policy },
     ...(delayed && { dueAt: dueAt.getTime() }),
     ...(hint?.begun && { begun: true }),
   };
-  await startPerformAction(temporal, args, fairnessOf(tenant, plan), `${integration} ${action}`);
+  const summary = `${integration} ${action}`;
+  await startPerformAction(temporal, args, { fairness: fairnessOf(tenant, plan), summary, priority });
   failPoint('action.started');
 }

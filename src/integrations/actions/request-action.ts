@@ -1,7 +1,7 @@
 import type { FieldError } from '../../platform/errors.ts';
 import { findIntegration } from '../catalog.ts';
 import { integrationNotFound, invalidPayload } from '../errors.ts';
-import type { Action } from '../integration.ts';
+import type { Action, ActionPriority } from '../integration.ts';
 import { actionNotFound } from '../published-failure.ts';
 
 /** An action that exists, with a payload that fits it. */
@@ -13,6 +13,7 @@ export interface RequestedAction {
   payload: Record<string, unknown>;
   /** 0: now. */
   delaySeconds: number;
+  priority: ActionPriority;
 }
 
 export const findAction = (integrationId: string, actionId: string): Action | undefined => {
@@ -41,6 +42,7 @@ export function requestAction(
   if (!action) throw actionNotFound({ integrationId, actionId });
   const errors = problemsOf(action, payload);
   if (errors.length > 0) throw invalidPayload(errors);
-  const delaySeconds = action.delay?.(action.payload.parse(payload)) ?? 0;
-  return { integrationId, actionId, action, payload, delaySeconds };
+  const read = action.payload.parse(payload);
+  const [delaySeconds, priority] = [action.delay?.(read) ?? 0, action.priority?.(read) ?? 'normal'];
+  return { integrationId, actionId, action, payload, delaySeconds, priority };
 }

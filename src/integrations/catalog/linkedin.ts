@@ -127,7 +127,10 @@ async function findProfile(url: string, call: ProviderCall) {
 const target = {
   accountId: z.string().min(1).max(200),
   profileUrl,
-  priority: z.enum(['low', 'normal', 'high']).default('normal'),
+  priority: z
+    .enum(['low', 'normal', 'high'])
+    .default('normal')
+    .meta({ description: 'Which of the actions that wait goes first. It is not told to LinkedIn.' }),
 };
 
 const viewProfile = defineAction({
@@ -142,6 +145,7 @@ const viewProfile = defineAction({
     },
   },
   writes: false,
+  priority: ({ priority }) => priority,
   async perform({ accountId, profileUrl: url }, call) {
     checkAccount(accountId, call);
     return findProfile(url, call);
@@ -176,6 +180,7 @@ const sendConnection = defineAction({
   },
   writes: true,
   delay: ({ delay }) => delay,
+  priority: ({ priority }) => priority,
   async perform({ accountId, profileUrl: url, note }, call) {
     checkAccount(accountId, call);
     // Invitations name a person by the system's own id, which only the profile has.

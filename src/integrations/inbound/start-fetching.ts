@@ -7,7 +7,7 @@ import {
   fetchEventsWorkflowId,
   integrationEventWorkflows,
 } from '../../temporal/contracts/integration-events.ts';
-import { priorities } from '../../temporal/contracts/priorities.ts';
+import { actionPriorities } from '../../temporal/contracts/priorities.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/fairness.ts';
@@ -38,7 +38,8 @@ export async function startFetching(
     type: integrationEventWorkflows.fetchEvents,
     workflowId: fetchEventsWorkflowId(connectionId),
     queue: queues.integrations,
-    priority: priorities.prompt,
+    // As actions: neither waits behind a burst of the other.
+    priority: actionPriorities.now.normal,
     args: { ...tenant, correlationId, integrationId, connectionId, policy },
     resourceId: connectionId,
     summary: `events of ${integrationId}`,

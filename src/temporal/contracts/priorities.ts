@@ -5,12 +5,20 @@
 export const priorities = {
   /** Runs, for which somebody may be waiting, and the short workflows of the clock. */
   prompt: 1,
-  /** What an operator asks for. */
+  /** What an operator asks for, and in the queue of integrations what nobody gave another priority. */
   operator: 2,
   /** Retries of deliveries. */
   retry: 3,
+  /** What its caller says can wait. */
+  low: 4,
   /** Waits, or clears up: nobody waits for it. */
   background: 5,
+} as const;
+
+/** Of actions of integrations, by what their callers ask for. Nobody waits for what is to be done later. */
+export const actionPriorities = {
+  now: { high: priorities.prompt, normal: priorities.operator, low: priorities.low },
+  later: { high: priorities.operator, normal: priorities.retry, low: priorities.low },
 } as const;
 
 export type Priority = (typeof priorities)[keyof typeof priorities];
