@@ -50,7 +50,8 @@ test('each fault of a provider has its published failure, and what it may have d
     ['page', 1, 502, unknown],
     ['endless', 1, 502, unknown],
     ['deep', 1, 502, unknown],
-    ['silence', 1, 502, unknown],
+    // Each byte comes soon: what ends it is the time of an attempt.
+    ['drip', 1, 502, unknown],
     [{ fail: hubspotError(500, 'INTERNAL') }, 1, 502, unknown],
     [redirect, 1, 502, { code: 'action_failed', details: { ...names, outcome: 'failed' } }],
     [{ fail: hubspotError(409, 'CONFLICT') }, 1, 502, { details: { providerCode: 'CONFLICT', outcome: 'failed' } }],

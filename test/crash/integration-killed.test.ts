@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { ClientStates } from '../../src/integrations/inbound/client-states.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { type FakeSalesforce, startFakeSalesforce } from '../fakes/salesforce.ts';
+import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
 import { visit } from '../integrations/connect-in-sandbox.ts';
 import { base, begin, findIn } from '../integrations/consents.ts';
 import { secrets } from '../operator.ts';
@@ -15,24 +17,29 @@ jest.setTimeout(240_000);
 
 let product: Product;
 let salesforce: FakeSalesforce;
+let teams: FakeTeams;
 let env: Record<string, string>;
 /** Has the API, and stays. */
 let staying: ProductProcess;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  salesforce = await startFakeSalesforce();
+  [salesforce, teams] = await Promise.all([startFakeSalesforce(), startFakeTeams()]);
+  // The product is reached at another address than the one that it tells.
+  teams.validates = false;
   product = await openProduct({ entryPoint: soonNoticed, env: secrets });
   env = {
     ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
     ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin, EGRESS_ALLOW_CIDRS: '127.0.0.0/8' },
+    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
+    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
   };
   staying = await product.start(['api', 'housekeeping'], env);
   tenant = await product.createTenant();
 });
 afterAll(async () => {
   await product.close();
-  await salesforce.close();
+  await Promise.all([salesforce.close(), teams.close()]);
 });
 
 const startAt = (failPoint: string, role: 'api' | 'integrations') =>
@@ -54,6 +61,53 @@ test.each([
   expect((await visit(again, staying.api)).status).toBe(200);
   expect((await client.post(`${base}/salesforce/test`)).body.data).toMatchObject({ success: true });
   expect((await client.delete(`${base}/salesforce/connection`)).status).toBe(200);
+});
+
+test('what a provider was asked for is asked for again after the death of the worker: a query, and the data of an event', async () => {
+  const own = await product.createTenant();
+  const client = apiClient(staying.api, own.liveKey);
+  for (const [id, fake] of [
+    ['salesforce', salesforce],
+    ['microsoft-teams', teams],
+  ] as const) {
+    expect((await visit(await fake.consent((await begin(client, id)).authUrl), staying.api)).status).toBe(200);
+  }
+  const soql = 'SELECT Id FROM Lead';
+  const queries = () => salesforce.journal.filter(({ query }) => query.get('q') === soql).length;
+  const first = await startAt('action.answered', 'integrations');
+  const sent = client.post(`${base}/salesforce/actions/query`, { soql });
+  await first.ended;
+  const second = await startAt('inbound.fetched', 'integrations');
+  expect((await sent).body).toMatchObject({ success: true, data: { totalSize: 0, done: true } });
+  expect(queries()).toBe(2);
+
+  // The data of the event were fetched by the one that dies.
+  const { pool } = product.database;
+  const organizationId = organizationIds.parse(own.organizationId)!;
+  const given = { event: 'message_received', url: 'https://hooks.example.com/x' };
+  expect((await client.post(`${base}/microsoft-teams/webhooks`, given)).status).toBe(201);
+  const find = "select id from integration_connection where organization_id = $1 and integration = 'microsoft-teams'";
+  const [{ id }] = (await pool.query(find, [organizationId])).rows;
+  const clientState = new ClientStates(secrets.URL_SIGNING_KEY).of(id)!;
+  const resource = teams.post({ text: 'once' });
+  const notice = { subscriptionId: 'any', changeType: 'created', clientState, tenantId: teams.tenantId, resource };
+  expect((await teams.send(`${staying.api}${base}/microsoft-teams/events`, [notice])).status).toBe(202);
+  await second.ended;
+  const events = async () => {
+    const sql = "select facts->'data'->>'text' as text from event where organization_id = $1";
+    return (await pool.query(sql, [organizationId])).rows;
+  };
+  expect(await events()).toEqual([]);
+  const third = await product.start(['integrations'], env);
+  await until('the event is published', async () => (await events()).length > 0);
+  expect(await events()).toEqual([{ text: 'once' }]);
+  const message = resource.match(/messages\('(\d+)'\)/)![1];
+  const asked = teams.journal.filter(({ method, path }) => method === 'GET' && path.endsWith(`/messages/${message}`));
+  expect(asked).toHaveLength(2);
+  for (const integration of ['salesforce', 'microsoft-teams']) {
+    expect((await client.delete(`${base}/${integration}/connection`)).status).toBe(200);
+  }
+  await third.kill();
 });
 
 test('a poll that is killed before and after its commit loses no event, and publishes none twice', async () => {

@@ -5,6 +5,7 @@ import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
 import { defaultFollowPolicy } from '../../src/temporal/contracts/followed-integrations.ts';
+import { defaultFetchEventsPolicy } from '../../src/temporal/contracts/integration-events.ts';
 import { defaultActionPolicy } from '../../src/temporal/contracts/integrations.ts';
 import { defaultBookingPolicy } from '../../src/temporal/contracts/scheduling.ts';
 import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts';
@@ -12,7 +13,7 @@ import { defaultVoiceCallPolicy } from '../../src/temporal/contracts/voice.ts';
 
 const policies = [
   ...[defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy],
-  ...[defaultVoiceCallPolicy, defaultActionPolicy, defaultFollowPolicy],
+  ...[defaultVoiceCallPolicy, defaultActionPolicy, defaultFollowPolicy, defaultFetchEventsPolicy],
 ];
 
 /**

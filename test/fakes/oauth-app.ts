@@ -38,6 +38,8 @@ export type AppBehaviour =
   | 'truncate'
   /** Does the work, and its answer does not end. */
   | 'endless'
+  /** Does the work, and sends a space of its answer now and then, for ever. */
+  | 'drip'
   /** Does the work, and answers with lists in lists, a million deep. */
   | 'deep';
 
@@ -159,6 +161,11 @@ async function act(
   if (behaviour === 'deep') {
     response.writeHead(200, { 'content-type': 'application/json' });
     return void response.end(`${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`);
+  }
+  if (behaviour === 'drip') {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const drip = setInterval(() => response.write(' '), 50);
+    return void response.on('close', () => clearInterval(drip));
   }
   if (behaviour !== 'endless') return answer.body === undefined ? empty(response, answer) : write(response, answer);
   pour(response);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { catalog } from '../../src/integrations/catalog.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { type Product, sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
 import { connectInSandbox } from './connect-in-sandbox.ts';
@@ -222,14 +222,30 @@ describe('an Idempotency-Key', () => {
 });
 
 test('an organization has as many actions under way as its plan says', async () => {
-  const client = await newClient('free');
+  const tenant = await product.createTenant({ plan: 'free' });
+  const client = apiClient(base, tenant.testKey);
   await connectInSandbox(client, base, 'slack');
-  const slow = () => client.post(at('slack send_message'), { channel: 'C1', text: 'sandbox:slow=3' });
-  const answers = await Promise.all(Array.from({ length: 8 }, slow));
-  const told = answers.map(({ status, body }) => [status, body.error?.details.window]);
-  expect(told.toSorted()).toEqual([...Array(5).fill([200, undefined]), ...Array(3).fill([429, 'open_actions'])]);
-  // Somebody else is served meanwhile.
-  const [busy, other] = [slow(), await say('Hello')];
-  expect(other.status).toBe(200);
-  await busy;
+  const underWay = async () => {
+    const sql = "select from integration_action where organization_id = $1 and status = 'processing'";
+    return (await product.database.pool.query(sql, [organizationIds.parse(tenant.organizationId)])).rows.length;
+  };
+  const refusals: unknown[] = [];
+  // Those that have a place take longer than all of this, and are not waited for.
+  const hangUp = new AbortController();
+  const slow = async () => {
+    const answer = await fetch(new URL(at('slack send_message'), base), {
+      ...{ method: 'POST', signal: hangUp.signal, body: JSON.stringify({ channel: 'C1', text: 'sandbox:slow=25' }) },
+      headers: { authorization: `Bearer ${tenant.testKey}`, 'content-type': 'application/json' },
+    });
+    refusals.push([answer.status, ((await answer.json()) as Answer['body']).error?.details.window]);
+  };
+  const sent = Promise.allSettled(Array.from({ length: 8 }, slow));
+  await until('three are refused', async () => refusals.length >= 3);
+  expect([await underWay(), refusals]).toEqual([5, Array(3).fill([429, 'open_actions'])]);
+  // Somebody else is served meanwhile, and who has all places gets no other one.
+  expect((await say('Hello')).status).toBe(200);
+  await slow();
+  expect([await underWay(), refusals]).toEqual([5, Array(4).fill([429, 'open_actions'])]);
+  hangUp.abort();
+  await sent;
 });
