@@ -89,7 +89,7 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
   const useTools = async ({ position, stepId, round, calls }: Extract<RunProgress, { kind: 'tools' }>) => {
     const options = { summary: stepId };
     if (round === 0) {
-      setCurrentDetails(`The step \`${stepId}\` asks its tool servers which tools they have.`);
+      setCurrentDetails(`The step \`${stepId}\` lists the tools of its servers.`);
       const asked = { ...ref, position, maxAttempts: retry.maximumAttempts };
       while ((await tools.offerStepTools.executeWithOptions(options, [asked])).kind === 'wait') await turn();
     }

@@ -44,14 +44,14 @@ export async function fetchEvents(args: FetchEventsArgs): Promise<void> {
   setHandler(wake, look, { description: 'Look at the events that wait. The product sends this.' });
   for (;;) {
     isWoken = false;
-    setCurrentDetails('The provider is asked for the data of events.');
+    setCurrentDetails('Fetches the data of events from the provider.');
     const progress = await activities.fetchNextEvents({ ...ref, requestMs: policy.requestMs });
     if (progress.kind === 'over' && !isWoken) return setCurrentDetails('');
     if (progress.kind === 'pause') {
       const { limited, ms } = progress;
       const pause = Math.min(Math.max(ms, policy.firstPauseMs), limited ? 3_600_000 : policy.longestPauseMs);
       setCurrentDetails(
-        limited ? 'The provider asked to wait.' : 'The provider did not give the data. It is asked again.',
+        limited ? 'The provider asked to wait.' : 'The provider did not return the data. The request is repeated.',
       );
       if (limited) await sleep(pause);
       else await condition(() => isWoken, pause);

@@ -20,7 +20,7 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: FollowPolicy) =>
  * run comes anyway.
  */
 export async function followIntegration({ policy, ...ref }: FollowIntegrationArgs): Promise<FollowOutcome> {
-  setCurrentDetails('The provider is asked for events.');
+  setCurrentDetails('Fetches events from the provider.');
   const outcome = await proxied(policy).followConnection({ ...ref, requestMs: policy.requestMs });
   setCurrentDetails('failed' in outcome ? `The provider refused: ${outcome.failed}.` : '');
   return outcome;

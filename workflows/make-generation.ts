@@ -78,7 +78,7 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
   };
   try {
     for (;;) {
-      setCurrentDetails('Its provider is asked, or the file is made and stored.');
+      setCurrentDetails('Calls its provider, or makes and stores the file.');
       reported = false;
       const progress = await advance();
       if (progress.kind === 'ended') return setCurrentDetails('');
@@ -97,7 +97,7 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
   } catch (failure) {
     // Its caller or an operator cancelled it.
     if (isCancellation(failure)) {
-      setCurrentDetails('Is being cancelled: its credits are given back, and its provider is told.');
+      setCurrentDetails('Is being cancelled: its credits are given back, and its provider is notified.');
       await CancellationScope.nonCancellable(() => activities.recordGenerationCancelled(ref));
     }
     throw failure;

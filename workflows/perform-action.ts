@@ -45,10 +45,10 @@ export async function performAction({ policy, dueAt, begun, ...ref }: PerformAct
   const activities = proxied(policy);
   try {
     if (dueAt !== undefined && dueAt > Date.now()) {
-      setCurrentDetails(`Is to be done at ${timeOf(dueAt)}. Cancel, and it never is.`);
+      setCurrentDetails(`Will be performed at ${timeOf(dueAt)}, unless it is cancelled.`);
       await sleep(dueAt - Date.now());
     }
-    setCurrentDetails('The provider is asked.');
+    setCurrentDetails('Calls the provider.');
     let progress = begun ? await takeBegun(ref, policy) : undefined;
     for (;;) {
       progress ??= await activities.performAction(ref);
@@ -57,8 +57,8 @@ export async function performAction({ policy, dueAt, begun, ...ref }: PerformAct
       const until = timeOf(Date.now() + progress.ms);
       setCurrentDetails(
         progress.kind === 'pause'
-          ? `The provider asked to wait, or was not reached. It is asked again at ${until}.`
-          : `Another process asks the provider. It is looked at again at ${until}.`,
+          ? `The provider asked to wait, or was not reached. The next attempt is at ${until}.`
+          : `Another process makes the attempt. Its result is read at ${until}.`,
       );
       await sleep(progress.ms);
       progress = undefined;
@@ -70,7 +70,7 @@ export async function performAction({ policy, dueAt, begun, ...ref }: PerformAct
   } catch (failure) {
     // An operator cancelled it.
     if (isCancellation(failure)) {
-      setCurrentDetails('Is being cancelled. What the provider was asked already may be done.');
+      setCurrentDetails('Is being cancelled. A request that was already sent to the provider may still be performed.');
       await CancellationScope.nonCancellable(() => activities.recordActionCancelled(ref));
     }
     throw failure;

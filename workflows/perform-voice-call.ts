@@ -26,7 +26,7 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: VoiceCallPolicy) =>
 export async function performVoiceCall({ policy, ...ref }: PerformVoiceCallArgs): Promise<void> {
   const activities = proxied(policy);
   try {
-    setCurrentDetails('The provider is asked. Cancel to give the credits back.');
+    setCurrentDetails('Calls the provider. Cancel to give the credits back.');
     const end = await activities.performVoiceCall(ref);
     if (end.kind === 'ended') return setCurrentDetails('');
     const { code } = end;

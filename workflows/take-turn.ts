@@ -37,7 +37,7 @@ export async function takeTurn({ policy, streams, isInstant, ...ref }: TakeTurnA
   const tools = called(policy.toolTimeoutMs, policy);
 
   const ask = (round: number): Promise<TurnProgress> => {
-    setCurrentDetails(`Asks the model, round ${round}. Cancel to give the credits back.`);
+    setCurrentDetails(`Calls the model, round ${round}. Cancel to give the credits back.`);
     const question = { ...ref, round, streams };
     const askAnywhere = () => models.askModel(question);
     return isInstant ? orElse(local.askModel(question), askAnywhere) : askAnywhere();

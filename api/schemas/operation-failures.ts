@@ -107,7 +107,7 @@ export const bookingRefused: Failure = {
 export const integrationRefused: Failure = {
   name: 'IntegrationRefused',
   description:
-    'The credentials are missing, invalid, expired or revoked. Or `auth_expired`: the provider takes our access no more, and the integration has to be connected again; without `WWW-Authenticate`.',
+    'The credentials are missing, invalid, expired or revoked. Or `auth_expired`: the provider no longer accepts our access, and the integration must be connected again; without `WWW-Authenticate`.',
   example: authExpired('slack'),
   sometimes: ['WWW-Authenticate', ...behindKey],
   isOftenAccess: true,
@@ -126,9 +126,9 @@ export const integrationLimited: Failure = {
 export const actionNotDone: Failure = {
   name: 'ActionFailed',
   description: [
-    'The provider did not do it, or nobody knows: `details` has `integrationId`, `actionId`, `outcome` and, where the provider',
-    'gave one, `providerCode`. With the outcome `unknown` its answer was lost: it may have done it, is not asked again, and an',
-    'Idempotency-Key is used up.',
+    'The provider did not perform the action, or its answer was lost: `details` has `integrationId`, `actionId`, `outcome` and,',
+    'if the provider gave one, `providerCode`. With the outcome `unknown` the provider may have performed the action. It is not',
+    'repeated, and its Idempotency-Key stays used.',
   ].join(' '),
   example: actionFailed({
     ...{ integrationId: 'slack', actionId: 'send_message', providerCode: 'is_archived', outcome: 'failed' },

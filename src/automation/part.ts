@@ -122,7 +122,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
         },
       },
       { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
-      { name: 'forget what models asked of tools', everyMs: 60_000, run: () => forgetRounds(database) },
+      { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'count ended runs in blocks', everyMs: 60_000, run: () => countRunBlocks(database) },
     ];
   },

@@ -44,7 +44,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     }),
     {
       name: 'atelier_messages_asked_at_once',
-      help: 'Messages whose model this process asks by itself, beside their workflow or before it starts.',
+      help: 'Messages whose model this process calls directly, before or while their workflow starts.',
       read: () => [{ value: firstQuestions.size }],
     },
   ],

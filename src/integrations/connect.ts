@@ -97,7 +97,7 @@ export async function beginConnect(
     return { authUrl: await hosted.consent.begin({ state, callbackUrl, call }), state, expiresIn };
   } catch (error) {
     if (!isProvidersFault(error)) throw error;
-    log.warn({ err: error, integration: integration.id }, 'a page for a consent could not be had');
+    log.warn({ err: error, integration: integration.id }, 'the page for a consent could not be created');
     throw unavailable(integration.name);
   }
 }
@@ -170,7 +170,7 @@ async function grantOf(
     return { account: storedAccount(account), tokens };
   } catch (error) {
     if (!isProvidersFault(error)) throw error;
-    log.warn({ err: error, integration: id }, 'the account of an integration could not be found out');
+    log.warn({ err: error, integration: id }, 'the account of an integration could not be identified');
     return { error: 'exchange_failed' };
   }
 }

@@ -15,7 +15,7 @@ export const notConnected = (integrationId: string) =>
   new AppError('conflict', 'Connect the integration first.', { integrationId }, { code: 'not_connected' });
 
 export const authExpired = (integrationId: string) =>
-  new AppError('auth_expired', 'The provider takes our access no more. Connect the integration again.', {
+  new AppError('auth_expired', 'The provider no longer accepts our access. Connect the integration again.', {
     integrationId,
   });
 

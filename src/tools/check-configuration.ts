@@ -28,7 +28,7 @@ const certificates = /^[\t\n\r\x20-\x7e]+$/;
 const sentence = (problem: string): string => `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
 
 function fieldProblem(name: string, field: Field | undefined, text: string): string | undefined {
-  if (!field) return 'This server takes nothing of this name.';
+  if (!field) return 'This server has no setting of this name.';
   const longest = field.longest ?? longestField;
   if (text === '' || text.length > longest) return `Expected 1 to ${longest} characters.`;
   if (field.choices && !field.choices.includes(text)) return `Expected one of ${field.choices.join(', ')}.`;
@@ -54,7 +54,7 @@ type Guard = Pick<Egress, 'checkDestination'>;
 
 function urlProblems(server: ToolServer, url: string | null | undefined, egress: Guard): FieldError[] {
   if (url == null) return [];
-  if (server.url === 'none') return [{ path: 'url', message: 'This server takes no address.' }];
+  if (server.url === 'none') return [{ path: 'url', message: 'This server does not accept an address.' }];
   const problem = /\s/.test(url) ? 'expected a URL without spaces (%20 stands for one)' : egress.checkDestination(url);
   return problem === undefined ? [] : [{ path: 'url', message: sentence(problem) }];
 }

@@ -32,7 +32,7 @@ export class StubConnection implements ToolConnection {
     if (missing !== undefined) return failedResult(`The argument ${missing} is required.`);
     const { slowSeconds, failure } = readSandboxWords(JSON.stringify(args), '');
     if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
-    if (failure !== undefined) return failedResult('The sandbox was asked to fail.');
+    if (failure !== undefined) return failedResult('This call contains sandbox:fail.');
     return { text: stub.answer(args), isError: false };
   }
 

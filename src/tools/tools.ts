@@ -136,7 +136,7 @@ export class Tools {
       return tools.map((tool) => ({ ...tool, server, name: declaredName(server, tool.tool) }));
     } catch (error) {
       signal.throwIfAborted();
-      log.warn({ err: error, server }, 'a tool server could not be asked for its tools');
+      log.warn({ err: error, server }, 'the tools of a server could not be listed');
       throw new ToolServerUnavailable(server);
     }
   }

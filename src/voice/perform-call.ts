@@ -57,7 +57,7 @@ const unmarkSubmitted = statement<{ id: string }>(
 const timedOut: VoiceCallError = { code: 'timeout', message: 'The provider did not answer in time.' };
 const lost: VoiceCallError = {
   code: 'provider_error',
-  message: 'The provider was asked, and its answer was lost. It may charge for each attempt, so it is not asked again.',
+  message: "The provider's answer was lost. It may charge for each attempt, so the request is not repeated.",
 };
 
 /** The longest text at the slowest pace is a tenth of it. */

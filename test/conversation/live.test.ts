@@ -185,7 +185,7 @@ test('an operator sees what a message waits for, and a cancelled one is not char
   gemini().next('silence');
   const waiting = chat(said('Hello'), { 'idempotency-key': 'cancelled' });
   await until('the model is asked', async () => gemini().journal.length === 1);
-  expect(await cancelNewest()).toMatch(/^Asks the model, round 1\./);
+  expect(await cancelNewest()).toMatch(/^Calls the model, round 1\./);
   const { status, body } = await waiting;
   expect([status, body.error]).toEqual([500, 'The message was cancelled by an operator.']);
   expect(await creditsOf(live)).toEqual(before);

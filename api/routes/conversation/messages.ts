@@ -21,12 +21,12 @@ import { takeTurn } from './take-turn.ts';
 
 const description = [
   'Costs 1 credit, and 1 more if tools were called; both are reserved when `mcpServers` names any. A failure costs nothing.',
-  'The service keeps no conversation: send what was said before.',
-  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the reply for 24 hours, and 409 until it is there.',
+  'The service does not store conversations: send the earlier messages with each request.',
+  'Disconnecting does not cancel a message: the same Idempotency-Key returns the reply for 24 hours, or 409 until there is one.',
   'With `stream` the answer is Server-Sent Events: `delta` {text}, `tool_call` {index, name, args},',
-  '`tool_result` {index, name, result, isError}, `thought` {text} for what the model writes beside its calls, and last either',
-  '`reply`, which is the data of the answer with `creditsUsed`, or `error`, which is a failure as it is answered otherwise.',
-  'Deltas joined are the content. With tools they come when the model has finished, since a call could follow its text.',
+  '`tool_result` {index, name, result, isError}, `thought` {text} for what the model writes beside its calls, and finally',
+  '`reply`, which is the `data` of the answer without `stream`, with `creditsUsed`, or `error`, which is the error of that answer.',
+  'The deltas together are the content. With tools they are sent when the model has finished, since a call could follow its text.',
 ].join(' ');
 
 const responses = {

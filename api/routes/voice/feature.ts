@@ -3,7 +3,7 @@ import { speechRoutes } from './speech.ts';
 import { transcriptionRoutes } from './transcription.ts';
 
 export const voice: ApiFeature = {
-  tags: [{ name: 'Voice', description: 'Have a text spoken, and a recording written down.' }],
+  tags: [{ name: 'Voice', description: 'Turn text into speech, and transcribe recordings.' }],
   ids: [],
   routes: (services) => [speechRoutes(services), transcriptionRoutes(services)],
 };

@@ -18,7 +18,7 @@ import { awaitCall } from './await-call.ts';
 const description = [
   'Costs 1 credit for each started 1,000 characters, which are code points. A failure costs nothing.',
   'Sentences of 400, in the order of the checks: `Text is required`, `Text too long`, `Invalid voice`, `Invalid speed`.',
-  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the speech for 24 hours, and 409 until it is there.',
+  'Disconnecting does not cancel a request: the same Idempotency-Key returns the speech for 24 hours, or 409 until there is one.',
 ].join(' ');
 
 const checked = createMiddleware<ApiEnv>(async (c, next) => {
@@ -49,7 +49,7 @@ async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: s
 
 export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const speak = createRoute({
-    ...{ method: 'post' as const, path: '/tts', operationId: 'speak', summary: 'Have a text spoken', description },
+    ...{ method: 'post' as const, path: '/tts', operationId: 'speak', summary: 'Turn text into speech', description },
     ...{ tags: ['Voice'], security: keySecurity('voice') },
     middleware: [requireKeyFor(services, 'tts', 'voice'), jsonBody(), checked] as const,
     request: { headers: idempotencyHeader, body: { content: jsonContent(speechSchema, speechExamples) } },

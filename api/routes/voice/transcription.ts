@@ -23,12 +23,12 @@ import { awaitCall } from './await-call.ts';
 import { type Received, receiveRecording } from './receive-recording.ts';
 
 const description = [
-  'Takes MP3, MP4, M4A, WAV, WebM and MPEG audio, whatever the name of the file says: at most 25 MB and 30 minutes.',
-  'Costs 2 credits for each started minute, which is measured here. A failure costs nothing.',
+  'Accepts MP3, MP4, M4A, WAV, WebM and MPEG audio, whatever the name of the file: at most 25 MB and 30 minutes.',
+  'Costs 2 credits for each started minute of the measured length. A failure costs nothing.',
   'Sentences of 400, in the order of the checks: `Audio file is required`, `File too large`, `Unsupported format`,',
   '`Audio too long`, `Invalid language`. A form that cannot be read is `Invalid request body`.',
-  'A client that hangs up ends nothing: with the same Idempotency-Key it gets the transcription for 24 hours, and 409 until it',
-  'is there. The file is deleted when it is transcribed.',
+  'Disconnecting does not cancel a request: the same Idempotency-Key returns the transcription for 24 hours, or 409 until there',
+  'is one. The file is deleted when it is transcribed.',
 ].join(' ');
 
 /** Starts the transcription of what was received, or finds the one that the same request started before. */

@@ -96,7 +96,7 @@ const models = z
     }),
   )
   .optional()
-  .openapi({ description: 'Present when a fallback was asked: every model of the last attempt, and why it failed.' });
+  .openapi({ description: 'Present when a fallback was called: every model of the last attempt, and why it failed.' });
 
 const toolCalls = z
   .array(

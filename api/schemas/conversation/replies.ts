@@ -5,13 +5,13 @@ const toolCallSchema = z
   .object({
     name: z.string().openapi({ description: 'The id of the server, `_`, and the function.' }),
     args: z.record(z.string(), z.unknown()),
-    result: z.string().openapi({ description: 'At most 32 KiB. Of a call that failed it says why.' }),
+    result: z.string().openapi({ description: 'At most 32 KiB. The reason if the call failed.' }),
   })
   .openapi('ToolCall');
 
 export const replySchema = z
   .object({
-    content: z.string().openapi({ description: 'Empty only where the model ended without a text.' }),
+    content: z.string().openapi({ description: 'Empty only if the model ended without a text.' }),
     model: z.string().openapi({ description: 'As the request named it.' }),
     toolCalls: z.array(toolCallSchema).optional().openapi({ description: 'Present when tools were called.' }),
     truncated: z.literal(true).optional().openapi({ description: 'The text was cut off at a limit.' }),

@@ -56,7 +56,7 @@ export const agentSchema = z
       .min(0)
       .max(1)
       .optional()
-      .openapi({ description: `Default ${defaultTemperature}. Models that take none ignore it.` }),
+      .openapi({ description: `Default ${defaultTemperature}. Models without a temperature ignore it.` }),
     history: z.array(messageSchema).optional().openapi({ description: 'The conversation before the message.' }),
     ...options,
   })

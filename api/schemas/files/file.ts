@@ -62,7 +62,7 @@ const ofFile = {
   ...headersOf(onAll),
   ETag: eTag,
   'Cache-Control': cacheControl,
-  'Accept-Ranges': header('Ranges of bytes can be asked for.', 'bytes'),
+  'Accept-Ranges': header('Ranges of bytes can be requested.', 'bytes'),
   'Content-Disposition': header('The name under which browsers save it.', 'inline; filename="gen_0199.png"'),
   'Cross-Origin-Resource-Policy': header('Pages of other origins may show it.', 'cross-origin'),
 };

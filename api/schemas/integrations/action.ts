@@ -47,7 +47,7 @@ export const scheduledActionSchema = z
     status: z.literal('scheduled'),
     actionRunId: z
       .string()
-      .openapi({ description: 'By this operators find its workflow and its end in the audit log.' }),
+      .openapi({ description: 'Operators find the workflow of the action, and its audit entry, by this id.' }),
     runAt: z.iso.datetime().openapi({ description: 'When it is done.' }),
   })
   .openapi('ScheduledAction');

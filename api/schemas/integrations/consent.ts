@@ -15,14 +15,16 @@ export const newIntegrationConsentSchema = z
       .min(1, 'Expected at least one scope.')
       .max(mostScopes, `Expected at most ${mostScopes} scopes.`)
       .optional()
-      .openapi({ description: "What is asked for, in place of what the integration's actions and events need." }),
+      .openapi({
+        description: "The scopes to request, in place of the default ones, which the integration's actions need.",
+      }),
   })
   .openapi('NewIntegrationConsent');
 
 export const integrationConsentSchema = z
   .object({
     authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
-    state: z.string().openapi({ description: 'Names this request. It is good for one answer.' }),
+    state: z.string().openapi({ description: 'Identifies this request. It can be used once.' }),
     expiresIn: z.int().openapi({ description: 'Seconds.' }),
   })
   .openapi('IntegrationConsent');

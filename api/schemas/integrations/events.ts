@@ -19,7 +19,7 @@ const ofProviders: readonly DocumentedEvent[] = catalog.flatMap((integration) =>
 export const integrationEventDocuments: readonly DocumentedEvent[] = [
   documentEvent(
     integrationAuthExpired,
-    'The provider of an integration takes our access no more: it has to be connected again',
+    'The provider of an integration no longer accepts its access. Connect the integration again',
     z.object({ integration: z.string() }),
     { integration: 'slack' },
   ),

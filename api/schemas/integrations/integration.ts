@@ -22,7 +22,7 @@ export const integrationSchema = z
     category: z.enum(['communication', 'crm', 'social']),
     connected: z.boolean(),
     status: z.enum([...integrationStates.all, 'not_connected']).openapi({
-      description: `${describeStates(integrationStates)} \`not_connected\`: Nobody connected it.`,
+      description: `${describeStates(integrationStates)} \`not_connected\`: It was never connected, or was disconnected.`,
     }),
     connectedAt: time.optional().openapi({ description: 'Of a connected integration.' }),
     account: z
@@ -40,7 +40,7 @@ export const integrationSchema = z
       .optional()
       .openapi({
         description:
-          'Of a connected integration of a test key whose provider sends events: where to send one in its place.',
+          'Present for a connected integration of a test key whose provider sends events: how to send such an event yourself.',
       }),
     features: z.object({
       triggers: z.array(z.string()).openapi({ description: 'The events that webhooks can subscribe to.' }),
@@ -52,7 +52,11 @@ export const integrationSchema = z
 export const integrationListSchema = z.object({ integrations: z.array(integrationSchema) });
 
 const slack = {
-  ...{ id: 'slack', name: 'Slack', description: 'Post messages, open modals, and be told of messages and reactions.' },
+  ...{
+    id: 'slack',
+    name: 'Slack',
+    description: 'Post messages and open modals, and receive events for messages, mentions and reactions.',
+  },
   category: 'communication',
 } as const;
 const features = {

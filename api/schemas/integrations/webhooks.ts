@@ -23,7 +23,7 @@ export const newIntegrationWebhookSchema = z
       .string()
       .regex(new RegExp(`^[\\x20-\\x7e]{${fewestCharacters},${mostCharacters}}$`), secretProblem)
       .optional()
-      .openapi({ description: 'The key that signs deliveries. One is made where it is absent.' }),
+      .openapi({ description: 'The key that signs deliveries. Generated if it is absent.' }),
   })
   .openapi('NewIntegrationWebhook');
 

@@ -32,7 +32,7 @@ export const newConsentSchema = z
 export const consentSchema = z
   .object({
     authUrl: z.string().openapi({ description: 'Where to send the owner of the account.' }),
-    state: z.string().openapi({ description: 'Names this request. It is good for one answer.' }),
+    state: z.string().openapi({ description: 'Identifies this request. It can be used once.' }),
     expiresIn: z.int().openapi({ description: 'Seconds.' }),
   })
   .openapi('CalendarConsent');

@@ -42,7 +42,7 @@ export const generateSchema = z
       .openapi({ description: `Default ${defaultModels.image}.` }),
     aspectRatio: aspectRatio.openapi({ description: 'Default 1:1. The model ideogram-v2 has no 21:9.' }),
     quality: z.enum(qualities).optional().openapi({ description: 'Default standard. It does not change the size.' }),
-    seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and told, when it is absent.' }),
+    seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and returned, when it is absent.' }),
   })
   .openapi('GenerateImage');
 

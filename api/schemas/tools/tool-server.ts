@@ -35,7 +35,10 @@ export const serverInPath = z.object({
 
 export const toolServerChangeSchema = z
   .object({
-    enabled: z.boolean().optional().openapi({ description: 'Default true. False: turns cannot name it.' }),
+    enabled: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Default true. With false, requests and steps cannot use it.' }),
     url: z
       .string()
       .max(2_048, 'Expected at most 2048 characters.')
@@ -47,15 +50,15 @@ export const toolServerChangeSchema = z
           'A server of your own that speaks the Model Context Protocol over streamable HTTP, at a public address. ' +
           'Null: the address of the provider.',
       }),
-    values: changes('What is not secret, by name. Null removes a value.').optional(),
+    values: changes('Settings that are not secret, by name. Null removes one.').optional(),
     secrets: changes(
-      'Credentials, by name; stored encrypted and never shown. Null removes one. Whoever changes where they are sent ' +
-        'sends every secret again.',
+      'Credentials, by name; stored encrypted and never shown. Null removes one. A change of the address that they are ' +
+        'sent to must include every secret again.',
     ).optional(),
   })
   .openapi('ToolServerChange', {
     description:
-      'What is left out stays as it is. Which values, secrets and address there are depends on the server, and what it cannot do without is required.',
+      'What is left out stays as it is. Which values, secrets and address are allowed, and which are required, depends on the server.',
   });
 
 export const toolServerSchema = z
@@ -63,15 +66,15 @@ export const toolServerSchema = z
     id: z.enum(toolServerIds),
     name: z.string(),
     description: z.string(),
-    configured: z.boolean().openapi({ description: 'With a test key always true: the sandbox has every server.' }),
+    configured: z.boolean().openapi({ description: 'Always true with a test key: the sandbox has every server.' }),
     enabled: z.boolean(),
     url: z.string().nullable(),
     values: z.record(z.string(), z.string()),
     secrets: z.array(z.string()).openapi({ description: 'Names of the stored secrets.' }),
     functions: z.array(z.string()).nullable().openapi({
-      description: 'Names of its functions. Null where only the server knows them and was not asked yet.',
+      description: 'Names of its functions. Null until the server has listed them.',
     }),
-    updatedAt: z.iso.datetime().nullable().openapi({ description: 'Null where nothing was configured.' }),
+    updatedAt: z.iso.datetime().nullable().openapi({ description: 'Null if it was never configured.' }),
   })
   .openapi('ToolServer');
 

@@ -15,7 +15,7 @@ export const speechSchema = z
       .regex(/\S/)
       .openapi({
         ...{ minLength: 1, maxLength: mostCharacters, pattern: '\\S' },
-        description: `What is to be said: at most ${mostCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
+        description: `The text to speak: at most ${mostCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
       }),
     voice: z
       .enum(voices)

@@ -7,10 +7,10 @@ export const recordingForm = {
       .object({
         audio: z
           .string()
-          .openapi({ format: 'binary', description: 'The recording. A part called `file` is taken for it too.' }),
+          .openapi({ format: 'binary', description: 'The recording. A part called `file` is accepted too.' }),
         language: z.string().optional().openapi({
           pattern: '^[A-Za-z]{2}([-_].*)?$',
-          description: 'What is spoken, as a code of ISO 639-1. Found out where it is left out.',
+          description: 'The spoken language, as a code of ISO 639-1. Detected if it is absent.',
         }),
       })
       .openapi('Recording'),

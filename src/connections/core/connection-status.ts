@@ -5,7 +5,8 @@ export const connectionStates = defineStates(
   {
     active: { meaning: 'Its tokens are used, and refreshed before they end.', initial: true, to: ['auth_expired'] },
     auth_expired: {
-      meaning: 'The provider takes its tokens no more, and they were erased; connecting the account again renews them.',
+      meaning:
+        'The provider no longer accepts its tokens, and they were erased; connecting the account again renews them.',
       to: ['active'],
     },
   },

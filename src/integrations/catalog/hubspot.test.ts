@@ -47,8 +47,8 @@ test('contacts are created and changed, with values as strings', async () => {
   await expect(wrong).rejects.toMatchObject({
     kind: 'invalid_payload',
     errors: [
-      { path: 'properties.email', message: 'HubSpot does not take this value: INVALID_EMAIL.' },
-      { path: 'properties.nope', message: 'HubSpot does not take this value: PROPERTY_DOESNT_EXIST.' },
+      { path: 'properties.email', message: 'HubSpot did not accept this value: INVALID_EMAIL.' },
+      { path: 'properties.nope', message: 'HubSpot did not accept this value: PROPERTY_DOESNT_EXIST.' },
     ],
   });
   const unknown = perform('update_contact', { contactId: '999', properties: { firstname: 'x' } });

@@ -48,11 +48,11 @@ function errorsOf(said: z.infer<typeof errorBody> | undefined, code: string): Fi
     const [named] = [error.context?.propertyName ?? error.in].flat();
     if (typeof named !== 'string' || !namePattern.test(named)) return [];
     const why = namePattern.test(error.code ?? '') ? error.code : code;
-    return [{ path: `properties.${named}`, message: `HubSpot does not take this value: ${why}.` }];
+    return [{ path: `properties.${named}`, message: `HubSpot did not accept this value: ${why}.` }];
   });
   return found.length > 0
     ? found
-    : [{ path: 'properties', message: `HubSpot does not take these properties: ${code}.` }];
+    : [{ path: 'properties', message: `HubSpot did not accept these properties: ${code}.` }];
 }
 
 function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
@@ -155,7 +155,7 @@ const updateContact = defineAction({
 export const hubspot = defineIntegration({
   id: 'hubspot',
   name: 'HubSpot',
-  description: 'Create and update contacts, and be told of new contacts and changed deals.',
+  description: 'Create and update contacts, and receive events for new contacts and changed deals.',
   category: 'crm',
   settings: {
     HUBSPOT_CLIENT_ID: foreignKey.optional(),

@@ -22,7 +22,7 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
     return new IntegrationFailure('action_failed', facts);
   }
   if (answer.status === 422 || type === 'provider/invalid_parameters') {
-    const errors = [{ path: '', message: 'LinkedIn does not take these values.' }];
+    const errors = [{ path: '', message: 'LinkedIn did not accept these values.' }];
     return new IntegrationFailure('invalid_payload', { ...facts, errors });
   }
   return statusFailure(answer, providerCode);
@@ -256,7 +256,7 @@ const inbound: Inbound = {
 export const linkedin = defineIntegration({
   id: 'linkedin',
   name: 'LinkedIn',
-  description: 'View profiles, send invitations to connect, and be told of messages.',
+  description: 'View profiles, send invitations to connect, and receive events for messages.',
   category: 'social',
   settings: {
     UNIPILE_API_KEY: foreignKey.optional(),

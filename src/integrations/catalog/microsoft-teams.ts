@@ -43,7 +43,7 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   if (answer.status !== 400 && !isTooLarge) return failure;
   const errors = isTooLarge
     ? [{ path: 'content', message: 'The message is too large for Microsoft Teams.' }]
-    : [{ path: '', message: `Microsoft Teams refused it: ${providerCode ?? 'BadRequest'}.` }];
+    : [{ path: '', message: `Microsoft Teams refused the request: ${providerCode ?? 'BadRequest'}.` }];
   return new IntegrationFailure('invalid_payload', { providerCode, errors });
 }
 
@@ -119,7 +119,7 @@ function momentIn(text: string): string {
 export const microsoftTeams = defineIntegration({
   id: 'microsoft-teams',
   name: 'Microsoft Teams',
-  description: 'Send messages to channels, and be told of messages.',
+  description: 'Send messages to channels, and receive events for messages.',
   category: 'communication',
   settings: {
     TEAMS_CLIENT_ID: foreignKey.optional(),

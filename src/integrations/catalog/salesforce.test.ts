@@ -90,7 +90,7 @@ test('leads are created, with fields of their own', async () => {
   const wrong = perform('create_lead', { ...lead, Email: 'nobody' });
   await expect(wrong).rejects.toMatchObject({
     ...{ kind: 'invalid_payload', providerCode: 'INVALID_EMAIL_ADDRESS' },
-    errors: [{ path: 'Email', message: 'Salesforce does not take this field: INVALID_EMAIL_ADDRESS.' }],
+    errors: [{ path: 'Email', message: 'Salesforce did not accept this field: INVALID_EMAIL_ADDRESS.' }],
   });
 });
 
@@ -142,7 +142,7 @@ test('queries are read page by page, whatever stands in them', async () => {
   expect(fake.journal).toEqual([]);
   await expect(perform('query', { soql: 'SELECT FROM' })).rejects.toMatchObject({
     ...{ kind: 'invalid_payload', providerCode: 'MALFORMED_QUERY' },
-    errors: [{ path: 'soql', message: 'Salesforce does not take this query: MALFORMED_QUERY.' }],
+    errors: [{ path: 'soql', message: 'Salesforce did not accept this query: MALFORMED_QUERY.' }],
   });
 });
 

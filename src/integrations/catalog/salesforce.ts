@@ -42,8 +42,8 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   const errors = (named ?? [])
     .filter(({ field, errorCode }) => fieldPattern.test(field) && fieldPattern.test(errorCode))
     .slice(0, 50)
-    .map(({ field, errorCode }) => ({ path: field, message: `Salesforce does not take this field: ${errorCode}.` }));
-  const whole = [{ path: '', message: `Salesforce refused it: ${code}.` }];
+    .map(({ field, errorCode }) => ({ path: field, message: `Salesforce did not accept this field: ${errorCode}.` }));
+  const whole = [{ path: '', message: `Salesforce refused the request: ${code}.` }];
   return new IntegrationFailure('invalid_payload', { ...facts, errors: errors.length > 0 ? errors : whole });
 }
 
@@ -152,7 +152,7 @@ const query = defineAction({
     } catch (error) {
       if (!(error instanceof IntegrationFailure) || error.kind !== 'invalid_payload') throw error;
       const path = nextRecordsUrl === undefined ? 'soql' : 'nextRecordsUrl';
-      throw atQuery(path, `Salesforce does not take this query: ${error.providerCode}.`, error.providerCode);
+      throw atQuery(path, `Salesforce did not accept this query: ${error.providerCode}.`, error.providerCode);
     }
   },
   sandbox: ({ soql = '' }, seed) => {
@@ -184,7 +184,7 @@ const userInfo = z.object({
 export const salesforce = defineIntegration({
   id: 'salesforce',
   name: 'Salesforce',
-  description: 'Create leads and query records, and be told of new contacts and changed opportunities.',
+  description: 'Create leads and query records, and receive events for new contacts and changed opportunities.',
   category: 'crm',
   settings: {
     SALESFORCE_CLIENT_ID: foreignKey.optional(),
@@ -227,12 +227,12 @@ export const salesforce = defineIntegration({
   actions: { create_lead: createLead, query },
   triggers: {
     contact_created: {
-      summary: 'A contact was created. Asked for every minute.',
+      summary: 'A contact was created. Checked every minute.',
       data: z.object({ contactId: z.string(), occurredAt: z.string() }),
       example: { contactId: '003D000000QV9n2IAD', occurredAt: '2026-11-20T09:30:00.000Z' },
     },
     deal_updated: {
-      summary: 'An opportunity was saved: its stage at that time. Asked for every minute.',
+      summary: 'An opportunity was saved: its stage at that time. Checked every minute.',
       data: z.object({ dealId: z.string(), property: z.string(), value: z.string(), occurredAt: z.string() }),
       example: {
         ...{ dealId: '006D000000CWxQ2IAL', property: 'StageName', value: 'Closed Won' },

@@ -36,7 +36,7 @@ const meanings = new Map<string, FailureKind>(
 const places: Readonly<Record<string, { path: string; message: string }>> = {
   channel_not_found: { path: 'channel', message: 'Slack does not know this channel.' },
   not_in_channel: { path: 'channel', message: 'The app is not a member of this channel.' },
-  invalid_blocks: { path: 'blocks', message: 'Slack does not take these blocks.' },
+  invalid_blocks: { path: 'blocks', message: 'Slack did not accept these blocks.' },
   msg_too_long: { path: 'text', message: 'The text is too long for Slack.' },
   trigger_expired: { path: 'triggerId', message: 'The trigger has expired: a modal is opened within three seconds.' },
   trigger_exchanged: { path: 'triggerId', message: 'The trigger was used before.' },
@@ -58,7 +58,9 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   const place = error === undefined ? undefined : places[error];
   return new IntegrationFailure(kind, {
     ...{ providerCode: error, retryAfterSeconds: retryAfterOf(answer) },
-    ...(kind === 'invalid_payload' && { errors: [place ?? { path: '', message: `Slack refused it: ${error}.` }] }),
+    ...(kind === 'invalid_payload' && {
+      errors: [place ?? { path: '', message: `Slack refused the request: ${error}.` }],
+    }),
   });
 }
 
@@ -244,7 +246,7 @@ const event = (summary: string, member: 'text' | 'reaction', example: string) =>
 export const slack = defineIntegration({
   id: 'slack',
   name: 'Slack',
-  description: 'Post messages and open modals, and be told of messages, mentions and reactions.',
+  description: 'Post messages and open modals, and receive events for messages, mentions and reactions.',
   category: 'communication',
   settings: {
     SLACK_CLIENT_ID: foreignKey.optional(),

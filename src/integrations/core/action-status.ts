@@ -4,22 +4,22 @@ export const actionStates = defineStates(
   { table: 'integration_action', column: 'status' },
   {
     scheduled: {
-      meaning: 'It is to be done later.',
+      meaning: 'It will be performed later.',
       initial: true,
       to: ['processing', 'failed', 'cancelled'],
     },
     processing: {
-      meaning: 'The provider is asked, or is about to be.',
+      meaning: 'The request to the provider is under way, or about to be.',
       initial: true,
       to: ['completed', 'failed', 'unknown', 'cancelled'],
     },
-    completed: { meaning: 'The provider did it, and its answer is there.', to: [] },
-    failed: { meaning: 'The provider did not do it; the failure says why.', to: [] },
+    completed: { meaning: 'The provider performed it, and its answer is there.', to: [] },
+    failed: { meaning: 'The provider did not perform it; the failure says why.', to: [] },
     unknown: {
-      meaning: 'The provider was asked and its answer was lost, so that it may have done it; it is not asked again.',
+      meaning: "The provider's answer was lost, so it may have performed the action; the request is not repeated.",
       to: [],
     },
-    cancelled: { meaning: 'An operator cancelled it before the provider was asked.', to: [] },
+    cancelled: { meaning: 'An operator cancelled it before a request was sent.', to: [] },
   },
 );
 

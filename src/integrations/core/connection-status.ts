@@ -9,7 +9,7 @@ export const integrationStates = defineStates(
       to: ['auth_expired'],
     },
     auth_expired: {
-      meaning: 'The provider takes our access no more; connecting the integration again renews it.',
+      meaning: 'The provider no longer accepts our access; connecting the integration again renews it.',
       to: ['connected'],
     },
   },

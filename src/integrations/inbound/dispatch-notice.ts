@@ -34,7 +34,7 @@ export class DispatchNotice {
         await sqlOn(database.pool).rows(notify);
       }
     } catch (error) {
-      log.warn({ err: error }, 'the dispatchers of other processes could not be told of deliveries');
+      log.warn({ err: error }, 'the dispatchers of other processes could not be notified of deliveries');
     } finally {
       this.#isUnderWay = false;
     }

@@ -31,11 +31,11 @@ import {
 import { awaitAction } from './await-action.ts';
 
 const description = [
-  'The provider is asked at most three times, while it certainly did nothing, with pauses of at most 5 seconds in all. Where',
-  'its answer was lost the outcome is `unknown`: it may have done it, and is not asked again. A client that hangs up ends',
-  'nothing: with the same Idempotency-Key it gets the answer for 24 hours. A failure gives the key free, unless the outcome is',
-  'unknown.',
-  '\n\nIn the sandbox a text of the payload may ask for a failure: `sandbox:fail`, `sandbox:rate_limited=<seconds>`,',
+  'A request that the provider certainly did not perform is repeated, up to three attempts with pauses of at most 5 seconds in',
+  'all. If an answer was lost the outcome is `unknown`: the provider may have performed the action, and no request is repeated.',
+  'Disconnecting does not cancel an action: the same Idempotency-Key returns its answer for 24 hours. After a failure the key',
+  'can be used again, unless the outcome is `unknown`.',
+  '\n\nIn the sandbox a text of the payload can cause a failure: `sandbox:fail`, `sandbox:rate_limited=<seconds>`,',
   '`sandbox:auth_expired`, `sandbox:overloaded` (succeeds at the third attempt), `sandbox:slow=<seconds>`.',
   `\n\n${actionsInWords}`,
 ].join(' ');
@@ -44,7 +44,7 @@ export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const perform = createRoute({
     ...{ method: 'post' as const, path: '/{integrationId}/actions/{actionId}', operationId: 'performAction' },
     ...{ tags: ['Integrations'], security: keySecurity('integrations') },
-    ...{ summary: 'Have an integration do something', description },
+    ...{ summary: 'Perform an action of an integration', description },
     middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
     request: {
       params: actionInPath,
@@ -56,7 +56,7 @@ export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
         examples: actionAnswerExamples,
         replayable: true,
       }),
-      202: answer('It is to be done later.', scheduledActionSchema, {
+      202: answer('It will be performed later.', scheduledActionSchema, {
         examples: scheduledActionExamples,
         replayable: true,
       }),

@@ -51,7 +51,7 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
     operationId: 'connectIntegration',
     summary: 'Connect an integration',
     description:
-      'Send the owner of the account to `authUrl`. The integration is connected as soon as the owner agreed; what was connected before stays until then. Several requests may be open at the same time. In the sandbox nobody is asked; `&deny=true` added to `authUrl` refuses. A live key whose integration is not configured is answered with 503 `provider_not_configured`.',
+      'Send the owner of the account to `authUrl`. The integration is connected when the owner grants access; an earlier connection stays until then. Several requests may be open at the same time. In the sandbox `authUrl` grants access at once, and with `&deny=true` it refuses. With a live key, an integration that this installation has not configured is answered with 503 `provider_not_configured`.',
     middleware: [requireKey(services, 'integrations'), jsonBody({ optional: true })] as const,
     request: {
       params: integrationInPath,

@@ -11,7 +11,7 @@ export const integrations: ApiFeature = {
   tags: [
     {
       name: 'Integrations',
-      description: 'Connect third-party tools, call their actions, and be told of their events.',
+      description: 'Connect third-party tools, call their actions, and receive their events.',
     },
   ],
   ids: [],

@@ -72,7 +72,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'disconnectIntegration',
     summary: 'Disconnect an integration',
     description:
-      'Our access to the account ends. Webhooks of the integration stay, and are silent until it is connected again. One that is not connected is answered with 409 `not_connected`.',
+      'Ends the access to the account. Webhooks of the integration stay, and receive nothing until it is connected again. An integration that is not connected is answered with 409 `not_connected`.',
     middleware: [key] as const,
     request: { params: integrationInPath },
     responses: {
@@ -88,7 +88,7 @@ export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'testIntegration',
     summary: 'Test an integration',
     description:
-      'Asks the provider whose account is connected. One that is not connected is answered with 409 `not_connected`; where the provider cannot answer, `success` is false and `details` says why.',
+      'Verifies the connection with a request to the provider. An integration that is not connected is answered with 409 `not_connected`. If the request fails, `success` is false and `details` says why.',
     middleware: [key] as const,
     request: { params: integrationInPath },
     responses: {

@@ -14,10 +14,9 @@ import { triggerInPath } from '../../../schemas/integrations/in-path.ts';
 import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
 import { requireIntegration } from './require-integration.ts';
 
-/** Events of the sandbox that no provider signs. */
-/** Alone what webhooks get of an event. */
+/** The `data` of an event, and nothing else of its body. */
 const simulatedEventSchema = freeForm.openapi('SimulatedEvent', {
-  description: 'Its members are those of the event, as webhooks get them in `data`.',
+  description: 'The `data` of the event, as webhooks receive it.',
 });
 
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
@@ -29,7 +28,7 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'triggerIntegrationEvent',
     summary: 'Trigger an event in the sandbox',
     description: [
-      'Delivers an event to the webhooks that listen to it, as if the provider had sent it. The body is the `data` of the',
+      'Delivers an event to the webhooks that subscribe to it, as if the provider had sent it. The body is the `data` of the',
       'event. With a live key the answer is 404 `not_found`.',
     ].join(' '),
     middleware: [requireKey(services, 'integrations'), jsonBody()] as const,

@@ -80,10 +80,10 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
     operationId: 'createIntegrationWebhook',
     summary: 'Create a webhook for an event of an integration',
     description: [
-      'Sends an event of the integration to a URL of yours, while the integration is connected. The body of a delivery is',
+      'Sends an event of the integration to your URL while the integration is connected. The body of a delivery is',
       '`{id, type, timestamp, integration, data, signature}`: `signature` is `sha256=` and the HMAC-SHA256 in hexadecimal of',
       'the same JSON without that member, with the whole secret as key. The headers are those of every webhook.',
-      `${beside} It counts among the ${mostSubscriptions} webhooks there can be; one more is answered with 409 \`conflict\`.`,
+      `${beside} It counts toward the limit of ${mostSubscriptions} webhooks; one more is answered with 409 \`conflict\`.`,
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {

@@ -61,8 +61,8 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'putToolServer',
     summary: 'Configure a tool server',
     description:
-      'Configures it for the environment of the key. A test key may do so too; the sandbox has every server whatever ' +
-      'is configured.',
+      'Configures the server for the environment of the key. In the test environment every server works without a ' +
+      'configuration.',
     middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
     request: {
       params: serverInPath,
@@ -82,7 +82,7 @@ export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
     tags,
     security: keySecurity('integrations'),
     operationId: 'deleteToolServer',
-    summary: 'Forget the configuration of a tool server',
+    summary: 'Remove the configuration of a tool server',
     description: 'Its secrets are erased. Files that it stored stay.',
     middleware: [requireKey(services, 'integrations')] as const,
     request: { params: serverInPath },
