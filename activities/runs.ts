@@ -83,6 +83,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     const work = (signal: AbortSignal) =>
       continueRun(services, scopeOf(database, ref), ref, {
         ...{ maxAttempts, mayWait, mayUseTools, signal, onCall, mayGoOn },
+        toolsMs: runPolicy.modelCall.timeoutMs,
       });
     try {
       return await withHeartbeats(heartbeatMs, work, () => ({ stepId }));

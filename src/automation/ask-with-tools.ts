@@ -51,7 +51,7 @@ async function answerOf(
 /**
  * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. First the
  * servers are to say which tools they have. Once a model has used tools no other one is asked, because only its own provider
- * accepts what it said. After the last round it is offered none. Harmless when it is repeated: what is recorded is not asked
+ * accepts what it said. After the last round, or when the time for tools is over, it is offered none. Harmless when it is repeated: what is recorded is not asked
  * again.
  * @param models gets every model that was asked, with its failure
  * @throws ProviderFailure, StepFailure and the reason of the signal, as `askModels`
@@ -59,7 +59,7 @@ async function answerOf(
 export async function askWithTools(
   services: AskServices,
   scope: Scope,
-  ref: StepRef,
+  { mayCallTools, ...ref }: StepRef & { mayCallTools: boolean },
   question: Question,
   call: Omit<Call, 'organizationId'>,
   models: AskedModel[],
@@ -75,7 +75,7 @@ export async function askWithTools(
   if (keptBytes > mostKept) {
     throw new StepFailure('output_too_large', `The calls of tools of this run have more than ${mostKept} bytes.`);
   }
-  const mayCall = rounds.length < mostRounds && tools.length > 0;
+  const mayCall = mayCallTools && rounds.length < mostRounds && tools.length > 0;
   const { prompt, outputSchema: _, ...settings } = question.request;
   const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
     const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);

@@ -18,6 +18,8 @@ export interface Attempt {
   number: number;
   /** Whether a failure that may pass is thrown. */
   mayTryAgain: boolean;
+  /** Whether there is time for tools. */
+  mayCallTools: boolean;
   signal: AbortSignal;
 }
 
@@ -30,7 +32,7 @@ async function ask(
   runId: string,
   run: AdvancingRun,
   step: PromptStep,
-  { number, signal }: Attempt,
+  { number, mayCallTools, signal }: Attempt,
   models: AskedModel[],
 ): Promise<StepOutcome | ToolCalls> {
   const { tenant, correlationId } = scope;
@@ -42,7 +44,7 @@ async function ask(
   const call = { attempt: number, signal };
   const ref = { runId, position: run.position };
   const answer = usesTools(step)
-    ? await askWithTools(services, scope, ref, question, call, models, onFailure)
+    ? await askWithTools(services, scope, { ...ref, mayCallTools }, question, call, models, onFailure)
     : await askModels(tenant, question, call, models, onFailure, askOnce(services, tenant.environment, question));
   if ('calls' in answer) return answer;
   failPoint('step.called');

@@ -30,6 +30,8 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Whether the workflow can have tools called; those of earlier versions cannot. */
   mayUseTools: boolean;
+  /** How long the model of a step is offered tools, from the beginning of the step. Then it has to answer. */
+  toolsMs: number;
 }
 
 /** Attempts that a crash interrupted are repeated: an action does not act again by it. */
@@ -66,7 +68,7 @@ export async function callStep(
     run.isOurs = false;
     return { kind: 'walk' };
   }
-  const { attempts: attempt, rounds } = counted;
+  const { attempts: attempt, rounds, ageMs } = counted;
   // Each round of tools was an attempt that succeeded.
   const tried = attempt - rounds;
   services.waiters.tell(runId);
@@ -78,7 +80,8 @@ export async function callStep(
     // Attempts without a result: a killed worker, a timeout, a failed write.
     await run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
   } else {
-    const attempting = { number: tried, mayTryAgain: tried < maxAttempts, signal };
+    const mayCallTools = ageMs < options.toolsMs;
+    const attempting = { number: tried, mayTryAgain: tried < maxAttempts, mayCallTools, signal };
     const outcome = await attemptStep(services, scope, runId, run, step, attempting);
     if ('calls' in outcome) {
       const { round, calls } = outcome;

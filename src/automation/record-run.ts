@@ -26,6 +26,8 @@ export interface BegunStep {
   attempts: number;
   /** How many of them were rounds of tools. */
   rounds: number;
+  /** Since the first one began. */
+  ageMs: number;
 }
 
 const beginStatement = statement<BegunStep>(
@@ -42,8 +44,8 @@ const beginStatement = statement<BegunStep>(
        from moved
      on conflict (run_id, position) do update set attempts = run_step.attempts + 1
       where run_step.status = 'running'
-     returning attempts, rounds)
-   select attempts, rounds, ${wakeDeliveries} from begun`,
+     returning attempts, rounds, started_at)
+   select attempts, rounds, extract(epoch from $8::timestamptz - started_at)::float8 * 1000 as "ageMs", ${wakeDeliveries} from begun`,
 );
 
 /**

@@ -81,6 +81,17 @@ describe('a step with tools', () => {
     expect(stepResults[0].output).toContain(stepResults[0].toolCalls[7].result);
   });
 
+  test('that has taken too long is asked to answer, without tools', async () => {
+    const slow = 'sandbox:tool=github_search_repositories {"query":"sandbox:slow=1"}';
+    const shownId = await start([using(`${slow} sandbox:tool=memory_read_graph`, 'github', 'memory')]);
+    await until('the tool is called', async () => (await detailOf(shownId)).stepResults[0]?.toolCalls);
+    const age = `update run_step set started_at = started_at - interval '11 minutes' where run_id = $1`;
+    await product.database.pool.query(age, [runIds.parse(shownId)]);
+    const { status, stepResults } = await endOf(api, shownId);
+    expect([status, stepResults[0].toolCalls.length]).toEqual(['completed', 1]);
+    expect(stepResults[0].output).toContain(stepResults[0].toolCalls[0].result);
+  });
+
   test('calls nothing that it was not offered', async () => {
     const { stepResults } = await run([using('sandbox:tool=sqlite_list_tables sandbox:tool=nothing', 'memory')]);
     expect([stepResults[0].status, stepResults[0].toolCalls]).toEqual(['completed', undefined]);
