@@ -58,7 +58,7 @@ export const describeSchedule = (temporal: TemporalClient, id: string): Promise<
 export const triggerSchedule = (temporal: TemporalClient, id: string): Promise<void> =>
   ifThere(() => within(temporal, () => handleOf(temporal, id).trigger('BUFFER_ONE')));
 
-export const deleteSchedule = (temporal: TemporalClient, id: string): Promise<unknown> =>
+const deleteSchedule = (temporal: TemporalClient, id: string): Promise<unknown> =>
   ifThere(() => within(temporal, () => handleOf(temporal, id).delete()));
 
 function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
@@ -93,8 +93,8 @@ function isCurrent({ spec, action }: ScheduleDescription, wanted: ReturnType<typ
   );
 }
 
-/** Makes a Schedule as it is wanted, whatever it is. Harmless to repeat. An operator's pause stays. */
-export async function keepSchedule(temporal: TemporalClient, wanted: KeptSchedule): Promise<void> {
+/** Makes a Schedule as it is wanted, whatever it is. */
+async function keepSchedule(temporal: TemporalClient, wanted: KeptSchedule): Promise<void> {
   const { id, paused, pauseNote, resumeNote } = wanted;
   const known = await describeSchedule(temporal, id);
   const options = optionsOf(temporal, wanted);
@@ -120,6 +120,29 @@ export async function keepSchedule(temporal: TemporalClient, wanted: KeptSchedul
   if (!paused && known.state.paused && known.state.note === pauseNote) {
     await within(temporal, () => handle.unpause(resumeNote));
   }
+}
+
+const mostLooks = 10;
+
+/**
+ * Makes a Schedule as its row says, also when several processes do so at the same time. Harmless to repeat. An operator's
+ * pause stays. The row is read again after each change: who read it before another change, and is slower, mends what it did.
+ * @param wantedNow what the row says; undefined where there is to be no Schedule
+ * @returns what it said last
+ */
+export async function keepAsRow(
+  temporal: TemporalClient,
+  id: string,
+  wantedNow: () => Promise<KeptSchedule | undefined>,
+): Promise<KeptSchedule | undefined> {
+  let wanted = await wantedNow();
+  for (let look = 0; look < mostLooks; look++) {
+    await (wanted ? keepSchedule(temporal, wanted) : deleteSchedule(temporal, id));
+    const now = await wantedNow();
+    if (isDeepStrictEqual(now, wanted)) return now;
+    wanted = now;
+  }
+  throw new Error(`The row of the Schedule ${id} keeps changing.`);
 }
 
 const listMs = 30_000;

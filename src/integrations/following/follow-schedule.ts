@@ -11,7 +11,7 @@ import {
   followWorkflows,
 } from '../../temporal/contracts/followed-integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
-import { deleteSchedule, keepSchedule, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
+import { type KeptSchedule, keepAsRow, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
 import { catalog, findIntegration } from '../catalog.ts';
 import { type Connected, findConnectionById } from '../find-connection.ts';
 import { followKind, isFollowed, needsSchedule } from './follow-work.ts';
@@ -40,20 +40,22 @@ export async function followSchedule(
 ): Promise<void> {
   const { tenant } = scope;
   const id = followScheduleId(connectionId);
-  const connected = await findConnectionById(scope, connectionId);
-  if (!connected || !needsSchedule(tenant, connected.integrationId)) return void (await deleteSchedule(temporal, id));
   const args: FollowIntegrationArgs = {
     ...{ organizationId: tenant.organizationId, environment: tenant.environment, connectionId, policy },
   };
-  const paused = connected.status !== 'connected';
-  await keepSchedule(temporal, {
-    ...{ id, tenant, resourceId: connectionId, everyMs: everyMsOf(connected), paused },
-    ...{ workflowType: followWorkflows.followIntegration, queue: queues.integrations, args },
-    longestRunMs: followLimitMs,
-    pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',
-    resumeNote: 'The integration was connected again.',
+  const kept = await keepAsRow(temporal, id, async (): Promise<KeptSchedule | undefined> => {
+    const connected = await findConnectionById(scope, connectionId);
+    if (!connected || !needsSchedule(tenant, connected.integrationId)) return undefined;
+    return {
+      ...{ id, tenant, resourceId: connectionId, everyMs: everyMsOf(connected) },
+      ...{ workflowType: followWorkflows.followIntegration, queue: queues.integrations, args },
+      longestRunMs: followLimitMs,
+      paused: connected.status !== 'connected',
+      pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',
+      resumeNote: 'The integration was connected again.',
+    };
   });
-  if (run && !paused) await triggerSchedule(temporal, id);
+  if (run && kept && !kept.paused) await triggerSchedule(temporal, id);
 }
 
 interface ConnectionRow extends Tenant {

@@ -12,10 +12,9 @@ import {
 } from '../../temporal/contracts/calendars.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import {
-  deleteSchedule,
   describeSchedule,
   type KeptSchedule,
-  keepSchedule,
+  keepAsRow,
   restoreSchedules,
   triggerSchedule,
 } from '../../temporal/kept-schedules.ts';
@@ -60,11 +59,12 @@ export async function followCalendar(
   { sync }: { sync: boolean },
 ): Promise<void> {
   const { temporal } = services;
-  const calendar = await findCalendar(scope, calendarId);
-  if (!calendar) return void (await deleteSchedule(temporal, calendarScheduleId(calendarId)));
-  const paused = !isConnected(calendar.status);
-  await keepSchedule(temporal, scheduleOf(services, scope.tenant, calendarId, paused));
-  if (sync && !paused) await triggerSchedule(temporal, calendarScheduleId(calendarId));
+  const id = calendarScheduleId(calendarId);
+  const kept = await keepAsRow(temporal, id, async () => {
+    const calendar = await findCalendar(scope, calendarId);
+    return calendar && scheduleOf(services, scope.tenant, calendarId, !isConnected(calendar.status));
+  });
+  if (sync && kept && !kept.paused) await triggerSchedule(temporal, id);
 }
 
 /** Starts a sync because the provider says that the calendar changed; not where an operator paused the Schedule. */
