@@ -4,7 +4,7 @@ export const bookingStates = defineStates(
   { table: 'booking', column: 'status' },
   {
     confirmed: { meaning: 'The time is taken.', initial: true, to: ['cancelled'] },
-    cancelled: { meaning: 'It was called off, and its time is free again.', to: [] },
+    cancelled: { meaning: 'It was cancelled, and its time is free again.', to: [] },
   },
 );
 
