@@ -13,7 +13,7 @@ import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
 
-/** Attempts after an error that waiting is not known to cure. */
+/** Attempts after an unexpected error, which may be permanent. */
 const unexpectedAttempts = 3;
 
 export type ActionRef = Ending & WorkContext;
@@ -34,7 +34,7 @@ export const createActionActivities = ({ database, log, actionWaiters: waiters, 
       return (await services.begunActions.find(actionId)) ?? elsewhere;
     },
 
-    /** Asks the provider once and records what it said. */
+    /** Calls the provider once and records its answer. */
     async performAction(ref: ActionRef): Promise<ActionProgress> {
       const { info, cancellationSignal } = Context.current();
       const scope = scopeOf(database, ref);

@@ -13,7 +13,7 @@ import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
 
-/** Times that a provider is told of a cancelled job. */
+/** How often the cancellation of a job is sent to its provider. */
 const cancelAttempts = 4;
 
 /** @param isLast the failure of the last attempt is none */

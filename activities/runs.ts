@@ -18,7 +18,7 @@ import { scopeOf } from './work-scope.ts';
 /** Reported every third time: the answer tells of a cancellation, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;
 
-/** Attempts after an error that waiting is not known to cure. */
+/** Attempts after an unexpected error, which may be permanent. */
 const unexpectedAttempts = 3;
 
 /** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */

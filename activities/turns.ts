@@ -23,13 +23,13 @@ export interface TurnActivityServices extends AskServices {
   log: Log;
 }
 
-/** Attempts after an error that waiting is not known to cure. */
+/** Attempts after an unexpected error, which may be permanent. */
 const unexpectedAttempts = 3;
 
 const unexpected: TurnError = { code: 'provider_error', message: 'Something went wrong on our side.' };
 
 export const createTurnActivities = ({ database, log, ...services }: TurnActivityServices) => ({
-  /** Asks the model once and records its answer, which may be the reply. Fails retryably while the provider may answer later. */
+  /** Calls the model once and records its answer, which may be the reply. Fails retryably while the provider may answer later. */
   async askModel({ round, streams, ...ref }: TurnRef & { round: number; streams: boolean }): Promise<TurnProgress> {
     const { info, cancellationSignal } = Context.current();
     const { attempt, isLocal } = info;

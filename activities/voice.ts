@@ -15,7 +15,7 @@ import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
 
-/** Attempts after an error that waiting is not known to cure. */
+/** Attempts after an unexpected error, which may be permanent. */
 const unexpectedAttempts = 3;
 
 const unexpected: VoiceCallError = { code: 'provider_error', message: 'Something went wrong on our side.' };

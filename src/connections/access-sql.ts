@@ -27,7 +27,7 @@ export const findAccess = statement<Access>(
   { sharesConnection: true },
 );
 
-/** One process gets the turn to refresh. The lease of one that died ends by itself. */
+/** Takes the lease for a refresh. The lease of a process that died expires. */
 export const leaseRefresh = statement<{ leased: boolean }>(
   'connection.lease',
   `update oauth_connection set lease_until = clock_timestamp() + make_interval(secs => $5)
@@ -50,7 +50,7 @@ export const saveTokens = statement<{ version: number }>(
     where ${unchanged} returning version`,
 );
 
-/** The tokens are worth nothing any more. */
+/** The tokens are no longer valid. */
 export const endAccess = statement<{ purpose: string }>(
   'connection.end_access',
   `update oauth_connection

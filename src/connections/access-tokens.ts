@@ -26,8 +26,8 @@ interface Usable {
 type Refreshed = 'done' | 'busy';
 
 /**
- * Lends access tokens, and refreshes them: before their end, or when the provider refused one. Of all callers in all
- * processes one refreshes, and the others wait for what it gets.
+ * Provides access tokens, and refreshes them: before they expire, or when the provider refused one. Of all callers in all
+ * processes one refreshes, and the others wait for its result.
  *
  * A refresh whose answer is lost is made again with the same refresh token. Providers that renew refresh tokens either
  * take the one before for a while, or refuse it: then the account has to be connected again, as it would have to be if
@@ -90,10 +90,10 @@ export class AccessTokens {
       const isRefused = access.version === refused;
       const now = Date.now();
       before ??= access.version;
-      // One that was given meanwhile is used, even if the provider lets it end at once: nobody refreshes for ever.
+      // A token from a refresh in the meantime is used even if it has expired already, so that this loop ends.
       const isFresh = access.refreshAt === null || access.refreshAt.getTime() > now || access.version > before;
       if (isFresh && !isRefused) return this.#open(scope, access);
-      // Refreshing ahead of time is no condition: the token is good for longer than a request takes.
+      // A refresh ahead of time may fail: the present token is valid for longer than a request takes.
       const mayUse = !isRefused && access.accessExpiresAt!.getTime() > now + this.#policy.tokenMs;
       let became: Refreshed;
       try {
@@ -178,7 +178,7 @@ export class AccessTokens {
     });
   }
 
-  /** Ends access, and tells the feature whose connection it is, once, unless the account was connected again. */
+  /** Ends access, and notifies the feature that owns the connection, once, unless the account was connected again. */
   async #end(scope: Scope, id: string, version: number): Promise<void> {
     await scope.transaction(async (tx) => {
       const ended = await tx.one(endAccess, id, version);

@@ -8,7 +8,7 @@ import type { ConnectionPolicy } from './policy.ts';
 import type { Purpose } from './providers.ts';
 import { SandboxAuthority } from './sandbox-authority.ts';
 
-/** The purposes that features declared, and who grants access for each: chosen once, by the environment of the key. */
+/** The purposes that features declared, and the authority for each, chosen by the environment of the key. */
 export class Authorities {
   readonly #purposes = new Map<string, Purpose>();
   readonly #live = new Map<string, Authority>();

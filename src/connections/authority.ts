@@ -36,7 +36,7 @@ export interface AuthorizationAnswer {
 
 /** Who grants access to accounts: a provider, or the sandbox. */
 export interface Authority {
-  /** Whether revoking one token ends all that our client has of the account, whoever connected it. */
+  /** Whether revoking one token ends all access of our client to the account, whoever connected it. */
   readonly revokesAccount: boolean;
   /** Which of its tokens can be revoked. */
   readonly revokes: 'access' | 'refresh';
@@ -53,7 +53,7 @@ export interface Authority {
   revoke(token: string): Promise<void>;
 }
 
-/** Errors of a token endpoint that say that its user has to be asked again. RFC 6749, 5.2, and OpenID Connect Core, 3.1.2.6. */
+/** Errors of a token endpoint after which the user must grant access again. RFC 6749, 5.2, and OpenID Connect Core, 3.1.2.6. */
 const refusals = ['invalid_grant', 'interaction_required', 'consent_required', 'login_required'];
 
 /** Whether a refresh failed because the grant is gone, and not because of our credentials or the network. */

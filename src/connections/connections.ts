@@ -33,7 +33,7 @@ export interface NewQuestion {
   scopes?: readonly string[] | undefined;
 }
 
-/** A question that waits for its answer. */
+/** A pending consent. */
 export interface Open {
   state: string;
   /** Of PKCE. */
@@ -44,10 +44,10 @@ export interface Open {
   expiresIn: number;
 }
 
-/** What became of a code. */
+/** The outcome of exchanging a code. */
 export type Exchanged = { tokens: Tokens } | { error: 'access_denied' | 'exchange_failed' };
 
-/** What a callback brought. */
+/** The outcome of a callback. */
 export interface Answered {
   /** Of the tenant that asked. */
   scope: Scope;
@@ -105,8 +105,8 @@ export class Connections {
   }
 
   /**
-   * Asks for access to an account. Several questions may be open at once.
-   * @returns where to send the owner of the account, and the seconds until the question is over
+   * Requests access to an account. Several consents may be pending at once.
+   * @returns where to send the owner of the account, and the seconds until the request expires
    * @throws AppError validation_error with path redirectUrl, provider_not_configured, rate_limit_exceeded; SealError
    */
   async begin(scope: Scope, question: NewQuestion): Promise<{ authUrl: string; state: string; expiresIn: number }> {
@@ -118,7 +118,7 @@ export class Connections {
   }
 
   /**
-   * The same without an address: of a provider whose page knows no OAuth. `take` takes the answer.
+   * The same without an address, for a provider whose page is not OAuth. `take` handles its callback.
    * @throws as `begin`
    */
   async ask(scope: Scope, question: NewQuestion): Promise<Open> {
@@ -138,8 +138,8 @@ export class Connections {
   }
 
   /**
-   * Takes an answer, whose state is used up, and exchanges its code. Everything else comes from the state alone: nothing
-   * of the query says whose answer it is.
+   * Handles a callback: uses up its state and exchanges its code. The tenant and all else come from the state, never from the
+   * query.
    * @param query of the callback
    * @throws AppError validation_error with path state for one that is unknown, used, expired or of another purpose
    */
@@ -175,7 +175,7 @@ export class Connections {
   }
 
   /**
-   * What the owner of an account does in the sandbox: agrees at once, or refuses where the account is `sandbox:denied`.
+   * Acts as the owner of an account in the sandbox: grants at once, or refuses if the account is `sandbox:denied`.
    * @param expected what the address to which the owner was sent says of the question, and whether the tester refuses
    * @returns our callback with the answer. @throws AppError validation_error with path state
    */
@@ -202,7 +202,7 @@ export class Connections {
   }
 
   /**
-   * Keeps access to an account. What the tenant has of the same account is renewed: same id, new tokens, active.
+   * Stores access to an account. An existing connection of the tenant to it is renewed: same id, new tokens, active.
    * @throws SealError
    */
   async keep(
@@ -242,7 +242,7 @@ export class Connections {
     return this.#parts.accessTokens.expire(scope, connectionId, isMeant);
   }
 
-  /** Asks the provider to end the grant, for five seconds at most, whatever comes of it; then erases the connection. */
+  /** Revokes the grant at the provider, within five seconds and ignoring failures; then erases the connection. */
   async revoke(scope: Scope, connectionId: string): Promise<void> {
     await this.revokeAtProvider(scope, connectionId);
     await this.erase(scope, connectionId);
@@ -266,7 +266,7 @@ export class Connections {
     return grant;
   }
 
-  /** Asks the provider to end a grant, for five seconds at most. Never rejects because of the provider. */
+  /** Revokes a grant at the provider, within five seconds. Never rejects because of the provider. */
   revokeGrant(grant: Grant): Promise<void> {
     return this.#grants.revoke(grant);
   }

@@ -4,13 +4,13 @@ import type { ConnectionStatus } from './core/connection-status.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
-/** A consent that was asked for and is not answered yet. It is removed by the first answer, whatever that says. */
+/** A pending consent. The first callback removes it, whatever its outcome. */
 export const OAuthState = defineEntity({
   name: 'OAuthState',
   tableName: 'oauth_state',
   filters: { tenant: tenantFilter },
   properties: {
-    /** SHA-256 of the state, in hexadecimal: who reads the table cannot answer. */
+    /** SHA-256 of the state, in hexadecimal, so that reading the table does not help to forge a callback. */
     stateHash: p.string().length(64).primary(),
     ...tenant,
     purpose: p.string().length(40),

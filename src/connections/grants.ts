@@ -31,7 +31,7 @@ const find = statement<Row>(
           sealed_refresh_token as "sealedRefreshToken"
      from oauth_connection where organization_id = $1 and environment = $2 and id = $3`,
 );
-// Knows no tenant: the provider does not either.
+// Across tenants, because a revocation at the provider affects all of them.
 const findShared = statement<{ id: string }>(
   'connection.of_same_account',
   `select id from oauth_connection
@@ -46,7 +46,7 @@ interface Parts {
   authorities: Authorities;
 }
 
-/** What is done with grants at their end. */
+/** Finds and revokes grants. */
 export class Grants {
   readonly #parts: Parts;
 
@@ -76,8 +76,8 @@ export class Grants {
   }
 
   /**
-   * Asks the provider to end a grant. Nothing is revoked where that would end what others have of the same account. Never
-   * rejects because of the provider.
+   * Revokes a grant at the provider, unless that would end the access of others to the same account. Never rejects because of
+   * the provider.
    */
   async revoke({ connectionId, environment, purpose, provider, accountId, token }: Grant): Promise<void> {
     const { database, authorities, log } = this.#parts;

@@ -96,7 +96,7 @@ export class LiveAuthority implements Authority {
     }
   }
 
-  /** Who grants less than what is asked for is not connected: it would fail later, for reasons that nobody sees. */
+  /** A grant of fewer scopes than requested is refused: actions would fail later, without a visible reason. */
   #requireScopes(granted: string | undefined, scopes = this.#provider.scopes): void {
     const { grantsInPart } = this.#provider;
     if (!grantsInPart || granted === undefined) return;
@@ -136,7 +136,7 @@ export class LiveAuthority implements Authority {
     return clientAuth === 'body' ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
   }
 
-  // Which addresses are reached, and whether without TLS, the egress decides.
+  // The egress decides which addresses may be reached, and whether without TLS.
   #options = (oauth: Library, request: TokenRequest) => ({
     [oauth.customFetch]: request.fetch,
     [oauth.allowInsecureRequests]: true,

@@ -1,8 +1,8 @@
-/** How long things may take. */
+/** Time limits. */
 export interface ConnectionPolicy {
   /** An exchange or a refresh, with everything. */
   tokenMs: number;
-  /** Revoking a grant: nobody waits longer for it. */
+  /** Revoking a grant. */
   revokeMs: number;
   /**
    * Longer than a refresh takes: when the process that refreshes has died, another one begins after this, with the same

@@ -3,7 +3,7 @@ import type { Authority, AuthorizationAnswer, AuthorizationRequest, Tokens } fro
 import { newSecret } from './code-verifier.ts';
 import { AuthorizationFailure } from './failures.ts';
 
-/** At connect, the account whose owner says no. */
+/** As `loginHint`: the owner of this account refuses. */
 export const deniedHint = 'sandbox:denied';
 
 const lifeMs = 3_600_000;
@@ -19,7 +19,7 @@ const tokens = (): Tokens => ({
   answer: {},
 });
 
-/** Stands in for every provider where the key is one of the test environment: it asks nobody and reaches nothing. */
+/** Replaces every provider in the test environment. It sends no requests. */
 export class SandboxAuthority implements Authority {
   readonly revokesAccount = false;
   readonly revokes = 'refresh';

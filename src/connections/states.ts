@@ -8,10 +8,10 @@ import { takeTurn } from '../platform/tenant-turn.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;
-/** Questions of one organization and environment that are open at the same time. */
+/** Pending consents of one organization and environment. */
 const mostOpen = 500;
 
-/** What is asked, and for whom. */
+/** A consent that is requested. */
 export interface Question {
   purpose: string;
   provider: string;
@@ -23,7 +23,7 @@ export interface Question {
   scopes: readonly string[] | null;
 }
 
-/** A question whose answer has come. */
+/** A consent whose callback has arrived. */
 export interface Asked extends Question {
   scope: Scope;
   verifier: string;
@@ -54,7 +54,7 @@ const columns = `organization_id as "organizationId", environment, purpose, prov
   redirect_url as "redirectUrl", login_hint as "loginHint", scopes, sealed_verifier as "sealedVerifier",
   correlation_id as "correlationId", expires_at > clock_timestamp() as "isOpen"`;
 
-// The only look-ups that know no tenant: the state says which one it is.
+// The only look-ups without a tenant: the state identifies it.
 const take = statement<Row>('oauth_state.take', `delete from oauth_state where state_hash = $1 returning ${columns}`);
 const find = statement<Row>('oauth_state.find', `select ${columns} from oauth_state where state_hash = $1`);
 
@@ -65,7 +65,7 @@ const removeExpired = statement<{ removed: boolean }>(
    returning true as removed`,
 );
 
-/** Questions that were asked and are not answered yet. */
+/** Pending consents. */
 export class States {
   readonly #database: Database;
   readonly #sealer: Sealer;
@@ -76,7 +76,7 @@ export class States {
   }
 
   /**
-   * Keeps a question for ten minutes.
+   * Stores a pending consent for ten minutes.
    * @throws AppError rate_limit_exceeded when too many of the tenant are open; SealError
    */
   async ask(scope: Scope, question: Question): Promise<{ state: string; verifier: string }> {
@@ -98,7 +98,7 @@ export class States {
     throw new AppError('rate_limit_exceeded', message, { limit: mostOpen }, { retryAfter: 60 });
   }
 
-  /** The question of a state, which is used up: it answers nobody else. @returns undefined for one that is not open */
+  /** Takes the pending consent of a state, which can be used once. @returns undefined for one that is not open */
   take(state: string, actor: string): Promise<Asked | undefined> {
     return this.#read(take, state, actor);
   }
@@ -127,6 +127,6 @@ const placeOf = (hash: string, tenant: Tenant): SealedPlace => ({
   tenant,
 });
 
-/** Removes questions that nobody answered in time. @returns how many */
+/** Removes consents that nobody answered in time. @returns how many */
 export const removeExpiredStates = async (database: Database, limit: number): Promise<number> =>
   (await sqlOn(database.pool).rows(removeExpired, [limit])).length;

@@ -40,7 +40,7 @@ export class TokenRequest {
     if (standard) return standard;
     const type = answer.headers['content-type'];
     return new Response(answer.body.length > 0 ? new Uint8Array(answer.body) : null, {
-      // What no Response can have is told as what it is: no answer of such an endpoint.
+      // A status that `Response` does not allow is no valid answer of such an endpoint.
       status: status >= 200 && status <= 599 ? status : 599,
       ...(type !== undefined && { headers: { 'content-type': type } }),
     });

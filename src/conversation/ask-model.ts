@@ -15,11 +15,11 @@ const findFailure = statement<{ code: TurnFailure }>(
     where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
 );
 
-/** How often a turn is looked at that another process asks about: a sign of it can be lost. */
+/** How often a turn is read whose model another process calls, because a notification can be lost. */
 const lookEveryMs = 2_000;
 
 /**
- * An open turn, once the process that took it does not ask its model any more.
+ * An open turn, once the process that created it no longer calls its model.
  * @returns undefined when it has ended. @throws the reason of `signal`
  */
 async function findUnasked(
@@ -45,7 +45,7 @@ async function findUnasked(
 
 /**
  * Asks the model of a turn once, and records its answer: a round of calls, or the reply with its charge. Harmless when it is
- * repeated: what is recorded is not asked again. While the process that took the message asks by itself, this waits for it.
+ * repeated: what is recorded is not asked again. While the process that created the turn calls the model, this waits for it.
  * @param call.attempt of the activity, from 1
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */
@@ -65,7 +65,7 @@ export async function askModel(
   const rounds = open.hasTools ? await readRounds(scope, contents, turnId) : [];
   const recorded = rounds.find(({ round }) => round === call.round);
   if (recorded) return { kind: 'calls', calls: toExecute(recorded, open.tools ?? []) };
-  // What the process that took the message asked counts as the first attempt.
+  // A call by the process that created the turn counts as the first attempt.
   const attempt = open.askedForMs === null ? call.attempt : call.attempt + 1;
   return askOpenTurn(services, scope, ending, { open, rounds }, { ...call, attempt });
 }

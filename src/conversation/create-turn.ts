@@ -14,11 +14,11 @@ import { fairnessOf } from '../tenancy/fairness.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import { type StoredRequest, type TurnRequest, turnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
+import { callDirectly, type DirectCallServices } from './direct-calls.ts';
 import { creditKey } from './end-turn.ts';
 import type { TurnKind } from './entities.ts';
 import { notConfigured } from './errors.ts';
 import { failPoint } from './fail-points.ts';
-import { askFirst, type FirstQuestionServices } from './first-questions.ts';
 import { chatProvider } from './question.ts';
 import { startTakeTurn } from './turn-workflows.ts';
 
@@ -27,13 +27,13 @@ export interface TurnWork {
   turnPolicy: TurnPolicy;
 }
 
-export interface CreateServices extends FirstQuestionServices {
+export interface CreateServices extends DirectCallServices {
   providers: Pick<ProviderRegistry, 'chatModel' | 'isChatModel' | 'mayBeInstant'>;
   temporal: Pick<TemporalClient, 'startsEagerly'>;
 }
 
 export interface NewTurn {
-  /** Of a turn that nobody has, so that its reader can be there before it begins. */
+  /** A new id, chosen by the caller so that a reader can follow the turn before it is created. */
   id: string;
   kind: TurnKind;
   /** Of the caller's organization. */
@@ -41,7 +41,7 @@ export interface NewTurn {
   /** As the caller named it. */
   model: string;
   request: TurnRequest;
-  /** Whether the caller is told the text while it is written. */
+  /** Whether the caller receives the text while it is written. */
   streams: boolean;
   idempotency?: IdempotencyClaim | undefined;
   /** Notification channel of the process that waits for the reply. */
@@ -75,7 +75,7 @@ const countOpen = statement<{ open: number }>(
 );
 
 /**
- * Each message under way holds a place of a worker, whether its caller waits or has hung up. To be called when the tenant's
+ * Each message under way occupies a worker, even if its caller has disconnected. To be called when the tenant's
  * credits are locked, so that two transactions do not count at the same time.
  * @throws AppError rate_limit_exceeded
  */
@@ -110,10 +110,14 @@ function isInstant({ providers }: CreateServices, scope: Scope, model: string, {
 }
 
 /**
- * Whether this process asks the model of a turn while its workflow is started: one that takes time, in a process that would
- * do the work of the workflow too. Tools are called by the workflow alone.
+ * Whether this process calls the model of a turn while its workflow is started: if the model takes time, and this process also
+ * does the work of such workflows. Only the workflow calls tools.
  */
-const mayAskFirst = ({ providers, temporal }: CreateServices, { tenant }: Scope, { servers }: TurnRequest): boolean =>
+const mayCallDirectly = (
+  { providers, temporal }: CreateServices,
+  { tenant }: Scope,
+  { servers }: TurnRequest,
+): boolean =>
   servers.length === 0 && !providers.mayBeInstant(tenant.environment) && temporal.startsEagerly(queues.generation);
 
 /**
@@ -139,8 +143,8 @@ export async function createTurn(
     ...(claim && { claim: { method: claim.method, path: claim.path, key: claim.key } }),
   };
   const sealed = turnContents(services.sealer, scope).seal(id, 'request', stored);
-  let leave = mayAskFirst(services, scope, request) ? services.firstQuestions.enter(scope.tenant) : undefined;
-  const leaseMs = leave ? services.firstQuestions.policy.leaseMs : null;
+  let leave = mayCallDirectly(services, scope, request) ? services.directCalls.enter(scope.tenant) : undefined;
+  const leaseMs = leave ? services.directCalls.policy.leaseMs : null;
   const create = () =>
     scope.transaction(
       async (tx) => {
@@ -166,7 +170,7 @@ export async function createTurn(
         ...{ id, kind, model, hasTools, request: stored },
         ...{ tools: undefined, told: '', ageMs: 0, askedForMs: null },
       };
-      askFirst(services, scope, { open, waiter, streams }, leave);
+      callDirectly(services, scope, { open, waiter, streams }, leave);
       leave = undefined;
     }
     return { turnId: outcome.id, replayed };

@@ -116,15 +116,15 @@ export async function stopTurn(
   return stopped;
 }
 
-/** Another reply than what its reader was told the beginning of. */
+/** The reply differs from the beginning that was sent to its reader. */
 export const contradicted: TurnError = {
   code: 'provider_error',
   message: 'The model was interrupted and began another answer. Send the message again.',
 };
 
 /**
- * Ends a turn whose model began anew after its reader was told another beginning, so that it is not charged.
- * @returns what its reader is told
+ * Ends a turn, without a charge, whose model began again with a text that differs from what was sent to its reader.
+ * @returns the error for the reader
  */
 export async function interruptTurn(services: EndServices, scope: Scope, turnId: string): Promise<TurnError> {
   await stopTurn(services, scope, { turnId, waiter: null }, contradicted);

@@ -26,9 +26,9 @@ export const ConversationTurn = defineEntity({
     hasTools: p.boolean(),
     /** A sealed `TurnRequest`. Forgotten when the turn ends, as everything is that only its work needs. */
     request: p.text().nullable(),
-    /** The sealed list of the tools that are offered to the model, once the servers told them. */
+    /** The sealed list of the tools that are offered to the model, once the servers have listed them. */
     tools: p.text().nullable(),
-    /** Sealed: the beginning of the reply that a reader was told before the model was interrupted. */
+    /** Sealed: the beginning of the reply that was sent to a reader before the model was interrupted. */
     told: p.text().nullable(),
     /**
      * Until then the process that took the message asks its model, and nobody else does. It is renewed while that process

@@ -11,7 +11,7 @@ export const notConfigured = (kind: TurnKind, facts: AppError['facts']) =>
 /** Seconds after which a tool server may be available again. */
 const toolServerRetryAfter = 10;
 
-/** What a caller is told whose turn has no reply. */
+/** The error for the caller of a turn without a reply. */
 export const turnFailed = (error: TurnError | null): AppError => {
   const { code, message } = error ?? { code: 'provider_error', message: 'The message was cancelled by an operator.' };
   return code === 'tools_unavailable'

@@ -4,8 +4,8 @@ import { readPatiently } from '../platform/database-errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { turnContents } from './contents.ts';
 import { findEntries } from './open-turn.ts';
-import { ToldText } from './told-text.ts';
-import { ToldTools, type ToolEvent } from './told-tools.ts';
+import { SentText } from './sent-text.ts';
+import { SentTools, type ToolEvent } from './sent-tools.ts';
 import type { TurnSigns } from './turn-signs.ts';
 import { findTurn, type Turn } from './turns.ts';
 
@@ -14,16 +14,16 @@ export interface FollowServices {
   turnSigns: TurnSigns;
 }
 
-/** What happens in a turn, as a reader is told it. After `contradicted` and `ended` nothing comes. */
+/** An event of a turn, for its reader. `contradicted` and `ended` are the last ones. */
 export type TurnEvent =
   | ToolEvent
   | { name: 'delta'; text: string }
-  /** The model began anew and wrote something else than was told. */
+  /** The model began again and wrote something that differs from what was sent. */
   | { name: 'contradicted' }
   /** Undefined: it was removed. */
   | { name: 'ended'; turn: Turn | undefined };
 
-/** How often the row is read when nothing is heard of it: a notification can be lost. */
+/** How often the row is read without a notification, because one can be lost. */
 const lookEveryMs = 2_000;
 
 /** One reader of a turn. From its creation on it misses nothing, so that a turn may end before it is read. */
@@ -32,8 +32,8 @@ export class TurnReader {
   readonly #scope: Scope;
   readonly #turnId: string;
   readonly #bell = new Bell();
-  readonly #text = new ToldText();
-  readonly #tools: ToldTools;
+  readonly #text = new SentText();
+  readonly #tools: SentTools;
   readonly #leave: () => void;
   /** When the row is to be read again, on the clock of `performance`. */
   #lookAt = 0;
@@ -42,7 +42,7 @@ export class TurnReader {
     this.#services = services;
     this.#scope = scope;
     this.#turnId = turnId;
-    this.#tools = new ToldTools(turnContents(services.sealer, scope), turnId);
+    this.#tools = new SentTools(turnContents(services.sealer, scope), turnId);
     this.#leave = services.turnSigns.follow(turnId, {
       tenant: scope.tenant,
       onDelta: (delta) => {

@@ -7,7 +7,7 @@ import { turnStates } from './core/status.ts';
 import type { Ending, EndServices } from './end-turn.ts';
 import type { OpenTurn } from './open-turn.ts';
 
-/** A server could not say which tools it has. The message may be told to callers. */
+/** A server could not list its tools. The message may be shown to callers. */
 export class ToolsUnavailable extends Error {
   override name = 'ToolsUnavailable';
 }

@@ -15,7 +15,7 @@ export interface OpenTurn {
   request: StoredRequest;
   /** The tools that are offered; undefined while nobody has asked the servers. */
   tools: DeclaredTool[] | undefined;
-  /** The beginning of the reply that a reader was told by an attempt that was interrupted. */
+  /** The beginning of the reply that an interrupted attempt sent to a reader. */
   told: string;
   ageMs: number;
   /** How long the process that took it may go on asking by itself; not above 0 when it gave up. Null: it never asked. */
@@ -91,7 +91,7 @@ export async function readRounds(scope: Scope, contents: TurnContents, turnId: s
   return rounds;
 }
 
-/** The calls that were executed, in order, as the caller is told them. */
+/** The calls that were executed, in order, for the caller. */
 export const executedIn = (rounds: readonly Round[]): ExecutedCall[] =>
   rounds.flatMap(({ calls, results }) =>
     [...results].map(([position, { text, isError }]) => {

@@ -7,15 +7,15 @@ import { defaultTurnPolicy, type TurnPolicy } from '../temporal/contracts/conver
 import type { ToolServices } from '../tools/part.ts';
 import { turnStates } from './core/status.ts';
 import { startPendingTurn } from './create-turn.ts';
+import { DirectCalls } from './direct-calls.ts';
 import { ConversationEntry, ConversationTurn } from './entities.ts';
 import { failPoint } from './fail-points.ts';
-import { FirstQuestions } from './first-questions.ts';
 import { endOverdueTurns, forgetTurns, watchStoppedTurns } from './overdue.ts';
 import { TurnSigns } from './turn-signs.ts';
 
 export interface ConversationServices {
   turnSigns: TurnSigns;
-  firstQuestions: FirstQuestions;
+  directCalls: DirectCalls;
   turnPolicy: TurnPolicy;
 }
 
@@ -31,13 +31,13 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   open({ database, sealer, notifications }) {
     const turnSigns = new TurnSigns(database, sealer);
     notifications.on(turnSigns.channel, (payload) => turnSigns.receive(payload));
-    return { turnSigns, firstQuestions: new FirstQuestions(), turnPolicy: defaultTurnPolicy };
+    return { turnSigns, directCalls: new DirectCalls(), turnPolicy: defaultTurnPolicy };
   },
   outbox: (services) => ({
     'turn.start': (scope, id, hint?: Parameters<typeof startPendingTurn>[3]) =>
       startPendingTurn(services, scope, id, hint),
   }),
-  gauges: ({ observer, firstQuestions }) => [
+  gauges: ({ observer, directCalls }) => [
     ...openWorkGauges(observer, {
       ...{ name: 'messages', title: 'Messages to models', table: 'conversation_turn', kinds: ['chat', 'agent'] },
       isOpen: `status in (${turnStates.sql('processing')})`,
@@ -45,7 +45,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     {
       name: 'atelier_messages_asked_at_once',
       help: 'Messages whose model this process calls directly, before or while their workflow starts.',
-      read: () => [{ value: firstQuestions.size }],
+      read: () => [{ value: directCalls.size }],
     },
   ],
   sweeps: (services) => [

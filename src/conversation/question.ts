@@ -16,7 +16,7 @@ import { failPoint } from './fail-points.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
 import { executedIn, type OpenTurn, readAnswer } from './open-turn.ts';
 
-/** A model that no list has is asked for by the provider of the published ones. The registry refuses its name before. */
+/** The provider of the published models. The registry refuses unknown names before a provider is chosen. */
 export const chatProvider = 'GOOGLE';
 
 export interface AskServices extends EndServices {
@@ -28,7 +28,7 @@ export interface AskServices extends EndServices {
 export interface AskCall {
   /** From 1. */
   round: number;
-  /** Whether the caller is told the text while it is written. */
+  /** Whether the caller receives the text while it is written. */
   streams: boolean;
   /** From 1: how often the question was asked before, and once more. */
   attempt: number;
@@ -64,7 +64,7 @@ const transcriptOf = ({ request }: OpenTurn, rounds: readonly Round[], tools: re
   ...turnsOf(rounds, tools),
 ];
 
-/** One question to the model of a turn, and what is to be known for recording its answer. */
+/** One call of the model of a turn, with what is needed to record its answer. */
 class Question {
   readonly #services: AskServices;
   readonly #scope: Scope;
@@ -106,13 +106,13 @@ class Question {
     return this.#reply(answer.text, tokensOf(answer), isCut, nothingSaid);
   }
 
-  /** The end of the time of a turn: with what was written, where that is anything. */
+  /** Ends a turn whose time is over: with what was written so far, or as timed out. */
   async runOutOfTime(): Promise<TurnProgress> {
     const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
     return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
   }
 
-  /** Keeps what a reader may have been told of a reply that broke off, for the attempt that writes it anew. */
+  /** Stores the part of an interrupted reply that a reader may have received, for the next attempt to continue from. */
   async keepTold(): Promise<void> {
     const { turnId, waiter } = this.#ending;
     if (waiter === null || this.#written.length <= this.#open.told.length) return;
@@ -150,7 +150,7 @@ class Question {
     const sealed = contents.sealEntry(place, recorded);
     const channel = this.#services.turnSigns.elsewhere(waiter);
     if (!(await this.#scope.one(recordRound, turnId, round, sealed, tokensOf(answer), channel))) {
-      // It has ended, or another attempt, which was taken for dead, was faster: its answer counts.
+      // The turn has ended, or another attempt that counted as dead was faster: its answer counts.
       const earlier = await readAnswer(this.#scope, contents, place);
       return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
     }
@@ -159,9 +159,9 @@ class Question {
     return { kind: 'calls', calls: toExecute(recorded, tools) };
   }
 
-  /** A turn in which tools were called may end without a text; one that was only asked may not. */
+  /** Only a turn in which tools were called may end without a text. */
   async #reply(content: string, tokens: number, isCut: boolean, otherwise: TurnError): Promise<TurnProgress> {
-    // What its reader was told cannot be taken back.
+    // What was sent to the reader cannot be taken back.
     if (!content.startsWith(this.#open.told)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
@@ -175,7 +175,7 @@ class Question {
 export const endOfTurn = ({ deadlineMs }: TurnPolicy, { ageMs }: OpenTurn): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - ageMs)));
 
-/** Whether the question may be asked again, and so soon that it is worth waiting. */
+/** Whether the call may be repeated, and soon enough to be worth waiting. */
 const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRetryAfterMs }: TurnPolicy) =>
   failure.retryable && attempt < retry.maximumAttempts && (failure.retryAfterMs ?? 0) <= maximumRetryAfterMs;
 

@@ -5,7 +5,7 @@ import { until } from '../../test/until.ts';
 import { Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { ToldText } from './told-text.ts';
+import { SentText } from './sent-text.ts';
 import { TurnSigns } from './turn-signs.ts';
 
 const sealer = new Sealer(`k1:${randomBytes(32).toString('base64')}`);
@@ -34,7 +34,7 @@ function openPair(takesMs = 0) {
 /** Writes a text as a model does. @returns what a reader of it was told */
 function write({ worker, reader }: ReturnType<typeof openPair>, text: string, size: number) {
   const turnId = randomUUID();
-  const told = new ToldText();
+  const told = new SentText();
   reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
   for (let at = 0; at < text.length; at += size) {
     worker.tellDelta(turnId, reader.channel, tenant, { attempt: 1, at, text: text.slice(at, at + size) });
@@ -84,7 +84,7 @@ test('what waits for a database that does not answer is bounded, and the reply t
 test('a piece of another tenant, or that was changed, is nothing', () => {
   const { reader } = openPair();
   const turnId = randomUUID();
-  const told = new ToldText();
+  const told = new SentText();
   reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
   const place = { table: 'conversation_turn', column: 'delta', rowId: turnId };
   const foreign = { organizationId: randomUUID(), environment: 'test' } as const;

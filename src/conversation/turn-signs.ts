@@ -4,7 +4,7 @@ import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { Waiters } from '../platform/waiters.ts';
-import type { Delta } from './told-text.ts';
+import type { Delta } from './sent-text.ts';
 
 /** Who follows a turn in this process. */
 export interface Follower {
@@ -27,7 +27,7 @@ const notifyAll = statement(
 
 /** PostgreSQL takes payloads below 8,000 bytes: three bytes a character, sealed and in base64, are less. */
 const piecesOf = 1_800;
-/** Text of one turn that waits to be sent. What comes then is lost, and its reader is told it from the reply. */
+/** Text of one turn that waits to be sent. Further text is dropped here, and sent from the complete reply. */
 const mostWaiting = 64 * 1024;
 /** Between two batches. Text that comes meanwhile joins what waits. */
 const pauseMs = 25;
@@ -45,9 +45,9 @@ function pieceLength(text: string): number {
 }
 
 /**
- * What a process tells of turns while they are under way. Where the reader's request is in this process it is told at once,
- * else by PostgreSQL's notifications, sealed, and those of all turns together: one statement is under way at a time, so a
- * slow database makes fewer and larger pieces. A lost piece is healed by the row of the turn, which has the whole reply.
+ * Signals about turns that are under way: changes, and parts of replies. A reader in this process gets them directly, one in
+ * another process by PostgreSQL's notifications, sealed. One statement at a time carries those of all turns, so with a slow
+ * database there are fewer and larger pieces. A lost piece does no harm: the row of the turn has the whole reply.
  */
 export class TurnSigns {
   readonly waiters = new Waiters('turn');
@@ -128,7 +128,7 @@ export class TurnSigns {
         const pieces = [...this.#outgoing].flatMap(([turnId, outgoing]) => this.#nextPiece(turnId, outgoing));
         if (pieces.length === 0) return;
         const values = [pieces.map(({ channel }) => channel), pieces.map(({ payload }) => payload)];
-        // What is lost is told from the reply.
+        // What is lost is sent from the complete reply.
         await sqlOn(this.#database.pool)
           .rows(notifyAll, values)
           .catch(() => {});
@@ -158,7 +158,7 @@ export class TurnSigns {
       const [, attempt, at, text] = /^(\d+) (\d+) (.*)$/s.exec(piece) ?? [];
       return text === undefined ? undefined : { attempt: Number(attempt), at: Number(at), text };
     } catch {
-      // Another process has other keys at this moment: the reply tells it.
+      // During a rotation of keys another process may have other ones. The complete reply has the text.
       return undefined;
     }
   }

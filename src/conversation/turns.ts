@@ -49,5 +49,5 @@ export function answerOf(turn: Turn): AnsweredTurn | undefined {
   return turn as AnsweredTurn;
 }
 
-/** What a request is told whose turn was removed while it waited. */
+/** The error for a request whose turn was removed while it waited. */
 export const turnGone = () => new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');

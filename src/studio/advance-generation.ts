@@ -207,7 +207,7 @@ export async function advanceGeneration(
     if (error instanceof ImageUnusable) {
       return fail(services, scope, ending, { code: 'invalid_input', message: error.message, path: 'imageUrl' });
     }
-    // A disk that is full stays full for longer than somebody waits.
+    // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!mayRepeat || error.reason !== 'unavailable')) {
       return fail(services, scope, ending, { code: 'provider_error', message: error.message });
     }

@@ -70,7 +70,7 @@ export class ToolConnections {
   }
 
   /**
-   * The tools of a server. Those of this machine and of the sandbox are the same for everybody; others are taken as known
+   * The tools of a server. Those of local servers and of the sandbox are the same for everybody and cached for ever, others
    * for some minutes.
    */
   async list(target: ToolTarget, signal: AbortSignal): Promise<ListedTool[]> {
@@ -85,7 +85,7 @@ export class ToolConnections {
   }
 
   /**
-   * Lends a connection. One whose use fails is closed: what it was doing is ended, and the next use opens another.
+   * Runs `work` with a connection. If it fails the connection is closed, which ends the call, and the next use opens another.
    * @throws whatever opening or `work` throws; the reason of `signal`
    */
   async use<T>(target: ToolTarget, signal: AbortSignal, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
@@ -112,7 +112,7 @@ export class ToolConnections {
     return tenant.environment === 'test' || catalogue[server].live.kind === 'local';
   }
 
-  /** The user is counted in the same step: what nobody uses may be closed before the caller goes on, to make room. */
+  /** Counts the user at once: a connection without users may be closed to make room before the caller continues. */
   async #take(target: ToolTarget, signal: AbortSignal): Promise<Entry> {
     const key = keyOf(target);
     for (;;) {
@@ -158,7 +158,7 @@ export class ToolConnections {
     opening.then(
       (connection) => {
         entry.connection = connection;
-        // It was given up while it was being opened.
+        // It was removed while it was being opened.
         if (this.#entries.get(key) !== entry) void connection.close();
         else if (entry.users === 0) this.#letIdle(entry);
       },

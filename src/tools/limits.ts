@@ -1,14 +1,14 @@
-/** What one organization's tools may cost. Tests give smaller times. */
+/** Limits on one organization's tools. Tests use shorter times. */
 export interface ToolLimits {
-  /** From the moment that the call has its turn. */
+  /** Of one call, from when it holds the lock of its server. */
   callMs: number;
-  /** For which a call waits for its turn: calls of one server of one tenant are one at a time. */
+  /** How long a call waits for that lock: a tenant's calls to one server run one after the other. */
   turnMs: number;
-  /** For connecting and asking which tools there are. */
+  /** Of connecting and listing tools. */
   listMs: number;
   /** After which a connection that is not used is closed, and its process ended. */
   idleMs: number;
-  /** For which the tools of a remote server are taken as known. */
+  /** How long the list of a remote server's tools is cached. */
   listedMs: number;
   /** Connections of one organization in a process of the product: to processes of its machine, and to other machines. */
   perOrganization: { local: number; remote: number };

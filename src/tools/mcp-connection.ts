@@ -7,10 +7,10 @@ import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
 /** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
 const clientTimeoutMs = 120_000;
-/** A server that goes on with empty pages is no longer asked. */
+/** Further pages of a server are not requested: it could send empty ones without end. */
 const mostPages = 20;
 
-/** What a server says of its results is not checked: its schemas would be compiled here, and they may be costly. */
+/** Results are not validated against the server's output schemas: compiling foreign schemas may be costly. */
 const noValidation = {
   getValidator: () => (value: unknown) => ({ valid: true, data: value, errorMessage: undefined }),
 };
@@ -22,7 +22,7 @@ interface Options {
   prepare?(tool: string, args: JsonObject): Promise<{ args: JsonObject; meta?: JsonObject } | string>;
   /** Rewrites a text of the server. */
   clean?(text: string): string;
-  /** Whether what the transport talks to is still there. */
+  /** Whether the peer of the transport still runs. */
   isAlive?(): boolean;
 }
 

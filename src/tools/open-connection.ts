@@ -9,7 +9,7 @@ export interface OpenerOptions {
   egress: Egress;
 }
 
-/** How each server is reached. What it takes is loaded by its first use: most processes never call a tool. */
+/** Opens a connection to any server. Modules are loaded on first use: most processes never call a tool. */
 export const connectionOpener =
   ({ folder, egress }: OpenerOptions): OpenConnection =>
   async (target, signal) => {

@@ -60,7 +60,7 @@ export class Tools {
     return [...new Set(serverIds)].filter(isToolServerId);
   }
 
-  /** Finds out the same of several lists of servers, with one look at what is configured. */
+  /** The same for several lists of servers, with one read of the configurations. */
   async findProblems(scope: Scope, lists: readonly NamedServers[]): Promise<FieldError[]> {
     const unknown = lists.flatMap(({ serverIds, path }) => {
       if (serverIds.length > mostServers) return [{ path, message: `Expected at most ${mostServers} tool servers.` }];

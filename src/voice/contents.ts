@@ -8,11 +8,11 @@ export interface TranscriptionRequest {
   format: AudioFormat;
   /** As it was measured here. */
   seconds: number;
-  /** Two letters in lower case; absent: the provider finds out. */
+  /** Two letters in lower case; absent: the provider detects it. */
   language?: string;
 }
 
-/** A transcription as it is told. */
+/** A transcription as it is returned. */
 export interface StoredTranscript extends Transcript {
   /** Of the recording, as it was measured here. */
   seconds: number;

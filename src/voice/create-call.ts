@@ -74,7 +74,7 @@ const countOpen = statement<{ open: number }>(
 );
 
 /**
- * Each call under way holds a place of a worker, whether its caller waits or has hung up. To be called when the tenant's
+ * Each call under way occupies a worker, even if its caller has disconnected. To be called when the tenant's
  * credits are locked, so that two transactions do not count at the same time.
  * @throws AppError rate_limit_exceeded
  */

@@ -106,9 +106,9 @@ async function transcribe(
 }
 
 /**
- * Asks the provider of a call once, and records what it gave. A provider may charge for every attempt: a mark in the row,
- * committed before, keeps it from being asked twice whatever crashes. It is taken away when the provider certainly did no
- * work. Harmless when it is repeated: a call that has ended is left as it is.
+ * Calls the provider once, and records the result. A provider may charge for every attempt: a mark in the row, committed
+ * before the request, prevents a second one after a crash. It is removed when the provider certainly did no work. Safe to
+ * repeat: a call that has ended is left as it is.
  * @throws ProviderFailure or StorageFailure while another attempt may succeed; errors of the database
  */
 export async function performCall(
@@ -150,7 +150,7 @@ export async function performCall(
       if (!error.retryable || !mayRepeat) return await fail({ code: codeOf(error), message: error.message });
       if (!repeatable) await scope.one(unmarkSubmitted, callId);
     }
-    // A disk that is full stays full for longer than somebody waits.
+    // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!repeatable || !mayRepeat || error.reason !== 'unavailable')) {
       return await fail({ code: 'provider_error', message: error.message });
     }

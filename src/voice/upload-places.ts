@@ -7,7 +7,7 @@ export const uploadPlaces = { organization: 32, process: 128 } as const;
 export class UploadPlaces {
   readonly #counter = new MemoryOpenCounter();
 
-  /** @returns what gives the place free @throws AppError rate_limit_exceeded */
+  /** @returns a function that releases the place @throws AppError rate_limit_exceeded */
   enter(organizationId: string): Promise<() => void> {
     return enterAll(this.#counter, [
       [`organization ${organizationId}`, uploadPlaces.organization],

@@ -1,7 +1,7 @@
 import { askModel } from '../../src/conversation/ask-model.ts';
 import { callTool } from '../../src/conversation/call-tool.ts';
 import { createTurn } from '../../src/conversation/create-turn.ts';
-import { FirstQuestions } from '../../src/conversation/first-questions.ts';
+import { DirectCalls } from '../../src/conversation/direct-calls.ts';
 import { TurnSigns } from '../../src/conversation/turn-signs.ts';
 import { findTurn } from '../../src/conversation/turns.ts';
 import { Background } from '../../src/platform/background.ts';
@@ -26,7 +26,7 @@ export const tool: DeclaredTool = {
   },
 };
 const log = { warn() {} } as unknown as Log;
-export const firstQuestions = new FirstQuestions({
+export const directCalls = new DirectCalls({
   ...{ ofOrganization: 2, ofProcess: 3 },
   ...{ leaseMs: 3_000, renewEveryMs: 100, drainMs: 50 },
 });
@@ -54,7 +54,7 @@ export async function openTurn(
   const services = {
     ...{ sealer, database, turnSigns: new TurnSigns(database, sealer) },
     turnPolicy: { ...defaultTurnPolicy, deadlineMs },
-    ...{ background: new Background(log), draining: new AbortController(), log, firstQuestions },
+    ...{ background: new Background(log), draining: new AbortController(), log, directCalls },
     temporal: { startsEagerly: () => asksFirst },
     providers: { chatModel: () => ({ reply }), isChatModel: () => true, mayBeInstant: () => false },
     tools: {

@@ -1,6 +1,6 @@
 import { WorkflowClient } from '@temporalio/client';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
-import { defaultFirstQuestionPolicy } from '../../src/conversation/first-questions.ts';
+import { defaultDirectCallPolicy } from '../../src/conversation/direct-calls.ts';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
 import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
@@ -23,7 +23,7 @@ const policies = [
  */
 export function noticeWithin(ms: number): void {
   for (const policy of policies) policy.heartbeatTimeoutMs = ms;
-  Object.assign(defaultFirstQuestionPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
+  Object.assign(defaultDirectCallPolicy, { leaseMs: ms, renewEveryMs: ms / 3 });
   Object.assign(defaultGenerationPolicy, { heartbeatTimeoutMs: ms, instantMs: 3_000 });
   Object.assign(defaultActionPolicy, { attemptMs: 3_000, graceMs: 1_000 });
 

@@ -27,7 +27,7 @@ function answerWhole(c: ApiContext, turn: Turn): Response {
   return c.json(success(replyRecord(answered)), 200);
 }
 
-/** Tools that cannot be asked for are a refusal; what happens later is told by an event. */
+/** Tools that cannot be listed are an error response; later failures are events of the stream. */
 const isRefused = ({ status, error }: Turn) => status === 'failed' && error?.code === 'tools_unavailable';
 
 /**

@@ -16,10 +16,10 @@ export const turnStates = defineStates(
 
 export type TurnStatus = (typeof turnStates.all)[number];
 
-/** `tools_unavailable`: a server could not say which tools it has, so nothing was begun. */
+/** `tools_unavailable`: a server could not list its tools, so the model was not called. */
 export type TurnFailure = 'provider_error' | 'timeout' | 'tools_unavailable';
 
-/** Why there is no reply. The message is told to the caller. */
+/** Why there is no reply. The message is for the caller. */
 export interface TurnError {
   code: TurnFailure;
   message: string;

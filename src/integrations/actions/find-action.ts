@@ -36,7 +36,7 @@ export async function findAction(sealer: Sealer, scope: Scope, actionId: string)
   return { ...row, answer };
 }
 
-/** What a request is told whose action was removed while it waited. */
+/** The error for a request whose action was removed while it waited. */
 export const actionRemoved = () => new AppError('conflict', 'What this Idempotency-Key made was removed meanwhile.');
 
 /** What is answered for an action that is to be done later. */

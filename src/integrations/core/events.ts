@@ -1,6 +1,6 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
 
-/** The provider takes our access to an integration no more. */
+/** The provider no longer accepts our access to an integration. */
 export const integrationAuthExpired = defineEvent(
   'integration.auth_expired',
   (facts: { integration: string }) => facts,

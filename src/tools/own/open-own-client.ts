@@ -4,7 +4,7 @@ import type { ToolConnection } from '../tool.ts';
 import { PostgresConnection } from './postgres.ts';
 import { WebSearchConnection } from './web-search.ts';
 
-/** Clients of ours for services that have no server of the Model Context Protocol, or none that could be trusted. */
+/** Own clients for services without a server of the Model Context Protocol, or without one that can be trusted. */
 export const openOwnClient = (
   client: 'postgres' | 'web-search',
   configuration: StoredConfiguration,

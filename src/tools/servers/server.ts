@@ -4,13 +4,13 @@ import type { JsonObject } from '../tool.ts';
 /** A value or a secret of a server's configuration. */
 export interface Field {
   description: string;
-  /** Where the server has an address of its own, only while `url` replaces none of it. */
+  /** Required unless a `url` replaces the server's own address. */
   required?: boolean;
   choices?: readonly string[];
   pattern?: RegExp;
   /** Most characters. 4,096 by default. */
   longest?: number;
-  /** A value that decides where secrets are sent: whoever changes it brings every secret anew. */
+  /** A value that decides where secrets are sent: a change of it must include every secret again. */
   decidesAddress?: boolean;
 }
 

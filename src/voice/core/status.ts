@@ -16,7 +16,7 @@ export const voiceCallStates = defineStates(
 
 export type VoiceCallStatus = (typeof voiceCallStates.all)[number];
 
-/** Why a call failed, for operators: callers are told one sentence whatever the cause. */
+/** Why a call failed, for operators: callers receive one sentence whatever the cause. */
 export interface VoiceCallError {
   code: 'provider_error' | 'timeout';
   message: string;

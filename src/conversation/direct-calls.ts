@@ -9,29 +9,29 @@ import type { OpenTurn } from './open-turn.ts';
 import { type AskServices, askOpenTurn } from './question.ts';
 
 /** Every duration is a value, so that tests take seconds. */
-export interface FirstQuestionPolicy {
-  /** Questions of one organization that this process asks at the same time, and of all. The workflow asks what is over that. */
+export interface DirectCallPolicy {
+  /** Calls at the same time: of one organization, and in this process. Beyond these limits the workflow calls the model. */
   ofOrganization: number;
   ofProcess: number;
-  /** A process that has not renewed its mark for so long is taken for dead, and the workflow asks. */
+  /** A process that has not renewed its lease for this long counts as dead, and the workflow calls the model. */
   leaseMs: number;
   renewEveryMs: number;
-  /** For which a process that stops lets its questions go on. Then the workflow asks, in another process. */
+  /** How long a process that stops lets its calls continue. Then the workflow calls the model, in another process. */
   drainMs: number;
 }
 
-export const defaultFirstQuestionPolicy: FirstQuestionPolicy = {
+export const defaultDirectCallPolicy: DirectCallPolicy = {
   ...{ ofOrganization: 16, ofProcess: 64 },
   ...{ leaseMs: 10_000, renewEveryMs: 3_000, drainMs: 10_000 },
 };
 
-/** The places for questions that the process asks which took their messages. */
-export class FirstQuestions {
-  readonly policy: FirstQuestionPolicy;
+/** Counts the models that this process calls directly, and limits them. */
+export class DirectCalls {
+  readonly policy: DirectCallPolicy;
   readonly #underWay = new Map<string, number>();
   #size = 0;
 
-  constructor(policy: FirstQuestionPolicy = defaultFirstQuestionPolicy) {
+  constructor(policy: DirectCallPolicy = defaultDirectCallPolicy) {
     this.policy = policy;
   }
 
@@ -40,7 +40,7 @@ export class FirstQuestions {
     return this.#size;
   }
 
-  /** @returns what gives the place free; undefined where there is none */
+  /** @returns a function that leaves again; undefined when a limit is reached */
   enter({ organizationId }: Pick<Tenant, 'organizationId'>): (() => void) | undefined {
     const own = this.#underWay.get(organizationId) ?? 0;
     if (own >= this.policy.ofOrganization || this.#size >= this.policy.ofProcess) return undefined;
@@ -55,15 +55,15 @@ export class FirstQuestions {
   }
 }
 
-export interface FirstQuestionServices extends AskServices {
-  firstQuestions: FirstQuestions;
+export interface DirectCallServices extends AskServices {
+  directCalls: DirectCalls;
   background: Background;
   draining: AbortController;
   log: Log;
 }
 
-/** A message whose row says that this process asks its model. */
-export interface FirstQuestion {
+/** A message whose row has a lease of this process. */
+export interface DirectCall {
   open: OpenTurn;
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
@@ -77,11 +77,11 @@ const hold = statement<{ id: string }>(
    returning id`,
 );
 
-/** Whether it is answered; how long nobody should ask again otherwise. */
+/** @returns `ended`, or after how many ms the workflow may call the model */
 async function ask(
-  services: FirstQuestionServices,
+  services: DirectCallServices,
   scope: Scope,
-  { open, waiter, streams }: FirstQuestion,
+  { open, waiter, streams }: DirectCall,
   signal: AbortSignal,
 ): Promise<'ended' | { askAgainInMs: number }> {
   const { retry } = services.turnPolicy;
@@ -92,19 +92,22 @@ async function ask(
   } catch (error) {
     if (signal.aborted) return { askAgainInMs: 0 };
     if (error instanceof ProviderFailure) return { askAgainInMs: error.retryAfterMs ?? retry.initialIntervalMs };
-    services.log.warn({ err: error, turnId: open.id }, 'a message could not be answered at once: its workflow goes on');
+    services.log.warn(
+      { err: error, turnId: open.id },
+      'the direct call of a model failed: the workflow of the message continues',
+    );
     return { askAgainInMs: retry.initialIntervalMs };
   }
 }
 
-async function askUnderLease(services: FirstQuestionServices, scope: Scope, question: FirstQuestion): Promise<void> {
-  const { firstQuestions, draining, turnSigns } = services;
-  const { leaseMs, renewEveryMs, drainMs } = firstQuestions.policy;
+async function askUnderLease(services: DirectCallServices, scope: Scope, question: DirectCall): Promise<void> {
+  const { directCalls, draining, turnSigns } = services;
+  const { leaseMs, renewEveryMs, drainMs } = directCalls.policy;
   const turnId = question.open.id;
   const stop = new AbortController();
   let renewed = Promise.resolve();
   const renew = async () => {
-    // While the database is away the mark may run out, and the workflow asks too: as with a lost heartbeat of Temporal.
+    // While the database is unavailable the lease may expire, and the workflow calls the model too, as after a lost heartbeat.
     const held = await scope.rows(hold, turnId, leaseMs).catch(() => undefined);
     if (held?.length === 0) stop.abort(new Error('The message has ended.'));
   };
@@ -121,7 +124,7 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
     const end = await ask(services, scope, question, stop.signal);
     if (end === 'ended') return;
     clearInterval(renewal);
-    // Otherwise one that is under way could set the mark again.
+    // A renewal that is under way would extend the lease again.
     await renewed;
     await scope.rows(hold, turnId, end.askAgainInMs).catch(() => {});
     turnSigns.tellChange(turnId);
@@ -133,17 +136,16 @@ async function askUnderLease(services: FirstQuestionServices, scope: Scope, ques
 }
 
 /**
- * Asks the model of a new message in the process that took it, while Temporal takes its workflow. A mark in the
- * row, committed with it, says so: the workflow waits for as long as this process renews it. What this process records is
- * what the workflow would record, in the same transaction with the same charge. A process that dies leaves the mark to run
- * out, and the outbox entry that starts the workflow, which asks again. So a message is asked about by one at a time, and
- * whatever crashes, it is neither lost nor charged twice.
- * @param leave gives its place free
+ * Calls the model of a new message in the process that created it, while Temporal starts its workflow. The row is committed
+ * with a lease: the workflow waits for as long as this process renews it. This process records the same as the workflow
+ * would, in the same transaction with the same charge. If it dies, the lease expires, and the workflow, which the outbox
+ * starts in any case, calls the model. So only one of them calls it at a time, and no crash loses or charges a message twice.
+ * @param leave called when the call has ended
  */
-export function askFirst(
-  services: FirstQuestionServices,
+export function callDirectly(
+  services: DirectCallServices,
   scope: Scope,
-  question: FirstQuestion,
+  question: DirectCall,
   leave: () => void,
 ): void {
   services.background.run('turn.ask', askUnderLease(services, scope, question).finally(leave));

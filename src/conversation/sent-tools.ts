@@ -3,14 +3,14 @@ import type { TurnContents } from './contents.ts';
 import type { EntryRow } from './open-turn.ts';
 import type { Turn } from './turns.ts';
 
-/** What happens beside the reply of a turn, as a reader is told it. */
+/** An event beside the reply of a turn, for its reader. */
 export type ToolEvent =
   | { name: 'thought'; text: string }
   | { name: 'tool_call'; index: number; call: Pick<AskedCall, 'name' | 'args'> }
   | { name: 'tool_result'; index: number; call: { name: string; result: string; isError: boolean } };
 
-/** What of the tools of a turn was told. */
-export class ToldTools {
+/** Which events of tools were sent to the reader of a turn. */
+export class SentTools {
   readonly #contents: TurnContents;
   readonly #turnId: string;
   /** The calls of the latest round. */
@@ -26,7 +26,7 @@ export class ToldTools {
     this.#turnId = turnId;
   }
 
-  /** The first entry that may say something new. What was told is not read again: answers of models can be large. */
+  /** The first entry that may be new. Entries that were sent are not read again: answers of models can be large. */
   get next(): { round: number; position: number } {
     return { round: this.#round, position: this.#hasResult ? this.#position + 1 : this.#position };
   }

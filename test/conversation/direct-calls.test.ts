@@ -17,7 +17,7 @@ import { runningServers } from '../servers.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
 import { joined, type Sender, streamReply } from './reply-events.ts';
-import { creditsIn, firstQuestions, never, nothing, openTurn, type Scene } from './turn-scene.ts';
+import { creditsIn, directCalls, never, nothing, openTurn, type Scene } from './turn-scene.ts';
 
 let product: Product;
 let scope: Scope;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { api } = running;
   const { organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' });
   const tenant = { organizationId: organizationIds.parse(organizationId)!, environment: 'live' } as const;
-  scope = new Scope(product.database, tenant, 'first-questions');
+  scope = new Scope(product.database, tenant, 'direct-calls');
   near = apiClient(api, liveKey);
   sender = { api, key: liveKey };
 });
@@ -74,7 +74,7 @@ describe('a message whose model is asked by the process that took it', () => {
       const found = await product.database.pool.query(
         `select 1 from conversation_turn
           where id = $1 and asked_until > created_at + make_interval(secs => $2::float8 / 1000)`,
-        [turn.turnId, firstQuestions.policy.leaseMs + firstQuestions.policy.renewEveryMs / 2],
+        [turn.turnId, directCalls.policy.leaseMs + directCalls.policy.renewEveryMs / 2],
       );
       return found.rows.length > 0 && found;
     });
@@ -139,16 +139,16 @@ describe('a message whose model is asked by the process that took it', () => {
   });
 
   test('has a place among few, of its organization and in all', async () => {
-    const leave = [firstQuestions.enter(scope.tenant), firstQuestions.enter(scope.tenant)];
-    expect(firstQuestions.enter(scope.tenant)).toBeUndefined();
-    const other = firstQuestions.enter({ organizationId: newId() });
-    expect([other !== undefined, firstQuestions.enter({ organizationId: newId() })]).toEqual([true, undefined]);
+    const leave = [directCalls.enter(scope.tenant), directCalls.enter(scope.tenant)];
+    expect(directCalls.enter(scope.tenant)).toBeUndefined();
+    const other = directCalls.enter({ organizationId: newId() });
+    expect([other !== undefined, directCalls.enter({ organizationId: newId() })]).toEqual([true, undefined]);
     const turn = await open({ reply: async () => answer, asksFirst: true });
     // The workflow asks at once: nothing says that it should wait.
     expect(await turn.starts()).toBe(1);
     expect(await turn.ask()).toEqual({ kind: 'ended' });
     for (const one of [...leave, other]) one!();
-    expect(firstQuestions.size).toBe(0);
+    expect(directCalls.size).toBe(0);
   });
 });
 

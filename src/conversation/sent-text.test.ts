@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ToldText } from './told-text.ts';
+import { SentText } from './sent-text.ts';
 
 const reply = 'One, two, three 🚲, four.';
 
@@ -11,7 +11,7 @@ function* pieces(text: string, attempt = 1, size = 3) {
 describe('what a reader is told', () => {
   test('joined is the reply, however it is cut and wherever the reader looks', () => {
     for (const size of [1, 2, 7, 100]) {
-      const told = new ToldText();
+      const told = new SentText();
       let text = '';
       for (const piece of pieces(reply, 1, size)) {
         told.accept(piece);
@@ -23,7 +23,7 @@ describe('what a reader is told', () => {
 
   test('has no gap and nothing twice where pieces are lost or come again', () => {
     const all = [...pieces(reply)];
-    const told = new ToldText();
+    const told = new SentText();
     for (const piece of [...all.slice(0, 3), ...all.slice(1, 3), ...all.slice(4)]) told.accept(piece);
     const text = told.take();
     expect(text).toBe(reply.slice(0, 9));
@@ -31,7 +31,7 @@ describe('what a reader is told', () => {
   });
 
   test('goes on where another attempt writes the same, and is contradicted where it writes something else', () => {
-    const same = new ToldText();
+    const same = new SentText();
     for (const piece of [...pieces(reply)].slice(0, 4)) same.accept(piece);
     let text = same.take();
     for (const piece of pieces(reply, 2, 5)) same.accept(piece);
@@ -40,18 +40,18 @@ describe('what a reader is told', () => {
     text += same.take();
     expect([text, same.isContradicted]).toEqual([reply, false]);
 
-    const other = new ToldText();
+    const other = new SentText();
     for (const piece of [...pieces(reply)].slice(0, 4)) other.accept(piece);
     for (const piece of pieces('One, two; and so on', 2)) other.accept(piece);
     expect(other.isContradicted).toBe(true);
-    const lost = new ToldText();
+    const lost = new SentText();
     for (const piece of [...pieces(reply)].slice(0, 4)) lost.accept(piece);
     expect([lost.takeRest('One, two; and so on'), lost.takeRest('One')]).toEqual([undefined, undefined]);
   });
 
   test('does not grow while a reader is slow, and is complete in the end', () => {
     const long = 'x'.repeat(100_000);
-    const told = new ToldText();
+    const told = new SentText();
     for (const piece of pieces(long, 1, 1_000)) told.accept(piece);
     const waiting = told.take();
     expect(waiting.length).toBeLessThanOrEqual(64 * 1024);

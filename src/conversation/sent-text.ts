@@ -9,7 +9,7 @@ export interface Delta {
   text: string;
 }
 
-/** Characters that wait for a slow reader. What comes then is told from the reply, when it is complete. */
+/** Characters that wait for a slow reader. Further text is sent from the reply, when it is complete. */
 const mostWaiting = 64 * 1024;
 
 /** Exact for halves of surrogate pairs too. */
@@ -17,11 +17,11 @@ const add = (hash: Hash, text: string) => hash.update(Buffer.from(text, 'utf16le
 const differs = (one: Hash, other: Hash) => !one.copy().digest().equals(other.copy().digest());
 
 /**
- * What one reader was told of a reply while it is written. Deltas can be lost, and another attempt of the model may write
- * another text: what was told cannot be taken back, so it is compared with what comes. It is remembered as a length and a
- * digest, whatever its length.
+ * The text of a reply that was sent to one reader while it is written. Deltas can be lost, and another attempt of the model
+ * may write another text. What was sent cannot be taken back, so later text is compared with it. Only its length and digest
+ * are kept.
  */
-export class ToldText {
+export class SentText {
   /** Accepted, and not read yet. */
   #waiting = '';
   /** Accepted so far. */
@@ -30,11 +30,11 @@ export class ToldText {
   /** The latest attempt, and how much of its text came without a gap. */
   #attempt = 0;
   #seen = 0;
-  /** Of that; the same as `#digest` once it has caught up with what was told. */
+  /** Of that; the same as `#digest` once the attempt has caught up with what was sent. */
   #seenDigest = this.#digest;
   #isContradicted = false;
 
-  /** Whether the model began anew and wrote something else than was told. */
+  /** Whether another attempt of the model wrote something that differs from what was sent. */
   get isContradicted(): boolean {
     return this.#isContradicted;
   }
@@ -60,14 +60,14 @@ export class ToldText {
     add(this.#digest, fresh);
   }
 
-  /** What is to be told now. */
+  /** What is to be sent now. */
   take(): string {
     const text = this.#waiting;
     this.#waiting = '';
     return text;
   }
 
-  /** What is to be told when the reply is complete; undefined where it contradicts what was told. */
+  /** What is left to send when the reply is complete; undefined if the reply contradicts what was sent. */
   takeRest(content: string): string | undefined {
     const told = add(createHash('sha256'), content.slice(0, this.#length));
     if (content.length < this.#length || differs(told, this.#digest)) return undefined;
@@ -80,7 +80,7 @@ export class ToldText {
     this.#seenDigest = this.#length === 0 ? this.#digest : createHash('sha256');
   }
 
-  /** Compares a text that was told before with what was told, as soon as there is as much of it. */
+  /** Compares another attempt's text with what was sent, as soon as it is as long. */
   #compare(again: string): void {
     if (again === '') return;
     add(this.#seenDigest, again);
