@@ -32,5 +32,9 @@ export const IntegrationPush = defineEntity({
     /** SHA-256 of the text that it was made with: one with another text is made anew. */
     clientStateHash: p.string().length(64),
     endsAt: p.datetime(),
+    /** What happened before is told to nobody. */
+    listenedSince: p.datetime().defaultRaw('now()'),
+    /** When it turned out that not everything was pushed; null when that was asked for. */
+    missedAt: p.datetime().nullable(),
   },
 });

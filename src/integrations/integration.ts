@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { OAuthProvider } from '../connections/providers.ts';
 import type { SettingsOf } from '../platform/env.ts';
 import type { IntegrationFailure } from './failures.ts';
-import type { Inbound } from './inbound.ts';
+import type { Inbound, Notice } from './inbound.ts';
 import type { Account, ProviderAnswer, ProviderCall } from './provider-call.ts';
 
 /** Which of the actions that wait for a worker goes first. */
@@ -82,6 +82,9 @@ export interface Poll {
   ): Promise<{ events: { trigger: string; key: string; data: unknown }[]; cursor: string; more: boolean }>;
 }
 
+/** An event that is known, and whose data are fetched. */
+export type FetchedNotice = Required<Pick<Notice, 'key' | 'trigger' | 'reference'>>;
+
 /** Events that are pushed only while somebody keeps a subscription alive. */
 export interface PushSubscription {
   /** How long before its end it is renewed, and how long one lasts. */
@@ -95,6 +98,11 @@ export interface PushSubscription {
   ): Promise<{ id: string; endsAt: Date }>;
   /** @throws IntegrationFailure with providerCode `gone` for one that does not exist any more */
   renew(id: string, endsAt: Date, call: ProviderCall): Promise<{ endsAt: Date }>;
+  /**
+   * Asks for what happened to a resource since a time, and may not have been pushed. Undefined where nobody can.
+   * @returns events as `Inbound.notices` has them, of those with a `reference`: the same keys. At most 500
+   */
+  missed?(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]>;
   /** One that is gone is no failure. */
   remove(id: string, call: ProviderCall): Promise<void>;
 }

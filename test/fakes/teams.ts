@@ -78,9 +78,23 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     return message;
   }
 
-  function inChannel({ method, path, body }: AppRequest): WireAnswer {
+  /** Two in a page, whatever was asked for: pages may be smaller. */
+  function changedIn(query: URLSearchParams): WireAnswer {
+    const [, after] = /^lastModifiedDateTime gt (\S+Z)$/.exec(query.get('$filter') ?? '') ?? [];
+    const token = query.get('$skiptoken') ?? (after && `${Date.parse(after)}.0`);
+    const [sinceMs, skipped] = (token ?? '').split('.').map(Number);
+    if (!token || Number.isNaN(sinceMs) || (after && query.get('$top') !== '50')) return teamsError(400, 'BadRequest');
+    const all = [...messages.values()].filter((one) => Date.parse(String(one.createdDateTime)) > sinceMs!);
+    const link = `${app.origin}/v1.0/teams/${teamId}/channels/${channelId}/messages/delta`;
+    const next = skipped! + 2 < all.length && { '@odata.nextLink': `${link}?$skiptoken=${sinceMs}.${skipped! + 2}` };
+    const end = !next && { '@odata.deltaLink': `${link}?$deltatoken=words` };
+    return { status: 200, body: { value: all.slice(skipped, skipped! + 2), ...next, ...end } };
+  }
+
+  function inChannel({ method, path, query, body }: AppRequest): WireAnswer {
     const [, team, channel, id, reply] = channelPath.exec(path)!.map((part) => part && decodeURIComponent(part));
     if (team !== teamId || channel !== channelId) return teamsError(404, 'NotFound');
+    if (method === 'GET' && id === 'delta') return changedIn(query);
     if (method === 'GET') {
       const found = messages.get(reply ?? id ?? '');
       return found ? { status: 200, body: found } : teamsError(404, 'NotFound');

@@ -164,6 +164,7 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   let id = await connect('microsoft-teams', teams);
   await until('its schedule is there', () => hasSchedule(id));
   expect(teams.subscriptions.size).toBe(0);
+  teams.post({ text: 'before' });
   // One of a channel that the account has left keeps the others from nothing.
   teams.forbidden.add('of-a-channel-left');
   await addForbidden(id);
@@ -186,13 +187,27 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   expect((await notify('reauthorizationRequired', 'guessed')).status).toBe(401);
   expect((await notify('reauthorizationRequired')).status).toBe(202);
   await runUntil('it is renewed', id, async () => patches() === 1);
+  // What Microsoft could not push is asked for: what was posted since it is listened to, and each message once.
+  const path = `${base}/microsoft-teams/events`;
+  const texts = async () => (await eventsOf('microsoft-teams.message_received')).map(({ data }) => data.text);
+  const pushed = teams.post({ text: 'pushed' });
+  expect((await teams.send(`${api}${path}`, teams.notificationsOf(pushed))).status).toBe(202);
+  await until('it is published', async () => (await texts()).length === 1);
+  const missed = ['one', 'two', 'three'];
+  for (const text of missed) teams.post({ text });
+  expect((await notify('missed')).status).toBe(202);
+  await runUntil('what was missed is published', id, async () => (await texts()).length >= 4);
   teams.subscriptions.clear();
+  teams.post({ text: 'between' });
   expect((await notify('subscriptionRemoved')).status).toBe(202);
   await runUntil(
     'it is made anew',
     id,
     async () => teams.subscriptions.size === 1 && !teams.subscriptions.has(made!.id),
   );
+  await until('what happened meanwhile is published', async () => (await texts()).includes('between'));
+  expect((await texts()).toSorted()).toEqual([...missed, 'between', 'pushed'].toSorted());
+  await until('nothing is missed', async () => (await stored()).rows.every((row) => row.missed_at === null));
 
   await stopListening('microsoft-teams', webhookId);
   await runUntil('it is ended', id, async () => teams.subscriptions.size === 0 && (await stored()).rows.length === 0);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isSameSecret } from '../../platform/compare-secrets.ts';
 import { IntegrationFailure } from '../failures.ts';
 import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
-import type { PushSubscription } from '../integration.ts';
+import type { FetchedNotice, PushSubscription } from '../integration.ts';
 import type { ProviderCall, ProviderRequest } from '../provider-call.ts';
 
 export const teamPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -61,6 +61,12 @@ const lifecycles: Readonly<Record<string, Notice['lifecycle']>> = {
 
 const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
+/** The same for an event that is sent twice. */
+function keyOf(resource: string, changeType: string): string {
+  const key = `${resource}:${changeType}`;
+  return key.length <= 300 ? key : hashOf(key);
+}
+
 function noticeOf(item: z.infer<typeof notification>, whole: unknown): Notice {
   const { subscriptionId, changeType, resource, lifecycleEvent } = item;
   const about = {
@@ -72,8 +78,7 @@ function noticeOf(item: z.infer<typeof notification>, whole: unknown): Notice {
   // Two of them differ in their expiration at least.
   if (lifecycleEvent) return { ...about, key: hashOf(whole), ...(lifecycle && { lifecycle }) };
   const where = changeType === 'created' ? readResource(resource ?? '') : undefined;
-  const key = `${resource}:${changeType}`;
-  const keyed = { ...about, key: key.length <= 300 ? key : hashOf(key) };
+  const keyed = { ...about, key: keyOf(String(resource), String(changeType)) };
   if (!where) return keyed;
   // Graph itself sends ids alone; who plays it in the sandbox has no message that could be fetched.
   const { data: message } = chatMessage.safeParse(item.resourceData);
@@ -188,6 +193,40 @@ async function channelResources(call: ProviderCall): Promise<string[]> {
   return ids.slice(0, most).map((id) => `/teams/${team}/channels/${id}/messages`);
 }
 
+const channelResource = /^\/teams\/([^/]+)\/channels\/([^/]+)\/messages$/;
+const changed = z.object({
+  value: z.array(z.object({ id: z.string(), createdDateTime: z.string().max(50) })).max(1_000),
+  '@odata.nextLink': z.string().max(8_000).optional(),
+});
+const [changedPages, changedPerPage] = [10, 50];
+
+/**
+ * Messages that were posted to a channel, by https://learn.microsoft.com/graph/api/chatmessage-delta, which knows no replies:
+ * those that were missed stay so.
+ */
+async function missedMessages(resource: string, since: Date, call: ProviderCall): Promise<FetchedNotice[]> {
+  const [, team = '', channel = ''] = channelResource.exec(resource) ?? [];
+  const path = `${messagesPath({ team, channel })}/delta`;
+  const found = new Map<string, FetchedNotice>();
+  let query: Record<string, string> | undefined = {
+    $filter: `lastModifiedDateTime gt ${since.toISOString()}`,
+    $top: String(changedPerPage),
+  };
+  for (let pages = 0; query && pages < changedPages; pages++) {
+    const page: z.infer<typeof changed> = await call.request({ method: 'GET', path, query }, changed);
+    for (const { id, createdDateTime } of page.value) {
+      // One that was changed since may have been posted before.
+      if (!(Date.parse(createdDateTime) > since.getTime())) continue;
+      const told = `teams('${team}')/channels('${channel}')/messages('${id}')`;
+      const at = readResource(told);
+      if (at) found.set(id, { key: keyOf(told, 'created'), trigger: 'message_received', reference: at });
+    }
+    const next = URL.parse(page['@odata.nextLink'] ?? '');
+    query = next ? Object.fromEntries(next.searchParams) : undefined;
+  }
+  return [...found.values()].slice(-changedPages * changedPerPage);
+}
+
 /** https://learn.microsoft.com/graph/teams-changenotifications-chatmessage */
 export const teamsPush: PushSubscription = {
   // Of the three days that are allowed with lifecycle notifications.
@@ -209,6 +248,7 @@ export const teamsPush: PushSubscription = {
     if (!renewed) throw new IntegrationFailure('action_failed', { providerCode: 'gone' });
     return { endsAt: endOf(renewed, endsAt) };
   },
+  missed: missedMessages,
   async remove(id, call) {
     await unlessGone(call, { method: 'DELETE', path: subscriptionPath(id) }, z.unknown());
   },

@@ -179,6 +179,21 @@ test('notifications are proven by the secret of their subscription, each of them
   await expect(push.renew('../me', later, connected.call)).rejects.toMatchObject({ providerCode: 'gone' });
 });
 
+test('messages that were missed are listed with the keys of their notifications, page by page', async () => {
+  const { teamId, channelId, tenantId } = fake;
+  const resource = `/teams/${teamId}/channels/${channelId}/messages`;
+  const before = fake.post({ text: 'before' });
+  const since = new Date(Number(/messages\('(\d+)'\)$/.exec(before)![1]));
+  const posted = Array.from({ length: 5 }, (_, at) => fake.post({ text: `${at}` }));
+  fake.journal.length = 0;
+  const found = await microsoftTeams.push!.missed!(resource, since, connected.call);
+  expect(found.map(({ key }) => key)).toEqual(posted.map((one) => `${one}:created`));
+  const about = { subscriptionId: 's', clientState: 'c', tenantId, changeType: 'created' };
+  const references = inbound.notices(requestOf({ value: posted.map((one) => ({ ...about, resource: one })) }))!;
+  expect(found).toEqual(references.map(({ key, trigger, reference }) => ({ key, trigger, reference })));
+  expect(fake.journal).toHaveLength(3);
+});
+
 test('lifecycle notifications say what is to be done', () => {
   const told = (lifecycleEvent: string) => ({ lifecycleEvent, subscriptionId: 's', clientState: 'c', tenantId: 't' });
   const words = ['reauthorizationRequired', 'subscriptionRemoved', 'missed', 'somethingNew'];

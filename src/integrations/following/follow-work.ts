@@ -54,13 +54,15 @@ export async function followListened(tx: Transaction, types: readonly string[]):
 // One that is to be renewed is close to its end, and one that was removed is at it.
 const shorten = statement<{ shortened: boolean }>(
   'integration.shorten_pushed',
-  `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => $5))
+  `update integration_push set ends_at = least(ends_at, clock_timestamp() + make_interval(secs => $5::float8)),
+          missed_at = case when $6::boolean then clock_timestamp() else missed_at end
     where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = any($4)
    returning true as shortened`,
 );
-const secondsLeft = { renew: 600, removed: 0 } as const;
+// Null: it goes on. What happened while there was none was missed too.
+const follows = { renew: [600, false], removed: [0, true], missed: [null, true] } as const;
 
-/** Does what a provider says of its subscriptions of a connection: they are renewed, or made anew, soon. */
+/** Does what a provider says of its subscriptions of a connection: they are renewed or made anew, and what was missed is asked for, soon. */
 export async function takeLifecycle(
   scope: Scope,
   connectionId: string,
@@ -68,10 +70,10 @@ export async function takeLifecycle(
 ): Promise<void> {
   await scope.transaction(async (tx) => {
     let isChanged = false;
-    for (const [lifecycle, seconds] of Object.entries(secondsLeft)) {
+    for (const [lifecycle, given] of Object.entries(follows)) {
       const ids = notices.flatMap((one) => (one.lifecycle === lifecycle ? (one.subscriptionId ?? []) : []));
       if (ids.length === 0) continue;
-      isChanged = (await tx.rows(shorten, connectionId, [...new Set(ids)], seconds)).length > 0 || isChanged;
+      isChanged = (await tx.rows(shorten, connectionId, [...new Set(ids)], ...given)).length > 0 || isChanged;
     }
     if (isChanged) await tx.enqueue(followKind, connectionId);
   });

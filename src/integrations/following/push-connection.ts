@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statement } from '../../platform/sql.ts';
-import { IntegrationFailure } from '../failures.ts';
+import { type FailureKind, IntegrationFailure } from '../failures.ts';
+import { queueFetches } from '../inbound/queue-fetches.ts';
 import type { PushSubscription } from '../integration.ts';
 import type { Followed, FollowServices } from './followed.ts';
 
@@ -10,31 +11,46 @@ interface Pushed {
   subscriptionId: string;
   clientStateHash: string;
   endsAt: Date;
+  listenedSince: Date;
+  /** Of PostgreSQL, with all digits; null where nothing was missed. */
+  missedAt: string | null;
 }
 
 const list = statement<Pushed>(
   'integration.pushed',
-  `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash", ends_at as "endsAt"
+  `select resource, subscription_id as "subscriptionId", client_state_hash as "clientStateHash", ends_at as "endsAt",
+          listened_since as "listenedSince", missed_at::text as "missedAt"
      from integration_push where organization_id = $1 and environment = $2 and connection_id = $3
     order by resource`,
 );
-// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's.
-const keep = statement(
+// Not for a connection that was removed meanwhile: its subscription then ends by itself, and its events are nobody's. Between
+// one subscription and the next there was none, and what happened then was missed.
+const keep = statement<Pick<Pushed, 'listenedSince' | 'missedAt'>>(
   'integration.keep_pushed',
   `with own as (
      select id from integration_connection where organization_id = $1 and environment = $2 and id = $3 for update)
-   insert into integration_push
+   insert into integration_push as known
      (connection_id, resource, organization_id, environment, subscription_id, client_state_hash, ends_at)
    select id, $4, $1::uuid, $2::text, $5, $6, $7 from own
    on conflict (connection_id, resource) do update set subscription_id = excluded.subscription_id,
-     client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at`,
+     client_state_hash = excluded.client_state_hash, ends_at = excluded.ends_at,
+     missed_at = case when known.subscription_id = excluded.subscription_id then known.missed_at else clock_timestamp() end
+   returning listened_since as "listenedSince", missed_at::text as "missedAt"`,
 );
 const forget = statement(
   'integration.forget_pushed',
   `delete from integration_push
     where organization_id = $1 and environment = $2 and connection_id = $3 and subscription_id = $4`,
 );
+const caughtUp = statement(
+  'integration.caught_up',
+  `update integration_push set missed_at = null
+    where organization_id = $1 and environment = $2 and connection_id = $3 and resource = $4
+      and missed_at = $5::text::timestamptz`,
+);
 const hashOf = (clientState: string) => createHash('sha256').update(clientState).digest('hex');
+
+const refusals: readonly FailureKind[] = ['action_failed', 'invalid_payload'];
 
 /** What is subscribed to where an account is one thing. */
 const wholeAccount = '';
@@ -59,7 +75,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof IntegrationFailure) || error.kind !== 'action_failed') throw error;
+      if (!(error instanceof IntegrationFailure) || !refusals.includes(error.kind)) throw error;
       refused ??= error;
     }
   };
@@ -72,7 +88,10 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
   for (const resource of resources) {
     const current = known.find((one) => one.resource === resource && one.clientStateHash === hash);
     const leftMs = current ? current.endsAt.getTime() - Date.now() : 0;
-    if (leftMs > lifeMs / 2) continue;
+    if (leftMs > lifeMs / 2) {
+      await unlessRefused(() => catchUp(followed, push, resource, current!));
+      continue;
+    }
     const endsAt = new Date(Date.now() + lifeMs);
     const address = { url, lifecycleUrl: url, clientState: clientState!, endsAt };
     await unlessRefused(async () => {
@@ -80,10 +99,30 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
       const made =
         renewed ??
         (await use((call) => push.create({ ...address, ...(resource !== wholeAccount && { resource }) }, call)));
-      await scope.rows(keep, connected.id, resource, made.id, hash, made.endsAt);
+      const kept = await scope.one(keep, connected.id, resource, made.id, hash, made.endsAt);
+      if (kept) await catchUp(followed, push, resource, kept);
     });
   }
   if (refused) throw refused;
+}
+
+/** How long before now is asked for what was missed: what was told in this time is known by its key. */
+const longestMissedMs = 12 * 3_600_000;
+
+/** Asks for what was missed, if anything was, until it is too old. What was pushed all the same has the same keys. */
+async function catchUp(
+  { scope, integration, connected: { id: connectionId }, use }: Followed,
+  { missed }: PushSubscription,
+  resource: string,
+  { listenedSince, missedAt }: Pick<Pushed, 'listenedSince' | 'missedAt'>,
+): Promise<void> {
+  if (missedAt === null) return;
+  const oldest = Date.now() - longestMissedMs;
+  const since = new Date(Math.max(listenedSince.getTime(), oldest));
+  const mayAsk = missed !== undefined && Date.parse(missedAt) > oldest;
+  const notices = mayAsk ? await use((call) => missed(resource, since, call)) : [];
+  if (notices.length > 0) await queueFetches(scope, { integration, connectionId }, notices);
+  await scope.rows(caughtUp, connectionId, resource, missedAt);
 }
 
 const resourcesOf = ({ use }: Followed, push: PushSubscription): Promise<string[]> =>

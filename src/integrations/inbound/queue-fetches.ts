@@ -31,7 +31,7 @@ const queue = statement<{ subjectId: string; entryId: string }>(
 export async function queueFetches(
   scope: Scope,
   { integration, connectionId }: Source,
-  notices: readonly Notice[],
+  notices: readonly Pick<Notice, 'key' | 'trigger' | 'reference'>[],
 ): Promise<void> {
   const rows = new Map(
     notices.map(({ trigger = '', key, reference }) => {
