@@ -200,6 +200,8 @@ describe('sqlite', () => {
   test.each([
     "attach '/tmp/other.db' as other",
     'detach main',
+    'begin',
+    'savepoint a',
     "vacuum into '/tmp/copy.db'",
     'pragma max_page_count = 1000000000',
     'pragma journal_mode = wal',
@@ -228,8 +230,15 @@ describe('sqlite', () => {
     expect([rows.length, truncated]).toEqual([200, true]);
   });
 
-  test('leaves no transaction open, and a statement that never ends is ended with its process', async () => {
-    await call('sqlite_execute', { sql: 'begin' });
+  test('lets nobody read in a transaction that nobody can write beside', async () => {
+    for (const sql of ['begin', 'savepoint a']) {
+      expect(await call('sqlite_query', { sql })).toMatchObject({ isError: true });
+      await call('sqlite_query', { sql: 'select * from t' });
+      expect(await call('sqlite_execute', { sql: 'update t set b = b' })).toMatchObject({ isError: false });
+    }
+  });
+
+  test('ends a statement that never ends with its process', async () => {
     const hurried = scene.open({ callMs: 1_500 });
     const endless = 'with recursive r(n) as (select 1 union all select n + 1 from r) select count(*) from r';
     expect(await hurried.call(scope, 'sqlite_query', { sql: endless })).toEqual({

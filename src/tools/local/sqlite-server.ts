@@ -22,7 +22,14 @@ const pragmas = new Set([
   ...['user_version', 'encoding', 'compile_options', 'function_list', 'collation_list'],
 ]);
 
-const forbidden: ReadonlySet<number> = new Set([constants.SQLITE_ATTACH, constants.SQLITE_DETACH]);
+/**
+ * Other databases; and transactions of more than one statement: one that reads would keep everybody from writing for as long
+ * as this process lives, and the next call may be served by another process.
+ */
+const forbidden: ReadonlySet<number> = new Set([
+  ...[constants.SQLITE_ATTACH, constants.SQLITE_DETACH],
+  ...[constants.SQLITE_TRANSACTION, constants.SQLITE_SAVEPOINT],
+]);
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'writefile', 'readfile', 'edit']);
 
 /** Asked by SQLite itself while it prepares a statement, so that no spelling gets around it. */
@@ -155,14 +162,8 @@ server.registerTool(
     attempt(() => {
       const most = (context.mcpReq._meta as Record<string, unknown> | undefined)?.[maxBytesKey];
       if (typeof most === 'number') setMaxBytes(databases.write, most);
-      const statement = databases.write.prepare(requireOne(given));
-      try {
-        const { changes } = statement.run();
-        return { changes: Number(changes) };
-      } finally {
-        // A transaction ends with its call: the next one may be served by another process.
-        if (databases.write.isTransaction) databases.write.exec('rollback');
-      }
+      const { changes } = databases.write.prepare(requireOne(given)).run();
+      return { changes: Number(changes) };
     }),
 );
 
