@@ -24,6 +24,12 @@ describe('calls that a text asks for', () => {
     expect(readSandboxTools(text)).toEqual({ calls: calls.map(([name, args]) => ({ name, args })), rest });
   });
 
+  test('have no arguments that are nested deeper than anything is read', () => {
+    const nested = (depth: number) => `sandbox:tool=a_b {"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    expect(JSON.stringify(readSandboxTools(nested(63)).calls[0]!.args)).toContain('[[]]');
+    expect(readSandboxTools(nested(64)).calls).toEqual([{ name: 'a_b', args: {} }]);
+  });
+
   test('are at most sixteen', () => {
     expect(readSandboxTools('sandbox:tool=a_b {"open": '.repeat(40_000)).calls).toHaveLength(16);
   });

@@ -9,6 +9,9 @@ const maxWords = 16;
 
 const word = /\bsandbox:tool=([A-Za-z0-9_-]{1,64})/g;
 
+/** Far deeper than what any tool takes. Of what is much deeper no JSON can be made again. */
+const maxDepth = 64;
+
 /** The end of the JSON object that begins at `from`, or -1: the place behind the brace that closes it. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
@@ -19,8 +22,10 @@ function endOfObject(text: string, from: number): number {
       if (character === '\\') at += 1;
       else if (character === '"') isQuoted = false;
     } else if (character === '"') isQuoted = true;
-    else if (character === '{') depth += 1;
-    else if (character === '}') {
+    else if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth > maxDepth) return -1;
+    } else if (character === '}' || character === ']') {
       depth -= 1;
       if (depth === 0) return at + 1;
     }
