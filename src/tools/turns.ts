@@ -24,7 +24,10 @@ const unlock = { name: 'tools.unlock', text: 'select pg_advisory_unlock(hashtext
 
 async function ask(session: Session, of: { name: string; text: string }, key: string): Promise<boolean> {
   const answer = session.last.then(() => session.client.query<{ done: boolean }>({ ...of, values: [key] }));
-  session.last = answer.catch(() => {});
+  session.last = answer.catch(() => {
+    // PostgreSQL may have given the lock all the same, to a session that would keep it for ever.
+    session.client.end().catch(() => {});
+  });
   return (await answer).rows[0]!.done;
 }
 
@@ -40,10 +43,13 @@ export class ToolTurns {
   readonly #url: string;
   /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #answerMs: number;
   #session: Promise<Session> | undefined;
 
-  constructor(url: string) {
+  /** @param answerMs how long PostgreSQL may take for an answer; after that the connection is given up, with its locks */
+  constructor(url: string, answerMs = 10_000) {
     this.#url = url;
+    this.#answerMs = answerMs;
   }
 
   /** @returns undefined when `signal` aborts first. @throws errors of the database */
@@ -76,7 +82,7 @@ export class ToolTurns {
 
   async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolTurn | undefined> {
     for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
-      this.#session ??= this.#connect();
+      this.#session ??= this.#open();
       const session = await this.#session;
       if (await ask(session, tryLock, key)) {
         const end = async () => {
@@ -93,10 +99,18 @@ export class ToolTurns {
     return undefined;
   }
 
-  async #connect(): Promise<Session> {
+  #open(): Promise<Session> {
+    const opened: Promise<Session> = this.#connect(() => {
+      if (this.#session === opened) this.#session = undefined;
+    });
+    return opened;
+  }
+
+  /** @param forget called when the connection is over, or was not made */
+  async #connect(forget: () => void): Promise<Session> {
     const lost = new AbortController();
     const gone = () => {
-      this.#session = undefined;
+      forget();
       lost.abort(new Error('The lock of the tool server was lost.'));
     };
     const client = new pg.Client({
@@ -105,14 +119,14 @@ export class ToolTurns {
       options: `-c role=${databaseRoles.system}`,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
-      query_timeout: 10_000,
+      query_timeout: this.#answerMs,
     });
     client.on('error', () => {});
     client.on('end', gone);
     try {
       await client.connect();
     } catch (error) {
-      this.#session = undefined;
+      forget();
       throw error;
     }
     return { client, lost, last: Promise.resolve() };

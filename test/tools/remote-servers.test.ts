@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listToolServers } from '../../src/tools/configurations.ts';
+import { ToolTurns } from '../../src/tools/turns.ts';
 import { until } from '../until.ts';
 import { broken, fakeGithubOfTests } from './fake-github.ts';
 
@@ -101,6 +102,28 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
     ...{ text: 'The tool did not answer in 0.1 s.', isError: true },
   });
   await Promise.all([slow, late]);
+});
+
+test('a lock that PostgreSQL gave too late is given back', async () => {
+  const { database, databaseUrl, newTenant } = github.scene;
+  const { tenant } = await newTenant();
+  const { signal } = new AbortController();
+  const [slow, other] = [new ToolTurns(databaseUrl, 500), new ToolTurns(databaseUrl)];
+  const turn = await slow.take(tenant, 'filesystem', signal);
+  const found = await database.pool.query<{ pid: number }>(
+    `select pid from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`,
+  );
+  await turn!.end();
+  const { pid } = found.rows[0]!;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await expect(slow.take(tenant, 'filesystem', signal)).rejects.toThrow('timeout');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  for (const turns of [other, slow]) await (await turns.take(tenant, 'filesystem', signal))!.end();
+  await Promise.all([slow.close(), other.close()]);
 });
 
 test('what is idle is closed, and an organization has so many connections and no more', async () => {
