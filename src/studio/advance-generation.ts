@@ -65,6 +65,9 @@ const recordAsked = statement<{ progress: number | null }>(
 
 const timedOut = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
 
+/** An attempt that was taken for dead may go on, and record that the provider took the job. */
+const lostLookMs = 300_000;
+
 /** Larger files are refused. */
 const maxBytes = 512 * 1024 * 1024;
 
@@ -130,7 +133,7 @@ async function ask(
   if (open.upstreamId === null) {
     const submission = await submitOnce(scope, model, job, asking, policy.submitTimeoutMs);
     if (submission.kind === 'ended') return { kind: 'ended' };
-    if (submission.kind === 'lost') return waits('lost', leftMs);
+    if (submission.kind === 'lost') return waits('lost', lostLookMs);
     // No provider makes a video within the moment in which it was given the job.
     if (profile.notBefore > 0 && !model.repeatable) return waits('wait', again());
     open.upstreamId = submission.upstreamId;

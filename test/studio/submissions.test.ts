@@ -171,9 +171,8 @@ describe('a job that the provider', () => {
     provider.submission = () => Promise.reject(failure);
     if (kind) expect(await advance()).toMatchObject({ kind });
     else await expect(advance()).rejects.toBe(failure);
-    const lost = await advance(2);
-    expect(lost).toMatchObject({ kind: 'lost', provider: 'Runway' });
-    expect((lost as { ms: number }).ms).toBeGreaterThan(1_790_000);
+    // Until the row is looked at again, which the attempt may write that was taken for dead.
+    expect(await advance(2)).toMatchObject({ kind: 'lost', provider: 'Runway', ms: 300_000 });
     expect(provider.calls).toEqual(['submit']);
 
     const told: string[] = [];

@@ -69,7 +69,7 @@ export interface MakeGenerationArgs extends WorkContext {
 
 /**
  * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
- * provider took it, and only its report can tell. `image`: the same, for a place to fetch the image that it works on.
+ * provider took it, and only its report can tell, or the attempt that handed it over, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
  */
 export type GenerationProgress =
   | { kind: 'wait' | 'lost'; ms: number /** Its display name. */; provider: string; percent: number }
