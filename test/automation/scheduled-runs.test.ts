@@ -77,30 +77,6 @@ const endedRun = (id: string) =>
 
 const lastRunAt = async (id: string) => (await product.api.get(`/v1/workflows/${id}/schedule`)).body.data.lastRunAt;
 
-test('the clock starts an ordinary run, with the defaults of its inputs', async () => {
-  const { api, database, tenant } = product;
-  const { id } = await makeWorkflow(api, {
-    inputs: [{ name: 'style', type: 'string', required: false, default: 'plain' }],
-    steps: [{ id: 'say', type: 'prompt', prompt: '{{input}} / {{style}} / {{city}}' }],
-  });
-  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', input: 'news', variables: { city: 'Rome' } });
-  const run = await endedRun(id);
-  expect(run.input).toEqual({ input: 'news', variables: { city: 'Rome', style: 'plain' } });
-  expect(run.output.result).toContain('news / plain / Rome');
-  expect(await lastRunAt(id)).toBe(run.createdAt);
-  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', paused: true });
-  expect(await lastRunAt(id)).toBe(run.createdAt);
-
-  const { rows } = await database.pool.query('select * from run where id = $1', [run.id]);
-  expect(rows[0]).toMatchObject({
-    number: 1,
-    environment: 'test',
-    organization_id: organizationIds.parse(tenant.organizationId)!,
-  });
-  const started = new Date(Math.floor(Date.parse(run.createdAt) / 60_000) * 60_000);
-  expect(rows[0].correlation_id).toBe(`schedule-${id}-${started.toISOString().replace('.000Z', 'Z')}`);
-});
-
 test('an operator triggers it, also while it is paused, and the run takes what is true then', async () => {
   const { api } = product;
   const { id } = await makeWorkflow(api, 'old {{input}}');
@@ -228,4 +204,29 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
   });
   expect(await outcomes(id, await fire(id, when, 1))).toEqual([{ outdated: true }]);
   await until('it is gone', () => isGone(id));
+});
+
+// The others go on while it waits.
+test.concurrent('the clock starts an ordinary run, with the defaults of its inputs', async () => {
+  const { api, database, tenant } = product;
+  const { id } = await makeWorkflow(api, {
+    inputs: [{ name: 'style', type: 'string', required: false, default: 'plain' }],
+    steps: [{ id: 'say', type: 'prompt', prompt: '{{input}} / {{style}} / {{city}}' }],
+  });
+  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', input: 'news', variables: { city: 'Rome' } });
+  const run = await endedRun(id);
+  expect(run.input).toEqual({ input: 'news', variables: { city: 'Rome', style: 'plain' } });
+  expect(run.output.result).toContain('news / plain / Rome');
+  expect(await lastRunAt(id)).toBe(run.createdAt);
+  await schedule(id, { cron: '* * * * *', timezone: 'Europe/Berlin', paused: true });
+  expect(await lastRunAt(id)).toBe(run.createdAt);
+
+  const { rows } = await database.pool.query('select * from run where id = $1', [run.id]);
+  expect(rows[0]).toMatchObject({
+    number: 1,
+    environment: 'test',
+    organization_id: organizationIds.parse(tenant.organizationId)!,
+  });
+  const started = new Date(Math.floor(Date.parse(run.createdAt) / 60_000) * 60_000);
+  expect(rows[0].correlation_id).toBe(`schedule-${id}-${started.toISOString().replace('.000Z', 'Z')}`);
 });

@@ -57,8 +57,11 @@ beforeAll(async () => {
 afterAll(() => product.close());
 
 const runs = { numRuns: 40, seed, endOnFailure: false } as const;
-/** Fewer where each request renders a file or asks a model. */
-const runsOf = (path: string) => (/^\/api\/(studio|chat|agents)\b/.test(path) ? { ...runs, numRuns: 6 } : runs);
+/** Fewer where each request renders a file, speaks or asks a model. */
+const runsOf = (path: string) => {
+  if (/^\/api\/(studio|chat|agents)\b/.test(path)) return { ...runs, numRuns: 6 };
+  return /^\/api\/voice\b/.test(path) ? { ...runs, numRuns: 15 } : runs;
+};
 /** A POST to the id alone starts a workflow. What is changed is not what others use. */
 const things = () => [
   ...targets,
