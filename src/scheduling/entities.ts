@@ -203,7 +203,11 @@ export const Booking = defineEntity({
   indexes: [
     { name: 'booking_list_index', properties: ['organizationId', 'environment', 'startAt', 'id'] },
     { name: 'booking_event_type_index', properties: ['eventTypeId', 'startAt', 'id'] },
-    { name: 'booking_host_index', properties: ['hostId', 'startAt'], where: "status = 'confirmed'" },
+    {
+      name: 'booking_tenant_host_index',
+      properties: ['organizationId', 'environment', 'hostId', 'startAt'],
+      where: "status = 'confirmed'",
+    },
     { name: 'booking_counted_index', properties: ['eventTypeId', 'startAt'], where: "status = 'confirmed'" },
   ],
 });

@@ -1,7 +1,7 @@
 import { defineFailPoints } from '../platform/fail-points.ts';
 
 export const failPoint = defineFailPoints(
-  // A page of a calendar is stored, and the next one is not asked for yet.
+  // A page of a calendar is stored, and the next one, which may have been asked for, is not.
   'calendar.page_stored',
   // A calendar was read; the busy times of before are not removed yet.
   'calendar.synced',

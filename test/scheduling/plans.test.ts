@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-test('what is read around a time does not grow with the bookings that are kept', async () => {
+test('what is read around a time does not grow with the bookings that are kept, nor with those of other hosts', async () => {
   const { pool } = product.database;
   const { id } = await sceneOf(product.api).offer();
   const [eventType] = (
@@ -23,12 +23,20 @@ test('what is read around a time does not grow with the bookings that are kept',
   ).rows;
   const organizationId = organizationIds.parse(product.tenant.organizationId)!;
   await pool.query(
-    `insert into booking (id, organization_id, environment, event_type_id, host_id, status, start_at, end_at,
+    `with other as (
+       insert into scheduling_host (id, organization_id, environment, name, is_default, timezone, weekly_hours, created_at,
+                                    updated_at)
+       select uuidv7(), organization_id, environment, name, false, timezone, weekly_hours, now(), now()
+         from scheduling_host cross join generate_series(1, 10) where id = $3
+       returning id)
+     insert into booking (id, organization_id, environment, event_type_id, host_id, status, start_at, end_at,
                           hold_start_at, hold_end_at, attendee_name, attendee_email, attendee_timezone, responses,
                           metadata, reschedule_count, correlation_id, created_at, updated_at)
-     select uuidv7(), $1, 'test', $2, $3, 'confirmed', t, t + interval '1 hour', t, t + interval '1 hour', 'x', 'y', 'UTC',
+     select uuidv7(), $1, 'test', $2, h.id, 'confirmed', t, t + interval '1 hour', t, t + interval '1 hour', 'x', 'y', 'UTC',
             '{}', '{}', 0, 'test', now(), now()
-       from generate_series('2050-01-01T00:00Z'::timestamptz, '2050-07-01', '1 hour') t`,
+       from (select $3::uuid as id, '2050-01-01'::date as begins, '2050-07-01'::date as ends
+             union all select id, '2050-02-20', '2050-03-10' from other) h
+      cross join lateral generate_series(h.begins::timestamptz, h.ends, '1 hour') t`,
     [organizationId, eventType.id, eventType.hostId],
   );
   const scope = new Scope(product.database, { organizationId, environment: 'test' }, 'test');
@@ -48,6 +56,6 @@ test('what is read around a time does not grow with the bookings that are kept',
   const [from, to] = [new Date('2050-03-01T00:00:00Z'), new Date('2050-03-02T00:00:00Z')];
   const [host, at] = [[eventType.hostId], [[from], [to]] as const];
   expect(await looksAt('booking.taken', host, ...at, null)).toBeLessThanOrEqual(4 * 24);
-  expect(await looksAt('booking.counted', [eventType.id], ...at, null)).toBeLessThanOrEqual(24);
+  expect(await looksAt('booking.counted', [eventType.id], ...at, null)).toBeLessThanOrEqual(11 * 24);
   expect(await looksAt('booking.neighbours', host, ...at, [20], null)).toBeLessThanOrEqual(2 * 20 + 1);
 });

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../platform/scope.ts';
+import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { outsideChangeOf } from '../core/outside-change.ts';
 import type { ListedEvent } from './ports.ts';
@@ -55,6 +55,19 @@ const noteMissing = statement(
       and b.status = 'confirmed' and b.end_at > $5`,
 );
 
+const findOwn = (scope: Scope, calendarId: string, events: readonly ListedEvent[]): Promise<OwnRow[]> => {
+  const tagged = events.flatMap(({ bookingId }) => bookingId ?? []);
+  const ids = events.map(({ id }) => id);
+  return scope.rows(find, calendarId, ids, tagged);
+};
+
+/** Whether `takeOwnEvents` would take any out. */
+export const hasOwnEvents = async (
+  scope: Scope,
+  calendarId: string,
+  events: readonly ListedEvent[],
+): Promise<boolean> => events.length > 0 && (await findOwn(scope, calendarId, events)).length > 0;
+
 /**
  * Takes our own events out of a list, and notes what others did to them: our own events never block, or each booking would
  * be in the way of its own move.
@@ -69,13 +82,7 @@ export async function takeOwnEvents(
   { askedAt, baseline }: { askedAt: number; baseline: number | null },
 ): Promise<ListedEvent[]> {
   if (events.length === 0) return [];
-  const tagged = events.flatMap(({ bookingId }) => bookingId ?? []);
-  const rows = await tx.rows(
-    find,
-    calendarId,
-    events.map(({ id }) => id),
-    tagged,
-  );
+  const rows = await findOwn(tx, calendarId, events);
   if (rows.length === 0) return [...events];
   const byEvent = new Map(rows.flatMap((row) => (row.eventId === null ? [] : [[row.eventId, row] as const])));
   const byBooking = new Set(rows.map(({ bookingId }) => bookingId));

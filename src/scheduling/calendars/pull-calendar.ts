@@ -9,11 +9,12 @@ import type { Interval } from '../core/intervals.ts';
 import { needsBaseline, syncWindow } from '../core/sync-window.ts';
 import { failPoint } from '../fail-points.ts';
 import { stopIfLost, toCalendarFailure } from './access-failures.ts';
+import { applyChanges } from './apply-changes.ts';
 import type { CalendarClients } from './clients.ts';
-import { noteMissingEvents, takeOwnEvents } from './own-events.ts';
+import { hasOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
 import { type CalendarCall, CalendarTooLarge, type ListedEvent, type ListedPage, SyncTokenExpired } from './ports.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
-import { busyOf, dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
+import { dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
 import { beginSync, type SyncedCalendar } from './sync-state.ts';
 import { type WatchServices, watchCalendar } from './watch.ts';
 
@@ -49,12 +50,10 @@ const endBaseline = statement<{ id: string }>(
     where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 returning id`,
 );
 
-const endChanges = statement<{ id: string }>(
-  'calendar.end_changes',
-  `update calendar
-      set sync_token = $6, status = 'active', last_synced_at = clock_timestamp(),
-          last_error_code = null, last_error_message = null, last_error_at = null
-    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 and generation = $5::int returning id`,
+const holdSync = statement<{ id: string }>(
+  'calendar.hold_sync',
+  `select id from calendar
+    where organization_id = $1 and environment = $2 and id = $3 and sync_id = $4 for no key update`,
 );
 
 /** One sync under way. */
@@ -81,9 +80,30 @@ const required = (row: unknown): void => {
   if (!row) throw new Superseded();
 };
 
+async function applyAll(
+  { scope, calendar }: Sync,
+  found: readonly ListedEvent[],
+  token: string,
+  askedAt: number,
+): Promise<void> {
+  const { id, syncId, generation } = calendar;
+  const window = { startsAt: calendar.windowStartsAt!.getTime(), endsAt: calendar.windowEndsAt!.getTime() };
+  const apply = async (on: Scope, events: readonly ListedEvent[]) => {
+    const changes = { calendarId: id, syncId, generation, window, events, token };
+    const result = await applyChanges(on, changes, mostEvents);
+    if (result === 'superseded') throw new Superseded();
+    if (result === 'too_many') throw new CalendarTooLarge(mostEvents);
+  };
+  // Most changes are of others' events alone, and are one statement.
+  if (!(await hasOwnEvents(scope, id, found))) return apply(scope, found);
+  await scope.transaction(async (tx) => {
+    required(await tx.one(holdSync, id, syncId));
+    await apply(tx, await takeOwnEvents(tx, id, found, { askedAt, baseline: null }));
+  });
+}
+
 /** @returns how many changes were applied; undefined when everything has to be read. @throws SyncTokenExpired */
 async function readChanges(sync: Sync, since: string): Promise<number | undefined> {
-  const { scope, calendar } = sync;
   const askedAt = Date.now();
   const found: ListedEvent[] = [];
   let page: string | null = null;
@@ -95,17 +115,7 @@ async function readChanges(sync: Sync, since: string): Promise<number | undefine
       page = listed.next.page;
       continue;
     }
-    const { token } = listed.next;
-    const { id, syncId, generation } = calendar;
-    const window = { startsAt: calendar.windowStartsAt!.getTime(), endsAt: calendar.windowEndsAt!.getTime() };
-    // All at once: whoever reads sees none of the changes, or all.
-    await scope.transaction(async (tx) => {
-      required(await tx.one(endChanges, id, syncId, generation, token));
-      const others = await takeOwnEvents(tx, id, lastOfEach(found), { askedAt, baseline: null });
-      if (others.length === 0) return;
-      await storeBusy(tx, id, generation, window, others);
-      if ((await busyOf(tx, id, generation)) > mostEvents) throw new CalendarTooLarge(mostEvents);
-    });
+    await applyAll(sync, lastOfEach(found), listed.next.token, askedAt);
     return found.length;
   }
   return undefined;
@@ -144,35 +154,47 @@ async function storePage(
 
 /**
  * Reads everything into a generation that nobody sees before it is complete. Each page is stored with where the next one
- * begins, so an attempt after a crash goes on from there.
+ * begins, so an attempt after a crash goes on from there. The next page is on its way while one is stored.
  * @returns the number of events. @throws SyncTokenExpired when a page has expired
  */
 async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
-  const { scope, calendar } = sync;
+  const { scope, calendar, call } = sync;
   const { id, syncId } = calendar;
   const { startsAt, endsAt, generation } = baseline;
-  for (let at = baseline; ; ) {
+  const ahead = new AbortController();
+  const reading = { ...sync, call: { ...call, signal: AbortSignal.any([call.signal, ahead.signal]) } };
+  const ask = async (page: string | null) => {
     const askedAt = Date.now();
-    const { events, next } = await listPage(sync, { kind: 'window', window: { startsAt, endsAt } }, at.page);
-    const count = { pages: at.pages + 1, events: at.events + events.length };
-    if (count.events > mostEvents || count.pages > mostPages) throw new CalendarTooLarge(mostEvents);
-    if ('page' in next) {
-      const following = { ...at, ...count, page: next.page };
+    return { askedAt, ...(await listPage(reading, { kind: 'window', window: { startsAt, endsAt } }, page)) };
+  };
+  try {
+    for (let [at, asked] = [baseline, ask(baseline.page)]; ; ) {
+      const { askedAt, events, next } = await asked;
+      const count = { pages: at.pages + 1, events: at.events + events.length };
+      if (count.events > mostEvents || count.pages > mostPages) throw new CalendarTooLarge(mostEvents);
+      if ('page' in next) {
+        const following = { ...at, ...count, page: next.page };
+        asked = ask(following.page);
+        // What becomes of it is seen once this page is stored.
+        asked.catch(() => {});
+        await scope.transaction(async (tx) => {
+          required(await tx.one(keepBaseline, id, syncId, JSON.stringify(following)));
+          await storePage(tx, id, at, events, askedAt);
+        });
+        failPoint('calendar.page_stored');
+        at = following;
+        continue;
+      }
       await scope.transaction(async (tx) => {
-        required(await tx.one(keepBaseline, id, syncId, JSON.stringify(following)));
+        const window = [new Date(startsAt), new Date(endsAt)];
+        required(await tx.one(endBaseline, id, syncId, generation, next.token, ...window));
         await storePage(tx, id, at, events, askedAt);
+        await noteMissingEvents(tx, id, baseline);
       });
-      failPoint('calendar.page_stored');
-      at = following;
-      continue;
+      return count.events;
     }
-    await scope.transaction(async (tx) => {
-      const window = [new Date(startsAt), new Date(endsAt)];
-      required(await tx.one(endBaseline, id, syncId, generation, next.token, ...window));
-      await storePage(tx, id, at, events, askedAt);
-      await noteMissingEvents(tx, id, baseline);
-    });
-    return count.events;
+  } finally {
+    ahead.abort();
   }
 }
 

@@ -11,12 +11,18 @@ export const eventKeyOf = (eventId: string): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
+/** An INSERT of busy times of the tenant $1, $2 and of the calendar $3 in the generation $4. @param from with `busyColumns` */
+export const putGiven = (from: string) => `
+   insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at, is_long)
+   select $1::uuid, $2::text, $3::uuid, $4::int, event_key, starts_at, ends_at, is_long from ${from}
+   on conflict (calendar_id, generation, event_key)
+   do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at, is_long = excluded.is_long`;
+
 const put = statement(
   'calendar.put_busy',
-  `insert into calendar_busy (organization_id, environment, calendar_id, generation, event_key, starts_at, ends_at, is_long)
-   select $1::uuid, $2::text, $3::uuid, $4::int, * from unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[])
-   on conflict (calendar_id, generation, event_key)
-   do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at, is_long = excluded.is_long`,
+  putGiven(
+    `unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[]) as g (event_key, starts_at, ends_at, is_long)`,
+  ),
 );
 
 const drop = statement(
@@ -37,6 +43,31 @@ export const lastOfEach = (events: readonly ListedEvent[]): ListedEvent[] => [
   ...new Map(events.map((event) => [event.id, event])).values(),
 ];
 
+interface Busy extends Interval {
+  /** Of the event. */
+  key: string;
+}
+
+/** The events that block within a window, and the keys of those that do not. */
+export function splitBusy(events: readonly ListedEvent[], window: Interval): { blocking: Busy[]; others: string[] } {
+  const blocking: Busy[] = [];
+  const others: string[] = [];
+  for (const { id, time, blocks } of events) {
+    const within = blocks && time ? clip(time, window) : undefined;
+    if (within) blocking.push({ key: eventKeyOf(id), ...within });
+    else others.push(eventKeyOf(id));
+  }
+  return { blocking, others };
+}
+
+/** As statements take them: event_key, starts_at, ends_at, is_long. */
+export const busyColumns = (busy: readonly Busy[]) => [
+  busy.map(({ key }) => key),
+  busy.map(({ startsAt }) => new Date(startsAt)),
+  busy.map(({ endsAt }) => new Date(endsAt)),
+  busy.map(({ startsAt, endsAt }) => endsAt - startsAt > longMs),
+];
+
 /**
  * Stores when events block, and forgets those that do not any more.
  * @param events each once, without our own
@@ -48,25 +79,9 @@ export async function storeBusy(
   window: Interval,
   events: readonly ListedEvent[],
 ): Promise<void> {
-  const blocking: (Interval & { key: string })[] = [];
-  const others: string[] = [];
-  for (const { id, time, blocks } of events) {
-    const within = blocks && time ? clip(time, window) : undefined;
-    if (within) blocking.push({ key: eventKeyOf(id), ...within });
-    else others.push(eventKeyOf(id));
-  }
+  const { blocking, others } = splitBusy(events, window);
   if (others.length > 0) await tx.rows(drop, calendarId, generation, others);
-  if (blocking.length === 0) return;
-  const times = (of: (one: Interval) => number) => blocking.map((one) => new Date(of(one)));
-  await tx.rows(
-    put,
-    calendarId,
-    generation,
-    blocking.map(({ key }) => key),
-    times(({ startsAt }) => startsAt),
-    times(({ endsAt }) => endsAt),
-    blocking.map(({ startsAt, endsAt }) => endsAt - startsAt > longMs),
-  );
+  if (blocking.length > 0) await tx.rows(put, calendarId, generation, ...busyColumns(blocking));
 }
 
 const earlier = statement(
@@ -90,12 +105,3 @@ const unread = statement(
 /** Forgets all generations but the one that is read. */
 export const dropUnread = async (tx: Transaction, calendarId: string): Promise<void> =>
   void (await tx.rows(unread, calendarId));
-
-const countBusy = statement<{ count: number }>(
-  'calendar.count_busy',
-  `select count(*)::int as count from calendar_busy
-    where organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4`,
-);
-
-export const busyOf = async (tx: Transaction, calendarId: string, generation: number): Promise<number> =>
-  (await tx.one(countBusy, calendarId, generation))!.count;

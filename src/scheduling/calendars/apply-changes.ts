@@ -1,0 +1,71 @@
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import type { Interval } from '../core/intervals.ts';
+import type { ListedEvent } from './ports.ts';
+import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
+
+const ofGeneration = `organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4::int`;
+
+// One statement, because most syncs find a handful of changes and each round trip costs as much as they do. The busy times
+// are counted only when there are new ones, which is what takes long, and the order of the looks
+// at them is that of the primary key: the planner, which knows nothing of a new table, could take any index instead.
+const apply = statement<{ hasEnded: boolean; hasRoom: boolean }>(
+  'calendar.apply_changes',
+  `with given as materialized (
+     select * from unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[])
+       as g (event_key, starts_at, ends_at, is_long)),
+   added as materialized (
+     select count(*) as count from given g left join lateral (
+       select true as is_known from calendar_busy
+        where ${ofGeneration} and event_key >= g.event_key and event_key <= g.event_key
+        order by event_key limit 1) b on true
+      where b.is_known is null),
+   room as materialized (
+     select case when added.count = 0 then true
+                 else (select count(*) from calendar_busy where ${ofGeneration} and event_key <> all($9::uuid[]))
+                      + added.count <= $12 end as is_left from added),
+   ended as (
+     update calendar
+        set sync_token = $11, status = 'active', last_synced_at = clock_timestamp(),
+            last_error_code = null, last_error_message = null, last_error_at = null
+      where organization_id = $1 and environment = $2 and id = $3 and sync_id = $10 and generation = $4
+        and (select is_left from room)
+     returning id),
+   dropped as (
+     delete from calendar_busy where ${ofGeneration} and cardinality($9) > 0 and event_key = any($9)
+        and exists (select from ended)),
+   stored as (${putGiven('given where exists (select from ended)')})
+   select exists (select from ended) as "hasEnded", is_left as "hasRoom" from room`,
+);
+
+export interface Changes {
+  calendarId: string;
+  /** Of the sync that applies them. */
+  syncId: string;
+  /** That is read, and what it covers. */
+  generation: number;
+  window: Interval;
+  /** Each once, without our own. */
+  events: readonly ListedEvent[];
+  /** Where the next changes begin. */
+  token: string;
+}
+
+/**
+ * Ends a sync of changes: stores when events block, forgets those that do not any more, and notes where the next one
+ * begins. All at once: whoever reads sees none of the changes, or all.
+ * @param most busy times that a calendar may have
+ * @returns what was in the way: the sync is another one's by now, or there would be too many
+ */
+export async function applyChanges(
+  scope: Scope,
+  { calendarId, syncId, generation, window, events, token }: Changes,
+  most: number,
+): Promise<'applied' | 'superseded' | 'too_many'> {
+  const { blocking, others } = splitBusy(events, window);
+  const { hasEnded, hasRoom } = (await scope.one(
+    apply,
+    ...[calendarId, generation, ...busyColumns(blocking), others, syncId, token, most],
+  ))!;
+  return hasEnded ? 'applied' : hasRoom ? 'superseded' : 'too_many';
+}
