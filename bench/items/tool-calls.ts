@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import pg from 'pg';
 import { pino } from 'pino';
+import { auditSql } from '../../src/platform/audit.ts';
 import { Sealer } from '../../src/platform/crypto.ts';
 import { Egress } from '../../src/platform/egress.ts';
 import { egressRules } from '../../src/platform/egress-destination.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
+import { statement } from '../../src/platform/sql.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
@@ -25,7 +28,16 @@ const bare = 'bare MCP client';
 const calls = { count: 200 };
 const content = 'A lighthouse. '.repeat(300);
 
-/** P20: a call of a tool with its turn, its limits and its audit entry, beside the call alone on the same program. */
+const table = `create schema bench; grant usage on schema bench to atelier_tenant;
+  create table bench.tool_result (organization_id uuid, environment text, result text);
+  grant insert on bench.tool_result to atelier_tenant`;
+const insert = 'insert into bench.tool_result values ($1::uuid, $2::text, $3::text)';
+const keep = statement('bench.keep_result', `with kept as (${insert}) select ${auditSql(4)} as audited`);
+
+/**
+ * P20: a call of a tool with its turn and its limits, beside the call alone on the same program; then with what is committed
+ * of it: its result, with the product its audit entry too, as chat and steps of workflows do it.
+ */
 export const toolCalls: Item = {
   name: 'P20',
   title: 'tool call: filesystem_read_text_file, 4 KiB',
@@ -44,15 +56,18 @@ export const toolCalls: Item = {
       '../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
     );
     const client = new Client({ name: 'bench', version: '1' });
+    const bareDatabase = new pg.Client({ connectionString: stand.databaseUrl });
     let isClosed = false;
     const close = async () => {
       if (isClosed) return;
       isClosed = true;
-      await Promise.all([connections.close(), turns.close(), client.close(), egress.close()]);
+      await Promise.all([connections.close(), turns.close(), client.close(), bareDatabase.end(), egress.close()]);
       await database.close();
       await rm(folder, { recursive: true });
     };
     cleanup.add(close);
+    await bareDatabase.connect();
+    await bareDatabase.query(table);
     await client.connect(
       new StdioClientTransport({ command: process.execPath, args: [program, folder], stderr: 'ignore' }),
     );
@@ -60,22 +75,37 @@ export const toolCalls: Item = {
     const organizationId = organizationIds.parse(id)!;
     const scope = new Scope(database, { organizationId, environment: 'test' }, newId());
     const ask = (tool: string, args: Record<string, unknown>) =>
-      tools.call(scope, { server: 'filesystem', tool, args, callId: 'bench' }, AbortSignal.timeout(60_000));
+      tools.call(scope, { server: 'filesystem', tool, args, callId: 'bench', attempt: 1 }, AbortSignal.timeout(60_000));
     await ask('write_file', { path: '/note', content });
     await client.callTool({ name: 'write_file', arguments: { path: join(folder, 'note'), content } });
     const product = async () => {
-      const { text } = await ask('read_text_file', { path: '/note' });
-      if (text !== content) throw new Error(`The product read: ${text.slice(0, 200)}`);
+      const called = await ask('read_text_file', { path: '/note' });
+      if (called.result.text !== content) throw new Error(`The product read: ${called.result.text.slice(0, 200)}`);
+      return called;
     };
-    const alone = async () => {
-      await client.callTool({ name: 'read_text_file', arguments: { path: join(folder, 'note') } });
+    const alone = () => client.callTool({ name: 'read_text_file', arguments: { path: join(folder, 'note') } });
+    const productKept = async () => {
+      const { result, entry } = await product();
+      await scope.rows(keep, result.text, ...scope.auditValues(entry));
     };
-    const side = (name: string, work: () => Promise<void>) => {
-      const round = () => timeAlone(work, calls);
-      return { name, warmUp: round, round };
+    const aloneKept = async () => {
+      const { content: parts } = await alone();
+      const values = [organizationId, 'test', (parts as { text: string }[])[0]!.text];
+      await bareDatabase.query({ name: 'insert', text: insert, values });
     };
-    const measured = await interleave(stand.meter, 5, [side(bare, alone), side('product', product)]);
+    const measure = async (what: string, bareWork: () => Promise<unknown>, work: () => Promise<unknown>) => {
+      const side = (name: string, one: () => Promise<unknown>) => {
+        const round = () => timeAlone(one, calls);
+        return { name, warmUp: round, round };
+      };
+      const measured = await interleave(stand.meter, 5, [side(bare, bareWork), side('product', work)]);
+      return compare('ms', what, measured, { [bare]: { atMost: 1.5 } });
+    };
+    const findings = [
+      await measure('a call', alone, product),
+      await measure('a call that is recorded', aloneKept, productKept),
+    ];
     await close();
-    return [compare('ms', 'a call', measured, { [bare]: { atMost: 1.5 } })];
+    return findings;
   },
 };

@@ -1,5 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
-import { mayCall, unknownOutcome } from '../tools/core/rounds.ts';
+import { lostCall } from '../tools/called-tool.ts';
+import { mayCall } from '../tools/core/rounds.ts';
 import { isToolServerId } from '../tools/core/server-ids.ts';
 import { ToolServerUnavailable } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
@@ -88,15 +89,14 @@ export async function callStepTool(
   if (!found) return done;
   return inPlace(callingRuns, scope, ref.runId, async () => {
     const { asked, tool } = found;
-    const attempts = await beginCall(scope, ref, asked);
-    if (attempts === undefined) return false;
+    const attempt = await beginCall(scope, ref, asked);
+    if (attempt === undefined) return false;
     failPoint('step.tool_begun');
     const { server, tool: name, idempotent } = tool;
-    const result = mayCall(attempts, idempotent)
-      ? await tools.call(scope, { server, tool: name, args: asked.args, callId: asked.id }, signal)
-      : unknownOutcome;
+    const call = { server, tool: name, args: asked.args, callId: asked.id, attempt };
+    const called = mayCall(attempt, idempotent) ? await tools.call(scope, call, signal) : lostCall(scope, call);
     failPoint('step.tool_called');
-    await recordResult(scope, ref, result);
+    await recordResult(scope, ref, called);
     failPoint('step.tool_recorded');
     return true;
   });

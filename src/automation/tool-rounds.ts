@@ -1,8 +1,9 @@
+import { auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
+import type { CalledTool } from '../tools/called-tool.ts';
 import type { AskedCall } from '../tools/core/rounds.ts';
-import type { ToolResult } from '../tools/core/tool-result.ts';
 import type { Round, RoundAnswer } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import { openRun } from './core/run-status.ts';
@@ -190,15 +191,19 @@ export async function beginCall(
 
 const record = statement(
   'run_step.record_result',
-  `update run_step_call set result = $7::text, is_error = $8::boolean
-    where organization_id = $1 and environment = $2 and run_id = $3 and position = $4 and round = $5 and call = $6
-      and result is null`,
+  `with recorded as (
+     update run_step_call set result = $7::text, is_error = $8::boolean
+      where organization_id = $1 and environment = $2 and run_id = $3 and position = $4 and round = $5 and call = $6
+        and result is null)
+   select ${auditSql(9)} as audited`,
 );
 
+/** Keeps the result of a call, and writes the call to the audit log, also where the step is over. */
 export async function recordResult(
   scope: Scope,
   { runId, position, round, call }: StepCallRef,
-  { text, isError }: ToolResult,
+  { result: { text, isError }, entry }: CalledTool,
 ): Promise<void> {
-  await scope.rows(record, runId, position, round, call, storable(text)!.value, isError);
+  const result = [storable(text)!.value, isError];
+  await scope.rows(record, runId, position, round, call, ...result, ...scope.auditValues(entry));
 }

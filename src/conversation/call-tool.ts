@@ -1,8 +1,10 @@
+import { auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
-import { mayCall, unknownOutcome } from '../tools/core/rounds.ts';
-import { failedResult, type ToolResult } from '../tools/core/tool-result.ts';
+import { type CalledTool, calledTool, lostCall } from '../tools/called-tool.ts';
+import { mayCall } from '../tools/core/rounds.ts';
+import { failedResult } from '../tools/core/tool-result.ts';
 import type { Tools } from '../tools/tools.ts';
 import { turnContents } from './contents.ts';
 import { turnStates } from './core/status.ts';
@@ -34,14 +36,16 @@ const begin = statement<{ attempts: number; notified: unknown }>(
    select attempts, case when $6::text is not null then pg_notify($6, $3::text) end as notified from begun`,
 );
 
-const record = statement<{ notified: unknown }>(
+// The call is in the audit log, whatever became of the message meanwhile.
+const record = statement<{ audited: unknown; notified: unknown }>(
   'turn.record_result',
   `with recorded as (
      update conversation_entry set content = $6::text
       where organization_id = $1 and environment = $2 and turn_id = $3::uuid and round = $4 and position = $5
         and content is null
      returning turn_id)
-   select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
+   select ${auditSql(8)} as audited,
+          case when $7::text is not null and exists (select from recorded) then pg_notify($7, $3::text) end as notified`,
 );
 
 const outOfTime = failedResult('The time of this message was over before the tool answered.');
@@ -72,21 +76,24 @@ export async function callTool(
   failPoint('turn.tool_begun');
 
   const limit = endOfTurn(turnPolicy, open);
-  const use = async (): Promise<ToolResult> => {
-    if (!mayCall(begun.attempts, tool.idempotent)) return unknownOutcome;
+  const { args, id: callId } = asked;
+  const toCall = { server: tool.server, tool: tool.tool, args, callId, attempt: begun.attempts };
+  const use = async (): Promise<CalledTool> => {
+    if (!mayCall(begun.attempts, tool.idempotent)) return lostCall(scope, toCall);
+    const from = performance.now();
     try {
-      const either = AbortSignal.any([signal, limit]);
-      const { args, id: callId } = asked;
-      return await tools.call(scope, { server: tool.server, tool: tool.tool, args, callId }, either);
+      return await tools.call(scope, toCall, AbortSignal.any([signal, limit]));
     } catch (error) {
-      if (limit.aborted && !signal.aborted) return outOfTime;
-      throw error;
+      if (!limit.aborted || signal.aborted) throw error;
+      return calledTool(scope, toCall, { result: outOfTime, durationMs: performance.now() - from });
     }
   };
-  const { text, isError } = await use();
+  const { result, entry } = await use();
   failPoint('turn.tool_called');
   const place = { turnId, round, position };
-  await scope.rows(record, turnId, round, position, contents.sealEntry(place, { text, isError }), channel);
+  const { text, isError } = result;
+  const sealed = contents.sealEntry(place, { text, isError });
+  await scope.rows(record, turnId, round, position, sealed, channel, ...scope.auditValues(entry));
   failPoint('turn.tool_recorded');
   turnSigns.tellChange(turnId);
 }

@@ -57,12 +57,17 @@ export interface AuditRecord {
 
 const hashVersion = 2;
 
-// One writer at a time per organization, until the end of its transaction.
-const append = statement(
-  'audit.append',
-  `select append_audit($1::uuid, $2::bytea, $3::varchar, $4::varchar, $5::uuid, $6::varchar, $7::varchar, $8::jsonb,
-                       $9::timestamptz, $10::bytea, ${hashVersion}::smallint)`,
-);
+const types = 'uuid bytea varchar varchar uuid varchar varchar jsonb timestamptz bytea'.split(' ');
+
+/**
+ * An expression that writes an entry, for a statement that does what the entry records. One writer at a time per organization,
+ * until the end of its transaction.
+ * @param first of the ten parameters that are bound to `auditValues`, from 1
+ */
+export const auditSql = (first: number): string =>
+  `append_audit(${types.map((type, index) => `$${first + index}::${type}`).join(', ')}, ${hashVersion}::smallint)`;
+
+const append = statement('audit.append', `select ${auditSql(1)}`);
 
 const firstHash = Buffer.alloc(32);
 
@@ -78,19 +83,24 @@ function digestOf(content: Content, version: number): Buffer {
   return sha256(version === 1 ? sortedJson(plain) : canonicalize({ ...plain, hashVersion: version })!);
 }
 
+/** The values of an entry that `auditSql` writes. */
+export function auditValues(record: AuditRecord): unknown[] {
+  const { organizationId, action, subjectId, actor, facts = {} } = record;
+  const { environment = null, correlationId = null } = record;
+  const recordedAt = new Date();
+  const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
+  return [
+    ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
+    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(content, hashVersion)],
+  ];
+}
+
 /**
  * Writes an entry in the transaction that does what it records: both are there, or neither is. To be called last in it,
  * because other writers of the organization wait from here to its end.
  */
 export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
-  const { organizationId, action, subjectId, actor, facts = {} } = record;
-  const { environment = null, correlationId = null } = record;
-  const recordedAt = new Date();
-  const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
-  await sql.rows(append, [
-    ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
-    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(content, hashVersion)],
-  ]);
+  await sql.rows(append, auditValues(record));
   failPoint('audit.recorded');
 }
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, QueryResultRow } from 'pg';
-import { recordAudit, type TenantAuditRecord } from './audit.ts';
+import { auditValues, recordAudit, type TenantAuditRecord } from './audit.ts';
 import type { Database } from './database.ts';
 import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
 import { type ClaimOptions, type Once, once } from './idempotency.ts';
@@ -91,6 +91,12 @@ export class Scope implements TenantSql {
   audit(record: TenantAuditRecord): Promise<void> {
     const { tenant, actor, correlationId } = this;
     return this.#withConnection((client) => recordAudit(sqlOn(client), { ...tenant, actor, correlationId, ...record }));
+  }
+
+  /** What a statement with `auditSql` binds, to write down what this scope's actor did. */
+  auditValues(record: TenantAuditRecord): unknown[] {
+    const { tenant, actor, correlationId } = this;
+    return auditValues({ ...tenant, actor, correlationId, ...record });
   }
 
   protected async inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -30,6 +30,8 @@ export interface ToolCall {
   args: JsonObject;
   /** Of the caller's, for logs. */
   callId: string;
+  /** From 1. Others before it began and did not end. */
+  attempt: number;
 }
 
 /** A server that cannot be asked for its tools. 503, with Retry-After. */

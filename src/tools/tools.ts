@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { unlessAborted } from '../platform/deadline.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
+import { argumentsOf, type CalledTool, calledTool } from './called-tool.ts';
 import {
   type ConfigurationServices,
   findConfiguration,
@@ -93,22 +92,17 @@ export class Tools {
 
   /**
    * Calls a tool, in its turn: calls of one server of one tenant are one at a time, across all processes. It is tried once.
-   * Whatever fails on the side of the tool is a result that says so, and each call is in the audit log.
-   * @returns at most 32 KiB of text, without paths of the machine
+   * Whatever fails on the side of the tool is a result that says so.
+   * @returns at most 32 KiB of text, without paths of the machine, and what the caller writes to the audit log in the
+   *   transaction that records the result: each call is in it
    * @throws the reason of `signal`; SealError; errors of the database
    */
-  async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+  async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<CalledTool> {
     const begun = performance.now();
-    const given = canonicalize(call.args) ?? '{}';
+    const given = argumentsOf(call);
     const result = await this.#attempt(scope, call, given, signal);
     const cut = { ...result, text: cutResult(result.text) };
-    const facts = {
-      ...{ server: call.server, tool: call.tool.slice(0, 200), isError: cut.isError },
-      argsHash: createHash('sha256').update(given).digest('hex'),
-      durationMs: Math.round(performance.now() - begun),
-    };
-    await scope.audit({ action: 'tool.call', subjectId: scope.tenant.organizationId, facts });
-    return cut;
+    return calledTool(scope, call, { result: cut, durationMs: performance.now() - begun }, given);
   }
 
   /** @returns undefined where a live server is not configured. @throws SealError */

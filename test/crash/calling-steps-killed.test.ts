@@ -70,7 +70,7 @@ test('killed while a tool is called that may be repeated: it is called again', a
   expect(stepResults[0].toolCalls).toEqual([
     { name: 'memory_read_graph', args: {}, result: expect.stringContaining('step.') },
   ]);
-  expect(await calls()).toBe(before + 2);
+  expect(await calls()).toBe(before + 1);
 });
 
 test.each([

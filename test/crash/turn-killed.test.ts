@@ -119,19 +119,19 @@ const create = (name: string) =>
 const unknown = 'The outcome of this call is unknown.';
 
 test.each([
-  ['turn.round_recorded', 1, false],
-  ['turn.tool_begun', 0, true],
-  ['turn.tool_called', 1, true],
-  ['turn.tool_recorded', 1, false],
+  ['turn.round_recorded', false],
+  ['turn.tool_begun', true],
+  ['turn.tool_called', true],
+  ['turn.tool_recorded', false],
 ])(
-  'killed at %s: a tool that may not be repeated is called %i times, and the reply is charged once',
-  async (at, calls, isUnknown) => {
+  'killed at %s: a tool that may not be repeated is not called again, its call is audited, and the reply is charged once',
+  async (at, isUnknown) => {
     const before = await state();
     await killedAt(at, create(at), ['memory']);
     const { status, body } = await replyOf(at, create(at), ['memory']);
     expect([status, body.data.toolCalls.length]).toEqual([200, 1]);
     expect(body.data.toolCalls[0].result === unknown).toBe(isUnknown);
-    expect(await state()).toEqual({ reserved: 0, balance: before.balance - 2, calls: before.calls + calls });
+    expect(await state()).toEqual({ reserved: 0, balance: before.balance - 2, calls: before.calls + 1 });
   },
 );
 
@@ -146,5 +146,9 @@ test('killed while a tool is called that may be repeated: it is called again', a
   expect(body.data.toolCalls).toEqual([
     { name: 'memory_read_graph', args: {}, result: expect.stringContaining('turn.') },
   ]);
-  expect(await state()).toEqual({ reserved: 0, balance: before.balance - 2, calls: before.calls + 2 });
+  expect(await state()).toEqual({ reserved: 0, balance: before.balance - 2, calls: before.calls + 1 });
+  const { rows } = await product.database.pool.query(
+    `select facts from audit_log where action = 'tool.call' order by recorded_at desc limit 1`,
+  );
+  expect(rows[0].facts).toMatchObject({ isError: false, durationMs: expect.any(Number), attempt: 2 });
 });

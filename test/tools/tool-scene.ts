@@ -72,10 +72,13 @@ export async function openToolScene(): Promise<ToolScene> {
         await egress.close();
       });
       const tools = new Tools({ connections, turns, limits: all, log, egress, sealer });
-      const call: ToolProcess['call'] = (scope, name, args = {}, signal = AbortSignal.timeout(60_000)) => {
+      const call: ToolProcess['call'] = async (scope, name, args = {}, signal = AbortSignal.timeout(60_000)) => {
         const server = serverOfName(name);
         if (!server || !isToolServerId(server)) throw new Error(`${name} belongs to no server.`);
-        return tools.call(scope, { server, tool: name.slice(server.length + 1), args, callId: name }, signal);
+        const asked = { server, tool: name.slice(server.length + 1), args, callId: name, attempt: 1 };
+        const { result, entry } = await tools.call(scope, asked, signal);
+        await scope.audit(entry);
+        return result;
       };
       return { tools, connections, turns, call };
     },
