@@ -22,6 +22,8 @@ let env: Record<string, string>;
 /** Has the API, and stays. */
 let staying: ProductProcess;
 let tenant: Tenant;
+/** Has the role `integrations`, and serves one test after the other until it dies. */
+let worker: ProductProcess;
 
 beforeAll(async () => {
   [salesforce, teams] = await Promise.all([startFakeSalesforce(), startFakeTeams()]);
@@ -98,7 +100,7 @@ test('what a provider was asked for is asked for again after the death of the wo
     return (await pool.query(sql, [organizationId])).rows;
   };
   expect(await events()).toEqual([]);
-  const third = await product.start(['integrations'], env);
+  worker = await product.start(['integrations'], env);
   await until('the event is published', async () => (await events()).length > 0);
   expect(await events()).toEqual([{ text: 'once' }]);
   const message = resource.match(/messages\('(\d+)'\)/)![1];
@@ -107,7 +109,6 @@ test('what a provider was asked for is asked for again after the death of the wo
   for (const integration of ['salesforce', 'microsoft-teams']) {
     expect((await client.delete(`${base}/${integration}/connection`)).status).toBe(200);
   }
-  await third.kill();
 });
 
 test('a poll that is killed before and after its commit loses no event, and publishes none twice', async () => {
@@ -119,9 +120,9 @@ test('a poll that is killed before and after its commit loses no event, and publ
   const cursors = async () =>
     (await pool.query('select cursor from integration_poll where organization_id = $1', [organizationId])).rows;
   // The first page gives where to begin.
-  const first = await startAt('integration.poll_saved', 'integrations');
+  await worker.arm('integration.poll_saved');
   await visit(await salesforce.consent((await begin(client, 'salesforce')).authUrl), staying.api);
-  await first.ended;
+  await worker.ended;
   expect(await cursors()).toHaveLength(1);
   const ids = [1, 2, 3].map((at) => salesforce.save('Contact', { LastName: `${at}` }, Date.now() + at * 1_000).Id);
   const before = await cursors();
