@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RoleName } from '../workers/roles.ts';
-import { compileCache, resolutionsFile, runningServers, type Servers } from './servers.ts';
+import { compileCache, resolutionsFile, runningServers, type Servers, temporaryFolder } from './servers.ts';
 
 const ownEntryPoint = fileURLToPath(new URL('../workers/main.ts', import.meta.url));
 
@@ -59,6 +59,8 @@ export function processEnvironment(
     WORKFLOW_BUNDLE_DIR: bundles,
     STORAGE_DIR: join(folder, 'files'),
     MAIL_FOLDER: join(folder, 'mail'),
+    // A process that is killed leaves what it was making.
+    TMPDIR: temporaryFolder(folder),
     PORT: '0',
     METRICS_PORT: '0',
     ...env,

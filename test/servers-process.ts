@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLocalSettings } from '../src/platform/env.ts';
-import { compileCache, folderVariable } from './servers.ts';
+import { compileCache, folderVariable, temporaryFolder } from './servers.ts';
 
 const program = fileURLToPath(new URL('./run-servers.ts', import.meta.url));
 
@@ -18,6 +18,7 @@ let servers: ChildProcess | undefined;
 export async function startServersProcess(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'atelier-test-'));
   mkdirSync(compileCache, { recursive: true });
+  mkdirSync(temporaryFolder(folder));
   const { parentEnvironment: variables } = readLocalSettings();
   // Jest's workers start after this and inherit it.
   variables[folderVariable] = folder;

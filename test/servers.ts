@@ -34,6 +34,9 @@ export const postgresOfTests = { fsync: 'off', full_page_writes: 'off' };
 
 export const serversFile = (folder: string) => join(folder, 'servers.json');
 
+/** Of the product's processes. */
+export const temporaryFolder = (folder: string) => join(folder, 'tmp');
+
 /** Which file each import stands for, written once by the process that owns the servers. */
 export const resolutionsFile = (folder: string) => join(folder, 'resolutions.json');
 

@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -10,6 +9,7 @@ import { startFakeMicrosoftCalendar } from '../fakes/microsoft-calendar.ts';
 import { type FakeOAuth, startFakeOAuth } from '../fakes/oauth-server.ts';
 import { secrets } from '../operator.ts';
 import { type StartedProduct, startProduct } from '../product.ts';
+import { runningServers } from '../servers.ts';
 import { until } from '../until.ts';
 import { sceneOf } from './scene.ts';
 
@@ -18,7 +18,7 @@ let base: string;
 let oauth: { google: FakeOAuth; microsoft: FakeOAuth };
 let fakes: { google: FakeCalendar; microsoft: FakeCalendar };
 let scene: ReturnType<typeof sceneOf>;
-const mail = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
+const mail = mkdtempSync(join(runningServers().folder, 'mail-'));
 
 beforeAll(async () => {
   const [google, microsoft] = [await startFakeOAuth({ like: 'google' }), await startFakeOAuth({ like: 'microsoft' })];
