@@ -53,7 +53,7 @@ describe('a message whose model is asked by the process that took it', () => {
 
   test('is charged once, and its workflow asks nothing when the reply is there', async () => {
     const before = await credits();
-    const turn = await open({ reply: async () => answer, asksFirst: true });
+    const turn = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
     await turn.settled();
     expect(await turn.starts()).toBe(1);
     expect(answerOf(await turn.find())!.reply.content).toBe('Here I am.');
@@ -143,7 +143,7 @@ describe('a message whose model is asked by the process that took it', () => {
     expect(directCalls.enter(scope.tenant)).toBeUndefined();
     const other = directCalls.enter({ organizationId: newId() });
     expect([other !== undefined, directCalls.enter({ organizationId: newId() })]).toEqual([true, undefined]);
-    const turn = await open({ reply: async () => answer, asksFirst: true });
+    const turn = await open({ reply: async () => answer, asksFirst: true, deadlineMs: 20_000 });
     // The workflow asks at once: nothing says that it should wait.
     expect(await turn.starts()).toBe(1);
     expect(await turn.ask()).toEqual({ kind: 'ended' });

@@ -29,6 +29,7 @@ describe('when its time is over a message', () => {
         onDelta!('so good');
         return never(signal);
       },
+      deadlineMs: 1_500,
     });
     expect(await turn.ask()).toEqual({ kind: 'ended' });
     const answered = answerOf(await turn.find())!;
@@ -58,6 +59,7 @@ describe('when its time is over a message', () => {
           isAsked = true;
           return { ...nothing, text: 'I am writing it down.', calls: [{ id: 'c', name: tool.name, args: {} }] };
         },
+        deadlineMs: 1_500,
       },
       ['memory'],
     );
@@ -80,6 +82,7 @@ describe('when its time is over a message', () => {
 test('a call that began before and did not end is not made again, and its end is told as unknown', async () => {
   let calls = 0;
   const scene: Scene = {
+    deadlineMs: 20_000,
     reply: async () => ({ ...nothing, text: '', calls: [{ id: 'c', name: tool.name, args: {} }] }),
     async use() {
       calls++;

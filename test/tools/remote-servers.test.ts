@@ -89,19 +89,19 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
   expect((await Promise.all(calls)).filter(({ text }) => text === 'done')).toHaveLength(9);
   expect(most).toBe(1);
   const hurried = github.scene.open({ turnMs: 100 });
-  const [first, late] = [github.echo(), sleep(10).then(() => hurried.call(github.scope, 'github_echo'))];
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   github.fake.call = async () => {
-    await sleep(1_000);
+    asked.resolve();
+    await answered.promise;
     return { content: [] };
   };
-  await first;
-  void late;
   const slow = github.echo();
-  await until('it has its turn', async () => github.fake.journal.length > 0 && sleep(100).then(() => true));
+  await asked.promise;
   expect(await hurried.call(github.scope, 'github_echo')).toEqual({
     ...{ text: 'The tool did not answer in 0.1 s.', isError: true },
   });
-  await Promise.all([slow, late]);
+  answered.resolve();
+  await slow;
 });
 
 test('a lock that PostgreSQL gave too late is given back', async () => {
