@@ -1,6 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
@@ -8,6 +6,7 @@ import type { Egress } from '../platform/egress.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { openWorkFolder } from '../platform/work-folder.ts';
 import { type GenerationRequest, pixelLimits, upscaledSize } from '../providers/core/media/requests.ts';
 import { examineImage } from '../providers/images/examination.ts';
 import { fetchImage, imageLimits, imageRefused } from '../storage/fetch-image.ts';
@@ -124,7 +123,7 @@ async function takeIn(
   input: AwaitedInput,
   signal: AbortSignal,
 ): Promise<GenerationImage | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-input-'));
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, 'given');
     const { type } = await fetchImage(services, input.imageUrl, path, { signal });
@@ -134,7 +133,7 @@ async function takeIn(
     if ('path' in result) throw new AppError('validation_error', result.message, { errors: [result] });
     return await keep(services, scope, input, { path, type, ...size }, signal);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await discard();
   }
 }
 

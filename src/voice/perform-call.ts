@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { openWorkFolder } from '../platform/work-folder.ts';
 import { type Call, ProviderFailure } from '../providers/ports.ts';
 import type { SpeechRequest } from '../providers/voice-ports.ts';
 import type { VoiceRegistry } from '../providers/voice-registry.ts';
@@ -92,7 +91,7 @@ async function transcribe(
   call: Call,
 ): Promise<Made> {
   const { format, seconds, language } = request;
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-recording-'));
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, `recording.${format}`);
     await files.copyTo(file, path);
@@ -101,7 +100,7 @@ async function transcribe(
     failPoint('voice.answered');
     return { transcript: { ...transcript, seconds } };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await discard();
   }
 }
 

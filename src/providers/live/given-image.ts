@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import { openWorkFolder } from '../../platform/work-folder.ts';
 import { contentTypes } from '../../storage/core/file-types.ts';
 import { pixelLimits } from '../core/media/requests.ts';
 import { shrinkImage } from '../images/shrinking.ts';
@@ -24,7 +24,7 @@ export async function dataUri(
   image: JobImage,
   maxCharacters: number,
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-given-'));
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, 'given');
     await image.copyTo(path);
@@ -36,6 +36,6 @@ export async function dataUri(
     if (!isSmaller) throw new ImageUnusable('The image is too large for the model.');
     return uri('jpg', await readFile(output));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await discard();
   }
 }

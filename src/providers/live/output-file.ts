@@ -1,8 +1,8 @@
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
+import { openWorkFolder } from '../../platform/work-folder.ts';
 import { ProviderFailure } from '../ports.ts';
 
 /** A file that a provider made, on the local disk, and nothing known of it yet. */
@@ -85,8 +85,7 @@ export async function fetchOutput(
   { url, deadlineMs, ...rest }: FetchOutput,
 ): Promise<OutputFile> {
   const ends = performance.now() + deadlineMs;
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-output-'));
-  const discard = () => rm(folder, { recursive: true, force: true });
+  const { path: folder, discard } = await openWorkFolder();
   const path = join(folder, 'fetched');
   try {
     let at: string | undefined = url;

@@ -1,11 +1,11 @@
 import { openAsBlob } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenAI } from 'openai';
 import { z } from 'zod';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { openWorkFolder } from '../../platform/work-folder.ts';
 import type { AudioFormat } from '../core/speech/audio-format.ts';
 import type { Voice } from '../core/speech/voices.ts';
 import { toProviderFailure } from '../failures.ts';
@@ -84,8 +84,7 @@ async function ask<Result>(
 
 /** Makes the file of an answer MP3, and measures it. */
 async function finish(work: BoundedWork, organizationId: string, bytes: Buffer): Promise<MadeSpeech> {
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-speech-'));
-  const discard = () => rm(folder, { recursive: true, force: true });
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const [path, output] = [join(folder, 'fetched'), join(folder, 'speech.mp3')];
     await writeFile(path, bytes);

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { openWorkFolder } from '../../platform/work-folder.ts';
 import { sizes } from '../core/media/aspect-ratios.ts';
 import type { Quality } from '../core/media/models.ts';
 import { canonicalRequest, type GenerationRequest, modelOf, pixelLimits } from '../core/media/requests.ts';
@@ -85,8 +84,7 @@ function given(input: string | null): string {
 
 async function render(work: BoundedWork, organizationId: string, job: MediaJob): Promise<MadeMedia> {
   const type = types[job.request.kind];
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-media-'));
-  const discard = () => rm(folder, { recursive: true, force: true });
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, `made.${type}`);
     const input = job.image && join(folder, 'given');

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../../platform/bounded-work/task.ts';
+import { openWorkFolder } from '../../../platform/work-folder.ts';
 import { examineAudio } from '../../audio/audio-examination.ts';
 import { readSandboxWords } from '../../core/sandbox-words.ts';
 import { ProviderFailure } from '../../ports.ts';
@@ -25,8 +24,7 @@ const tooCostly = (error: unknown): unknown =>
     : error;
 
 async function say(work: BoundedWork, organizationId: string, request: SpeechRequest): Promise<MadeSpeech> {
-  const folder = await mkdtemp(join(tmpdir(), 'atelier-speech-'));
-  const discard = () => rm(folder, { recursive: true, force: true });
+  const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, 'speech.mp3');
     const { seconds } = await work.run(sayText, organizationId, { ...request, output: path }, { waitMs });

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { openWorkFolder, removeLeftFolders } from './work-folder.ts';
+
+test('a folder is removed by whoever opened it, and by anybody when its process must be gone', async () => {
+  const [discarded, left, inUse] = [await openWorkFolder(), await openWorkFolder(), await openWorkFolder()];
+  for (const { path } of [discarded, left, inUse]) await writeFile(join(path, 'recording.mp3'), 'sound');
+  await discarded.discard();
+  const threeHoursAgo = new Date(Date.now() - 3 * 3_600_000);
+  await utimes(left.path, threeHoursAgo, threeHoursAgo);
+  await removeLeftFolders();
+  expect([discarded, left, inUse].map(({ path }) => existsSync(path))).toEqual([false, false, true]);
+  await inUse.discard();
+});
