@@ -97,19 +97,23 @@ describe('bounded work', () => {
   });
 
   test('one organization does not keep another waiting', async () => {
+    const both = open();
+    const runOf = (behaviour: Behaviour, organizationId: string) =>
+      both.run(task, organizationId, { behaviour, value: 1 });
     let finished = 0;
     const greedy = Promise.allSettled(
-      Array.from({ length: 10 }, () => run('spin', 'greedy').finally(() => finished++)),
+      Array.from({ length: 10 }, () => runOf('spin', 'greedy').finally(() => finished++)),
     );
     // The first of them has a process started beside it.
-    await run('answer', 'modest');
+    await runOf('answer', 'modest');
     for (let times = 0; times < 5; times++) {
       const before = finished;
-      expect(await run('answer', 'modest')).toBe(1);
+      expect(await runOf('answer', 'modest')).toBe(1);
       // A process is left for the others, and replaced processes come back: nobody waits for the greedy one's queue.
       expect(finished - before).toBeLessThanOrEqual(2);
     }
     expect(finished).toBeLessThan(10);
+    both.close();
     for (const { status } of await greedy) expect(status).toBe('rejected');
   });
 
