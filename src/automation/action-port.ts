@@ -12,7 +12,7 @@ export interface StepAction {
   signal: AbortSignal;
 }
 
-/** What became of an action: its answer, JSON, or why it was not performed. The message may be shown to the tenant. */
+/** The outcome of an action: its answer, JSON, or why it was not performed. The message may be shown to the tenant. */
 export type StepActionOutcome =
   | { answer: unknown }
   | {
@@ -22,18 +22,18 @@ export type StepActionOutcome =
       retryAfterMs?: number | undefined;
     };
 
-/** What steps of type `action` need. This feature only names it; another one fills it in the composition. */
+/** The port for steps of type `action`. Another feature implements it; the composition connects them. */
 export interface StepActions {
   /**
-   * What can never work, as a call of the action would be refused. Nothing is asked of the provider, and the integration
-   * need not be connected.
+   * Problems because of which the action would always be refused. Sends no request to the provider; the integration need not be
+   * connected.
    * @param payload strings may contain templates. Problems of those are reported too; the caller leaves them out
    * @returns paths are `integration`, `action`, or `payload` with the place in it, as in `payload.blocks.0.text`
    */
   check(integrationId: string, actionId: string, payload: Record<string, unknown>): FieldError[];
   /**
-   * Performs the action, once for each key: another call with a key acts again only when nothing can have happened before.
-   * Where the outcome of an earlier call is unknown it fails with `action_failed`.
+   * Performs the action, once for each key: a second call with a key acts only if the first one certainly did nothing. If the
+   * outcome of an earlier call is unknown it fails with `action_failed`.
    * @throws the reason of `signal`; errors of our own, after which it is called again
    */
   perform(scope: Scope, action: StepAction): Promise<StepActionOutcome>;

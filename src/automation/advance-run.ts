@@ -42,9 +42,9 @@ export interface RunRef {
  * What a run needs next.
  * - walk: the next step may finish at once
  * - call: the step at `position` calls a model and takes time
- * - tools: the model of the step at `position` asks for these calls of tools, and is to be asked again after them. Round 0:
- *   the servers of the step are to say which tools they have, before it is asked at all
- * - wait: as `call`, and as many runs of the organization call out as may: its workflow is signalled when it is its turn
+ * - tools: the model of the step at `position` calls these tools, and is called again after them. Round 0: the tools of the
+ *   step's servers must be listed before the first call of the model
+ * - wait: as `call`, but the organization is at its limit of runs that call out: the workflow is signalled at its turn
  * - ended: the run has ended and its end is recorded
  * - gone: the run was deleted or ended elsewhere; nothing is left to do
  */

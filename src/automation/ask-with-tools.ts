@@ -19,7 +19,7 @@ export interface AskServices {
 
 /** Calls of tools to be executed, by their positions in the model's answer, before the model is asked again. */
 export interface ToolCalls {
-  /** From 1; 0 when the servers are to be asked first which tools they have. */
+  /** From 1; 0 when the tools of the servers must be listed first. */
   round: number;
   calls: number[];
 }
@@ -35,7 +35,7 @@ const unanswered = ({ round, calls, content, text, results }: Round, tools: read
 
 const nothingSaid = () => new ProviderFailure('malformed_answer', 'The model answered nothing.');
 
-/** The answer that ends the step. Where a schema is given it is asked for once more, as JSON, unless it fits already. */
+/** The answer that ends the step. With an output schema, the model is called again for JSON unless the answer fits already. */
 async function answerOf(
   { boundedWork, providers }: AskServices,
   { environment }: Scope['tenant'],
@@ -49,11 +49,11 @@ async function answerOf(
 }
 
 /**
- * Asks the model of a step that uses tools once: either it answers, or it asks for tools, which is recorded. First the
- * servers are to say which tools they have. Once a model has used tools no other one is asked, because only its own provider
- * accepts what it said. After the last round, or when the time for tools is over, it is offered none. Harmless when it is repeated: what is recorded is not asked
- * again.
- * @param models gets every model that was asked, with its failure
+ * Calls the model of a step with tools once: it answers, or calls tools, which is recorded. The tools of the servers are listed
+ * before the first call. Once a model has called tools no fallback is used, because only its own provider accepts its earlier
+ * answers. After the last round, or when the time for tools is over, it is offered no tools. Safe to repeat: a recorded answer
+ * is not requested again.
+ * @param models receives every model that was called, with its failure
  * @throws ProviderFailure, StepFailure and the reason of the signal, as `askModels`
  */
 export async function askWithTools(

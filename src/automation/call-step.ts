@@ -7,7 +7,7 @@ import { type CallingStep, callsOut, candidatesOf, usesTools } from './core/step
 import { failPoint } from './fail-points.ts';
 import { beginStep, type StepFacts } from './record-run.ts';
 
-/** Pauses between attempts to store an answer: it is paid for, and asked for again it would be paid for again. */
+/** Pauses between attempts to store an answer. It is paid for: another call of the model would cost again. */
 const storePausesMs = [500, 2_000, 5_000];
 
 async function finishPaid(run: AdvancingRun, facts: StepFacts, end: StepEnd, signal: AbortSignal): Promise<void> {
@@ -34,7 +34,7 @@ export interface CallOptions {
   toolsMs: number;
 }
 
-/** Attempts that a crash interrupted are repeated: an action does not act again by it. */
+/** Attempts that a crash interrupted are repeated, which is safe for actions: their key prevents a second one. */
 function attemptsOf({ type, retry }: CallingStep, byDefault: number): number {
   const own = retry?.maxAttempts;
   return type === 'action' ? Math.max(own ?? 1, byDefault) : (own ?? byDefault);

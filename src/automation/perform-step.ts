@@ -8,7 +8,7 @@ import type { TemplateValues } from './core/template.ts';
 import { storable } from './storable.ts';
 
 /**
- * Performs the action of a step. Executed anew after a crash it has the same key, so that it acts once.
+ * Performs the action of a step. A retry after a crash has the same key, so that it is performed once.
  * @param ref the run and the step's position in it
  * @param mayTryAgain whether it waits and tries again where its integration asks for that
  * @throws ProviderFailure when another attempt may succeed; TemplateTooLong; the reason of `signal`; errors of the database

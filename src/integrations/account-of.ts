@@ -3,7 +3,7 @@ import { AccessTokenRefused, AuthExpired } from '../connections/failures.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { Account } from './provider-call.ts';
 
-/** How long finding out whose account was connected may take. */
+/** Limit on identifying the connected account. */
 export const accountMs = 10_000;
 
 const longestId = 320;
@@ -11,7 +11,7 @@ const longestName = 320;
 const longestDetail = 2_000;
 const mostDetails = 20;
 
-// What PostgreSQL cannot store, and what would break lines.
+// Refuses what PostgreSQL cannot store, and control characters.
 const text = (longest: number) =>
   z
     .string()
@@ -34,10 +34,10 @@ const accountSchema = z.object({
 /** An account in the form in which it is stored. @throws ZodError for one that a provider cannot mean */
 export const storedAccount = (account: Account): Account => accountSchema.parse(account);
 
-/** Whether the time for all requests together ran out, each of which was in time. */
+/** Whether the limit on all requests together was exceeded. */
 export const isOutOfTime = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
 
-/** Whether an account could not be found out because of its provider, and not because of us. */
+/** Whether the provider, and not an error of our own, is the reason why an account could not be identified. */
 export const isProvidersFault = (error: unknown): boolean =>
   isOutOfTime(error) ||
   [IntegrationFailure, AuthExpired, AccessTokenRefused, z.ZodError].some((kind) => error instanceof kind);

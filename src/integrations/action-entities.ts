@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { ActionFailure, ActionStatus } from './core/action-status.ts';
 import type { ActionPriority } from './integration.ts';
 
-/** One action that an integration was asked to do, and what became of it. Removed after a day. */
+/** One requested action of an integration, and its outcome. Removed after a day. */
 export const IntegrationAction = defineEntity({
   name: 'IntegrationAction',
   tableName: 'integration_action',
@@ -15,20 +15,20 @@ export const IntegrationAction = defineEntity({
     environment: p.string().length(4),
     integration: p.string().length(40),
     action: p.string().length(40),
-    /** The provider's name of the account that was connected when it was asked for. */
+    /** The provider's id of the account that was connected at the request. */
     accountId: p.string().length(320),
     status: p.string().length(10).$type<ActionStatus>(),
-    /** Whether it may be asked again when its answer was lost, because it changes nothing. */
+    /** Whether it may be repeated after a lost answer, because it changes nothing. */
     repeatable: p.boolean(),
     /** Sealed JSON. Forgotten when the action ends. */
     payload: p.text().nullable(),
     /** Sealed JSON. */
     answer: p.text().nullable(),
     failure: p.json<ActionFailure>().nullable(),
-    /** Of its Idempotency-Key, which a failure gives free. */
+    /** Of its Idempotency-Key, which a failure releases. */
     claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
     dueAt: p.datetime(),
-    /** Whether it was to be done later than it was asked for. */
+    /** Whether it was requested with a delay. */
     delayed: p.boolean(),
     /** Of those that wait for a worker. */
     priority: p.string().length(6).$type<ActionPriority>().default('normal'),
@@ -38,7 +38,7 @@ export const IntegrationAction = defineEntity({
     pausedMs: p.integer(),
     /** When the attempt under way began. */
     submittedAt: p.datetime().nullable(),
-    /** By when the process that created it has made the attempt under way, unless it died. */
+    /** Until then the process that created it makes the attempt under way; later that process counts as dead. */
     begunUntil: p.datetime().nullable(),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),

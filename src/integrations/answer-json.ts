@@ -1,11 +1,11 @@
 const maxDepth = 64;
 
-/** Escapes of NUL, which PostgreSQL does not take, and of surrogates, which may stand alone. */
+/** Escapes of NUL, which PostgreSQL does not accept, and of surrogates, which may be unpaired. */
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed();
 
-/** Depth-first, and never deeper than allowed: what is nested further would end the stack of whoever writes it. */
+/** Depth-first, and never deeper than allowed: serializing deeper values could overflow the stack. */
 function isShallow(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depth === maxDepth) return false;
@@ -20,7 +20,7 @@ function cleaned(value: unknown): unknown {
 }
 
 /**
- * The JSON of a provider's answer. Characters that the database does not take are left out.
+ * The JSON of a provider's answer. Characters that the database does not accept are left out.
  * @returns undefined for what is no JSON, and for what is nested deeper than 64 levels
  */
 export function readAnswer(body: Buffer): unknown {

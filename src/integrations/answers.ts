@@ -2,16 +2,16 @@ import { readRetryAfter } from '../platform/core/retry-after.ts';
 import { IntegrationFailure } from './failures.ts';
 import type { ProviderAnswer } from './provider-call.ts';
 
-/** How long an answer asks to wait, in whole seconds. */
+/** Retry-After of an answer, in whole seconds. */
 export function retryAfterOf({ headers }: Pick<ProviderAnswer, 'headers'>): number | undefined {
   const wait = readRetryAfter(headers['retry-after'], Date.now());
   return wait === undefined ? undefined : Math.ceil(wait / 1_000);
 }
 
 /**
- * What the status of an answer means by HTTP itself (RFC 9110), for whatever an integration does not read more from:
- * 401 is a token that is refused, 429 too many requests, 408 and 503 with Retry-After a request that was not taken, any
- * other status from 500 on a request of which nobody knows what it did, and all else a refusal.
+ * The meaning of an HTTP status (RFC 9110), where an integration has no more specific rule: 401 is a refused token, 429 a rate
+ * limit, 408 and 503 with Retry-After a request that was not performed, any other 5xx a request with an unknown outcome, and
+ * everything else a refusal.
  * @param providerCode as the provider names it
  * @returns undefined for a success
  */
@@ -28,7 +28,7 @@ export function statusFailure(answer: ProviderAnswer, providerCode?: string): In
   return new IntegrationFailure('action_failed', facts);
 }
 
-/** Of a request that changes nothing: one whose answer was lost may be made again, also within an action that writes. */
+/** For a request that changes nothing: after a lost answer it may be repeated, also within an action that writes. */
 export async function withoutTrace<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -4,7 +4,7 @@ import type { NoSettings } from '../platform/part.ts';
 import { catalog } from './catalog.ts';
 import type { IntegrationClient } from './integration.ts';
 
-/** The variables of every integration. Each reads its own alone, so that no other code has their types. */
+/** The variables of every integration. Only the integration itself reads them, so they have no common type. */
 export const integrationSettings: Settings<NoSettings> = {
   shape: Object.assign({}, ...catalog.map(({ settings }) => settings)),
 };

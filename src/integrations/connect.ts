@@ -74,9 +74,9 @@ function checkScopes({ scopes: { all } }: Integration, scopes: readonly string[]
 const options = () => ({ idempotencyKey: newId(), signal: AbortSignal.timeout(accountMs), timeoutMs: accountMs });
 
 /**
- * Asks for access to an account. What is connected stays until the answer has come.
+ * Requests access to an account. An existing connection stays until the callback.
  * @throws AppError integration_not_found; validation_error with path redirectUrl or scopes.<i>; provider_not_configured;
- *   rate_limit_exceeded; service_unavailable when the provider of a hosted page does not give one
+ *   rate_limit_exceeded; service_unavailable when the provider does not return its hosted page
  */
 export async function beginConnect(
   { connections, integrations, log }: Pick<ConnectServices, 'connections' | 'integrations' | 'log'>,
@@ -102,7 +102,7 @@ export async function beginConnect(
   }
 }
 
-/** The page on which access is granted, where the integration knows no OAuth. The sandbox does the same for all. */
+/** The provider's hosted page for granting access, where it does not use OAuth. The sandbox needs none. */
 function hostedOf(
   { clients }: Integrations,
   scope: Scope,
@@ -122,7 +122,7 @@ export interface ConnectOutcome {
 type Granted = { account: Account; tokens: Tokens | null } | { error: 'access_denied' | 'exchange_failed' };
 
 /**
- * Connects the account whose owner answered, in place of the one before.
+ * Connects the account whose owner granted access, in place of an earlier one.
  * @param query of the callback
  * @throws AppError validation_error with path state for an answer to nothing that is open
  */
@@ -138,7 +138,7 @@ export async function finishConnect(services: ConnectServices, query: URLSearchP
   if (before && before.account.id !== granted.account.id) await endSubscriptions(services, asked.scope, before);
   const replaced = await keepConnection(services, asked.scope, integration, granted);
   failPoint('integration.connected');
-  // The browser does not wait for it.
+  // The browser does not wait for the revocation.
   if (replaced) background.run('revoke a connection that was replaced', end(services, asked.scope, replaced));
   return { integrationId: integration.id, redirectUrl };
 }
@@ -175,7 +175,7 @@ async function grantOf(
   }
 }
 
-/** Access that another one took the place of. */
+/** Access that was replaced by that to another account. */
 interface Replaced {
   integrationId: string;
   accountId: string;

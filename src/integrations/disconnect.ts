@@ -19,8 +19,8 @@ export interface DisconnectServices extends Pick<ConnectionServices, 'connection
 }
 
 /**
- * Ends the access to an account and forgets it: with us at once, and at the provider best effort within five seconds.
- * Webhooks of the integration stay, and are silent until it is connected again.
+ * Disconnects an account: removes its connection at once, and revokes the access at the provider, best effort within five
+ * seconds. Webhooks of the integration stay, and receive nothing until it is connected again.
  * @returns what to tell the caller. @throws AppError integration_not_found, not_connected
  */
 export async function disconnect(services: DisconnectServices, scope: Scope, integrationId: string): Promise<string> {

@@ -18,7 +18,7 @@ export const IntegrationConnection = defineEntity({
     /** The provider's name of the account, which its events carry. */
     accountId: p.string().length(320),
     accountName: p.string().length(320),
-    /** What was found out when it was connected. */
+    /** Facts about the account from when it was connected. */
     details: p.json<Record<string, string>>(),
     status: p.string().length(12).$type<IntegrationStatus>(),
     /** With which the tester signs events of the sandbox; null for live keys, and where the provider sends none. */

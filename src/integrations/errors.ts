@@ -34,7 +34,7 @@ export const invalidPayload = (errors: readonly FieldError[]) =>
     },
   );
 
-/** What is known of an action that failed. `outcome`: whether the provider may have done it all the same. */
+/** Facts about a failed action. `outcome`: whether the provider may have performed it nevertheless. */
 export interface ActionFailure {
   integrationId: string;
   actionId: string;

@@ -1,14 +1,14 @@
 import type { FieldError } from '../platform/errors.ts';
 
-/** The closed list of what may become of a call to a provider. The first four are published codes. */
+/** All kinds of failures of a provider call. The first four are published codes. */
 export type FailureKind =
   | 'auth_expired'
   | 'rate_limited'
   | 'invalid_payload'
   | 'action_failed'
-  /** The provider certainly did nothing, and may do it later: it is overloaded, or was not reached. */
+  /** The provider certainly did nothing, and may accept a retry: it is overloaded, or was not reached. */
   | 'not_done'
-  /** It is not known whether the provider did it: the answer was lost. */
+  /** The answer was lost, so the provider may have performed the request. */
   | 'lost';
 
 interface Facts {
@@ -23,7 +23,7 @@ interface Facts {
 
 const codePattern = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** What a provider did not do, and why. Its message holds no text of the provider but its code. */
+/** A failed provider call. Of the provider's answer, the message contains only its code. */
 export class IntegrationFailure extends Error {
   override name = 'IntegrationFailure';
   readonly kind: FailureKind;

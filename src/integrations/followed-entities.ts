@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 
-/** How far the events of a connection were asked for. */
+/** How far the events of a connection were polled. */
 export const IntegrationPoll = defineEntity({
   name: 'IntegrationPoll',
   tableName: 'integration_poll',
@@ -16,7 +16,7 @@ export const IntegrationPoll = defineEntity({
   },
 });
 
-/** A subscription that a provider pushes events for, until it ends. */
+/** A subscription at a provider that pushes events until it expires. */
 export const IntegrationPush = defineEntity({
   name: 'IntegrationPush',
   tableName: 'integration_push',
@@ -29,7 +29,7 @@ export const IntegrationPush = defineEntity({
     environment: p.string().length(4),
     /** The provider's. */
     subscriptionId: p.string().length(200),
-    /** SHA-256 of the text that it was made with: one with another text is made anew. */
+    /** SHA-256 of the secret that it was made with: after a change of the secret it is made again. */
     clientStateHash: p.string().length(64),
     endsAt: p.datetime(),
     /** What happened before is told to nobody. */

@@ -8,8 +8,8 @@ import type { Integrations } from './integrations.ts';
 const forgetMs = 5_000;
 
 /**
- * Asks a provider that knows no OAuth to forget an account that was disconnected: for five seconds at most, whatever comes
- * of it. Not where somebody else has connected the same account.
+ * Removes a disconnected account at a provider that does not use OAuth, within five seconds and ignoring failures. Does nothing
+ * if somebody else has connected the same account.
  */
 export async function forgetAccount(
   { database, integrations, log }: { database: Database; integrations: Integrations; log: Log },

@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
 
 /**
- * An event that a provider told of without its data, which have to be fetched. Kept for a day: it may be sent again. One that
- * comes with its data is published at once and has no row here.
+ * An event that a provider sent without its data, which must be fetched. Kept for a day, because it may be sent again. An event
+ * with its data is published at once and has no row here.
  */
 export const InboundEvent = defineEntity({
   name: 'InboundEvent',

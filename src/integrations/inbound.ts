@@ -1,6 +1,6 @@
 import type { ProviderCall } from './provider-call.ts';
 
-/** What somebody sent to the address for a provider's events. Nothing of it is proven. */
+/** A request to the address for a provider's events, before its sender is verified. */
 export interface InboundRequest {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface InboundRequest {
   url: string;
 }
 
-/** One event as a provider tells it. */
+/** One event of a provider. */
 export interface Notice {
   /** `Account.id`. */
   accountId: string;
@@ -22,15 +22,15 @@ export interface Notice {
   trigger?: string;
   /** Of the trigger. Undefined where `fetch` has to find it out. */
   data?: unknown;
-  /** What proves that the provider sent it, where that is in the event and not in a header. */
+  /** The proof of the sender, where it is in the event and not in a header. */
   clientState?: string;
   /** The subscription that it was sent for, where the provider has such. */
   subscriptionId?: string;
   /** Facts from which `Inbound.fetch` finds the data. Small JSON. */
   reference?: Record<string, string>;
-  /** Says of the subscription itself that it ended, or has to be renewed. */
+  /** A notice about the subscription itself: it ended, or must be renewed. */
   lifecycle?: 'renew' | 'removed' | 'missed';
-  /** Says that our access to the account was taken away, and when. */
+  /** When our access to the account was revoked, if the event says that. */
   accessEndedAt?: Date;
 }
 
@@ -38,7 +38,7 @@ export interface Notice {
 export interface Inbound {
   /** HTTP status of the acknowledgement. */
   acknowledged: 200 | 202;
-  /** Answers a question whether the address is ours. `isSigned`: only after `verify`. */
+  /** Answers the provider's verification of the address. `isSigned`: only after `verify`. */
   handshake?: {
     isSigned: boolean;
     answer(request: InboundRequest): { text: string } | { json: object } | undefined;

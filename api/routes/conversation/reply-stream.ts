@@ -62,8 +62,8 @@ export interface ReplyStream {
 }
 
 /**
- * Answers with the events of a turn. A client that hangs up ends nothing but its stream. One that takes nothing is cut off
- * when the turn must be over.
+ * Answers with the events of a turn. When the client disconnects only its stream ends. A client that does not read is
+ * disconnected at the deadline of the turn.
  */
 export function streamReply(c: ApiContext, services: Services, { turnId, reader, open }: ReplyStream): Response {
   const scope = c.get('scope');

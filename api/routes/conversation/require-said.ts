@@ -6,7 +6,7 @@ const isBlank = (value: unknown) =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 const isNoList = (value: unknown) => !Array.isArray(value) || value.length === 0;
 
-/** What cannot be left out, in the order in which it is told, and the published sentence for each. */
+/** Required fields, in the order of their errors, with the published sentence for each. */
 const required = {
   messages: { isMissing: isNoList, sentence: 'Messages are required' },
   message: { isMissing: isBlank, sentence: 'Message is required' },

@@ -31,7 +31,7 @@ function answerWhole(c: ApiContext, turn: Turn): Response {
 const isRefused = ({ status, error }: Turn) => status === 'failed' && error?.code === 'tools_unavailable';
 
 /**
- * Asks a model, and answers with its reply or the stream of it. It goes on when its caller hangs up.
+ * Calls a model, and answers with its reply or the stream of it. Continues when its caller disconnects.
  * @throws AppError as `createTurn`; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
  * too many requests are open, unauthorized when the key ends meanwhile
  */

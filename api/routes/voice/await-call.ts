@@ -17,7 +17,7 @@ async function findEnded({ sealer }: Services, scope: Scope, callId: string): Pr
 }
 
 /**
- * Waits for the end of a call. It goes on when its caller hangs up.
+ * Waits for the end of a call, which continues when its caller disconnects.
  * @throws AppError ai_provider_error where it failed; idempotency_in_progress while an earlier request with the key is not
  *   answered; service_unavailable when this process drains; unauthorized when the key ends meanwhile
  */

@@ -6,14 +6,14 @@ import type { BeginServices } from './begin-action.ts';
 import { findAction, problemsOf } from './request-action.ts';
 import { type ActionOfStep, performForStep } from './step-actions.ts';
 
-/** What a step is told of an action: its answer, or why it was not done. */
+/** The outcome of an action for a step: its answer, or why it was not performed. */
 type Outcome = { answer: unknown } | { code: Code; message: string; retryAfterMs?: number };
 
-/** Codes of steps. What else a call of an action may be refused with is `action_failed` for a step. */
+/** Error codes of steps. Every other error of an action is `action_failed`. */
 const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed'] as const;
 type Code = (typeof codes)[number];
 
-/** Of problems of a payload, which are told in one sentence. */
+/** How many problems of a payload the message contains. */
 const mostTold = 3;
 
 function messageOf({ message, facts }: AppError): string {
@@ -37,15 +37,15 @@ function outcomeOf(error: unknown): Outcome {
   return { code: published ?? 'action_failed', message: messageOf(error) };
 }
 
-/** How long a step waits while as many actions of its organization are under way as may be. */
+/** How long a step waits while its organization is at the limit of actions under way. */
 const mostPatienceMs = 60_000;
 
 const isFull = (error: unknown): error is AppError =>
   error instanceof AppError && error.kind === 'rate_limit_exceeded' && error.retryAfter !== undefined;
 
-/** Actions as steps of workflows use them: the feature of workflows names what it needs, and this is it. */
+/** Implements the port through which steps of workflows perform actions. */
 export const actionsOfSteps = (services: BeginServices) => ({
-  /** What keeps an action from ever working, with paths in the step. */
+  /** Problems because of which an action can never succeed, with paths in the step. */
   check(integrationId: string, actionId: string, payload: Record<string, unknown>): FieldError[] {
     const { name, actions } = findIntegration(integrationId) ?? {};
     if (!actions) return [{ path: 'integration', message: 'There is no integration of this id.' }];

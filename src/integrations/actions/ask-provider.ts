@@ -29,7 +29,7 @@ export type ProviderAnswer =
   /** JSON as text. */
   { kind: 'answer'; json: string } | { kind: 'told'; told: Told } | { kind: 'not_connected' };
 
-/** Larger answers are not kept for their Idempotency-Keys. */
+/** Answers are stored for their Idempotency-Keys; larger ones are not. */
 const maxAnswerBytes = 1024 * 1024;
 
 const told = (kind: Told['kind'], providerCode?: string): ProviderAnswer => ({
@@ -39,7 +39,7 @@ const told = (kind: Told['kind'], providerCode?: string): ProviderAnswer => ({
 
 function answerOf(action: Action, given: unknown): ProviderAnswer {
   const read = action.answer.safeParse(given);
-  // The provider did something, and what it said of it makes no sense.
+  // The provider accepted the request, and its answer cannot be read.
   if (!read.success) return told('lost', 'unexpected_answer');
   const json = JSON.stringify(read.data);
   if (Buffer.byteLength(json) > maxAnswerBytes) {
@@ -48,7 +48,7 @@ function answerOf(action: Action, given: unknown): ProviderAnswer {
   return { kind: 'answer', json };
 }
 
-/** Its answers derive from the request alone, and nothing is sent anywhere. */
+/** Answers depend only on the request. Nothing is sent anywhere. */
 async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Promise<ProviderAnswer> {
   const { payload, attempts, integration } = asked;
   const { slowSeconds, failure } = readSandboxWords(payload, attempts);
@@ -59,10 +59,10 @@ async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Pr
   return answerOf(action, action.sandbox(action.payload.parse(payload), seed));
 }
 
-/** What an error means that a call of a provider ended with; undefined for one of our own. */
+/** The meaning of an error from a provider call; undefined for an error of our own. */
 function failureOf(error: unknown): ProviderAnswer | undefined {
   if (error instanceof AuthExpired) return told('auth_expired');
-  // It was removed meanwhile, or the installation has no client of the provider any more.
+  // The connection was removed, or the installation no longer has a client of the provider.
   if (error instanceof AppError && error.code === 'not_connected') return { kind: 'not_connected' };
   if (error instanceof IntegrationFailure) {
     const { kind, providerCode, retryAfterSeconds, errors } = error;
@@ -71,12 +71,12 @@ function failureOf(error: unknown): ProviderAnswer | undefined {
   return undefined;
 }
 
-/** The connection that an action is for: of the same account as when it was asked for. */
+/** Whether the connection is still to the account of the request. */
 const isSame = (connected: Connected | undefined, { accountId }: Asked): connected is Connected =>
   connected !== undefined && connected.account.id === accountId;
 
 /**
- * Has a provider do an action, once.
+ * Performs an action at its provider, once.
  * @param attemptMs limit of the attempt; an answer that comes later is lost
  * @throws the reason of `signal`; errors of our own, such as the database's, before anything was sent
  */

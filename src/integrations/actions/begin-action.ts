@@ -30,15 +30,15 @@ export async function requireConnection(
   return connected;
 }
 
-/** The attempt that an action has from the beginning, where its creator makes it. */
+/** The first attempt of an action, where its creator makes it. */
 export const firstAttempt = ({ integrationId, actionId, payload }: RequestedAction, id: string, accountId: string) => ({
   ...{ id, integration: integrationId, action: actionId, accountId, payload },
   ...{ attempts: 1, pausedMs: 0 },
 });
 
 /**
- * Creates an action. Where a workflow that this process starts would begin in it, its provider is asked at once, while
- * Temporal takes the workflow; the row was marked before.
+ * Creates an action. If this process would also execute its workflow, it sends the request to the provider at once, while
+ * Temporal starts the workflow. The row is marked before.
  * @throws AppError as `createAction`, not_connected, auth_expired
  */
 export async function beginAction(

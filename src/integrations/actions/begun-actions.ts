@@ -1,16 +1,16 @@
 import type { ActionProgress } from '../../temporal/contracts/integrations.ts';
 
-/** How long a result is kept for a workflow that has not asked for it yet. */
+/** How long a result is kept for its workflow. */
 const keptMs = 60_000;
 
 /**
- * Attempts that this process makes while Temporal takes the workflow of the action. The workflow then finds them here, if it
- * is executed by this process; otherwise the row says until when they may go on.
+ * Attempts that this process makes while Temporal starts the workflow of the action. The workflow takes the result from here
+ * if this process executes it; otherwise the row has the time until which the attempt may take.
  */
 export class BegunActions {
   readonly #begun = new Map<string, Promise<ActionProgress>>();
 
-  /** @param progress what it comes to; a rejection is the workflow's to try again */
+  /** @param progress the result; after a rejection the workflow tries again */
   add(actionId: string, progress: Promise<ActionProgress>): void {
     this.#begun.set(actionId, progress);
     const forget = () => void setTimeout(() => this.#begun.delete(actionId), keptMs).unref();

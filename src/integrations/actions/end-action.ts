@@ -45,7 +45,7 @@ const fail = statement<Ended>(
    returning ${returned}`,
 );
 
-// What was sent and not answered, by whoever sent it, may have been done.
+// A request without an answer may have been performed.
 const leaveUnknown = statement<Ended>(
   'action.leave_unknown',
   `update integration_action set status = 'unknown', failure = $4::jsonb, payload = null, finished_at = clock_timestamp()
@@ -61,13 +61,13 @@ const breakOff = statement<Ended>(
    returning ${returned}`,
 );
 
-/** What belongs to the end of an action, whatever it is. */
+/** What every end of an action includes. */
 async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, waiter }: Ending, ended: Ended) {
   const { integration, action, status, delayed, claim } = ended;
-  // Its key stands for an answer, or for something that must not be done again.
+  // The key is kept for an answer, and for an action that must not be repeated.
   if (claim && status !== 'completed' && status !== 'unknown') await releaseClaim(tx, claim, actionId);
   await waiters.announce(tx, actionId, waiter);
-  // Nobody is answered any more.
+  // The caller has its answer already, so the audit log records the end.
   if (delayed) {
     await tx.audit({
       action: 'integration.delayed_action',
@@ -79,7 +79,7 @@ async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, wa
 
 const tries = { count: 5, firstMs: 200 };
 
-/** What a provider said cannot be asked for again: an interruption of the database must not lose it. */
+/** A provider's answer cannot be fetched again, so an interruption of the database must not lose it. */
 async function patiently<T>(write: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
     try {
@@ -119,7 +119,7 @@ export function completeAction(services: EndServices, scope: Scope, ending: Endi
   return record(services, scope, ending, (tx) => tx.one(complete, ending.actionId, sealed));
 }
 
-/** Records why an action was not done, or that nobody knows. @returns false when it had ended before */
+/** Records why an action failed, or that its outcome is unknown. @returns false when it had ended before */
 export function failAction(
   services: EndServices,
   scope: Scope,
@@ -131,7 +131,7 @@ export function failAction(
 }
 
 /**
- * Ends an action that nobody goes on with. Where the provider was asked and may have done it, its outcome is unknown.
+ * Ends an abandoned action. If a request was sent that may have been performed, its outcome is unknown.
  * @returns false when it had ended before
  */
 export const breakOffAction = (

@@ -7,7 +7,7 @@ import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';
 import { actionContents } from './contents.ts';
 
-/** Where an action stands. */
+/** The state of an action. */
 export interface ActionRun {
   id: string;
   integration: string;
@@ -18,7 +18,7 @@ export interface ActionRun {
   /** Of one that failed, or whose outcome is unknown. */
   failure: ActionFailure | null;
   dueAt: Date;
-  /** Whether it was to be done later than it was asked for. */
+  /** Whether it was requested with a delay. */
   delayed: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function findAction(sealer: Sealer, scope: Scope, actionId: string)
 /** The error for a request whose action was removed while it waited. */
 export const actionRemoved = () => new AppError('conflict', 'What this Idempotency-Key made was removed meanwhile.');
 
-/** What is answered for an action that is to be done later. */
+/** The answer for a delayed action. */
 export interface ScheduledAnswer {
   status: 'scheduled';
   /** `act_…`: operators find its workflow and its entry of the audit log by it. */
@@ -52,9 +52,9 @@ export interface ScheduledAnswer {
 const notDone: ActionFailure = { code: 'action_failed', outcome: 'failed' };
 
 /**
- * What the caller of an action is told: its answer, or of one that is to be done later when that is.
+ * The answer for the caller of an action: the provider's, or the time of a delayed action.
  * @param run one that has ended, or is delayed
- * @throws AppError where it was not done
+ * @throws AppError if it was not performed
  */
 export function answerOf({ integration, action, failure, ...run }: ActionRun): unknown {
   if (run.delayed) {

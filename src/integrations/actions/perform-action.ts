@@ -29,7 +29,7 @@ interface Taken extends Omit<Attempt, 'payload'> {
 const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
-// What changes nothing is taken over from whoever has died.
+// An action that changes nothing is taken over from a process that has died.
 const take = statement<Taken>(
   'action.take',
   `update integration_action
@@ -66,7 +66,7 @@ async function failed(
 }
 
 /**
- * Makes an attempt that was taken, and records what comes of it.
+ * Makes the attempt, and records the result.
  * @returns `pause` when another one may follow
  * @throws the reason of `signal`; errors of our own
  */
@@ -104,13 +104,13 @@ export async function makeAttempt(
   }
 }
 
-/** How often it is looked at whether another process has come to an end. */
+/** How often the result of another process is looked for. */
 const lookAgainMs = 1_000;
 
 /**
- * Makes the next attempt at an action. A provider may do it at every request: a mark in the row, committed before, keeps it
- * from being asked twice, whatever crashes. It is taken away when the provider certainly did nothing. Harmless when it is
- * repeated: an action that has ended is left as it is.
+ * Makes the next attempt at an action. Each request may be performed: a mark in the row, committed before the request, prevents
+ * a second one after a crash. It is removed when the provider certainly did nothing. Safe to repeat: an action that has
+ * ended is left as it is.
  * @throws the reason of `signal`; errors of our own
  */
 export async function performNext(
@@ -129,7 +129,7 @@ export async function performNext(
   if (!open) return { kind: 'ended' };
   const { begunMs } = open;
   if (begunMs !== null && begunMs > 0) return { kind: 'elsewhere', ms: Math.ceil(Math.min(begunMs, lookAgainMs)) };
-  // Whoever had it has died, or it is too late.
+  // The process that had it has died, or the deadline is over.
   const isBroken = await breakOffAction(services, scope, ending, 'failed');
   return isBroken ? { kind: 'failed', code: 'action_failed' } : { kind: 'ended' };
 }

@@ -21,7 +21,7 @@ export const findAction = (integrationId: string, actionId: string): Action | un
   return actions && Object.hasOwn(actions, actionId) ? actions[actionId] : undefined;
 };
 
-/** What keeps a payload from fitting an action. */
+/** The problems of a payload for an action. */
 export function problemsOf(action: Action, payload: unknown): FieldError[] {
   const read = action.payload.safeParse(payload);
   if (read.success) return [];
@@ -29,7 +29,7 @@ export function problemsOf(action: Action, payload: unknown): FieldError[] {
 }
 
 /**
- * Checks what was asked for: that it exists first, then that it fits.
+ * Checks that the action exists, then that the payload fits.
  * @throws AppError integration_not_found, not_found, invalid_payload
  */
 export function requestAction(

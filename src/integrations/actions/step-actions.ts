@@ -26,8 +26,8 @@ const findPlan = statement<{ plan: PlanName }>(
 );
 
 /**
- * Performs an action within an activity that Temporal repeats, and so without a workflow of its own; one that is to be done
- * later gets one. Once for each key: another call with a key acts again only when nothing can have happened before.
+ * Performs an action within an activity that Temporal retries, and so without a workflow of its own, which only a delayed action
+ * has. Once for each key: a second call with a key acts only if the first one certainly did nothing.
  * @throws AppError as a call of the action; the reason of `signal`
  */
 export async function performForStep(

@@ -25,7 +25,7 @@ export const actionStates = defineStates(
 
 export type ActionStatus = (typeof actionStates.all)[number];
 
-/** Why an action was not done, in published words. */
+/** Why an action was not performed, with a published code. */
 export interface ActionFailure {
   code: 'action_failed' | 'auth_expired' | 'invalid_payload' | 'not_connected' | 'rate_limited';
   /** Of `action_failed`. */

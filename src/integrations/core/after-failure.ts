@@ -1,6 +1,6 @@
 import type { ActionFailure } from './action-status.ts';
 
-/** What a provider did not do, as an adapter tells it: see `failures.ts`. */
+/** Why a provider did not perform a request, as an adapter reports it: see `failures.ts`. */
 export interface Told {
   kind: 'auth_expired' | 'rate_limited' | 'invalid_payload' | 'action_failed' | 'not_done' | 'lost';
   providerCode?: string | undefined;
@@ -14,7 +14,7 @@ export interface Tried {
   attempts: number;
   /** Pauses that were made, in milliseconds. */
   pausedMs: number;
-  /** Whether it can be asked again although its answer was lost: it changes nothing. */
+  /** Whether it can be repeated after a lost answer, because it changes nothing. */
   repeatable: boolean;
 }
 
@@ -24,13 +24,13 @@ export interface AttemptLimits {
   pausesMs: number;
 }
 
-/** What a provider is told to wait where it does not say, and at most, in seconds. */
+/** Seconds of Retry-After: where the provider gives none, and at most. */
 const usualRetryAfter = 60;
 const longestRetryAfter = 3_600;
-/** A body that is refused is told no more problems than this. */
+/** The most problems in an error about a payload. */
 const errorsTold = 20;
 
-/** The failure that its caller is told. */
+/** The failure as its caller receives it. */
 function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): ActionFailure {
   const named = providerCode !== undefined && { providerCode };
   switch (kind) {
@@ -47,15 +47,15 @@ function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): 
   }
 }
 
-/** What is waited before the next attempt, in milliseconds; undefined where the provider does not let us guess. */
+/** The pause before the next attempt, in milliseconds; undefined if the provider's limit gives no time. */
 function pauseOf({ kind, retryAfterSeconds }: Told, { attempts }: Tried, { firstPauseMs }: AttemptLimits) {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000;
   return kind === 'rate_limited' ? undefined : firstPauseMs * 3 ** (attempts - 1);
 }
 
 /**
- * What follows from a failure: another attempt after a pause, or the end. Tried again is what the provider certainly did
- * not do, within the limits of an action, and what changes nothing.
+ * Decides what follows a failure: another attempt after a pause, or the end. Within the limits of an action, a request is
+ * repeated if the provider certainly did not perform it, or if it changes nothing.
  */
 export function afterFailure(
   told: Told,

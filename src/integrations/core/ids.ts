@@ -1,5 +1,5 @@
 import { defineId } from '../../platform/core/ids.ts';
 
 export const integrationConnectionIds = defineId('icn');
-/** Actions that integrations were asked to do. */
+/** Requested actions of integrations. */
 export const actionRunIds = defineId('act');

@@ -7,12 +7,12 @@ import type { Integrations } from '../integrations.ts';
 import { needsSchedule } from './follow-work.ts';
 import { endPushed } from './push-connection.ts';
 
-/** How long the provider is asked to push nothing more, before access to the account ends. */
+/** Limit on deleting subscriptions at the provider before access to the account ends. */
 const endMs = 5_000;
 
 /**
- * Ends what a provider pushes for a connection that is about to be removed, best effort: without access nobody can, and it
- * would go on for days. If the connection stays after all, its next run subscribes anew.
+ * Deletes the provider's subscriptions of a connection that is about to be removed, best effort. Without access they cannot be
+ * deleted, and would continue for days. If the connection stays after all, its next run subscribes again.
  */
 export async function endSubscriptions(
   { integrations, log }: { integrations: Integrations; log: Log },

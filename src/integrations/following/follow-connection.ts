@@ -28,9 +28,9 @@ const findHeard = statement<{ type: string }>(
 );
 
 /**
- * Asks a provider for what happened at a connected account, and keeps the subscriptions alive by which it pushes. While
- * nobody listens nothing is asked for, and what happens is not told later. Safe to repeat and to interrupt.
- * @returns what became of it; a failure of the provider is one too, because the next time comes anyway
+ * Polls a provider for the events of a connected account, and renews the subscriptions by which it pushes them. While no webhook
+ * subscribes nothing is requested, and those events are not delivered later. Safe to repeat and to interrupt.
+ * @returns the outcome; a failure of the provider is one too, because the next run comes anyway
  */
 export async function followConnection(
   services: FollowServices,

@@ -21,15 +21,15 @@ export interface FollowScheduleServices {
   followPolicy: FollowPolicy;
 }
 
-/** Between two looks at subscriptions that live for days, in seconds. */
+/** Seconds between two checks of subscriptions, which last for days. */
 const pushEverySeconds = 300;
 
 const everyMsOf = ({ integrationId }: Connected) =>
   1_000 * (findIntegration(integrationId)?.poll?.everySeconds ?? pushEverySeconds);
 
 /**
- * Makes the Temporal Schedule of a connection whose provider has to be asked for events as its row says: there while it
- * is, paused while there is no access. Harmless to repeat. An operator's pause stays.
+ * Updates the Temporal Schedule of a polled connection from its row: it exists while the row does, and is paused while there is
+ * no access. Safe to repeat. An operator's pause stays.
  * @param run whether a run is to start now
  */
 export async function followSchedule(

@@ -12,12 +12,12 @@ export interface FollowServices {
   publicUrl: string;
 }
 
-/** A connection whose events are asked for. `use` makes requests to its provider. */
+/** A connection whose events are polled or pushed. `use` makes requests to its provider. */
 export interface Followed {
   scope: Scope;
   integration: Integration;
   connected: Connected;
-  /** Whether a webhook listens to one of its events, also one that is turned off. */
+  /** Whether a webhook subscribes to one of its events, also one that is turned off. */
   isHeard: boolean;
   use<T>(work: (call: ProviderCall) => Promise<T>): Promise<T>;
 }

@@ -4,7 +4,7 @@ import { publishTriggers, type TriggeredEvent } from '../inbound/publish-trigger
 import type { Integration, Poll } from '../integration.ts';
 import type { Followed } from './followed.ts';
 
-/** In one run. What is left waits for the next one. */
+/** In one run. The rest waits for the next one. */
 const mostPages = 50;
 /** Events in one statement. */
 const atOnce = 250;
@@ -48,8 +48,8 @@ function eventsOf({ triggers }: Integration, { events }: Polled): TriggeredEvent
 }
 
 /**
- * Asks for events from where the last time stopped. Those of a page and the place after it commit together: a crash asks
- * for the page again, and of two that ask at the same time one publishes it.
+ * Polls for events from the cursor on. The events of a page and the next cursor commit together: after a crash the page is
+ * requested again, and of two concurrent polls only one publishes it.
  * @returns how many events were published. @throws IntegrationFailure, AuthExpired
  */
 export async function pollConnection(

@@ -15,7 +15,7 @@ export interface EventsConnection extends Tenant {
 const columns = `id, account_id as "accountId", organization_id as "organizationId", environment,
   sealed_sandbox_secret as "sealedSandboxSecret"`;
 
-// Events say of which account they are, and not of which tenant: several may have connected the same one.
+// Events name an account and not a tenant: several tenants may have connected the same account.
 const findByAccount = statement<EventsConnection>(
   'integration.connections_of_accounts',
   `select ${columns} from integration_connection
@@ -34,10 +34,10 @@ const findById = statement<EventsConnection>(
   `select ${columns} from integration_connection where integration = $1 and id = any($2::uuid[]) order by id`,
 );
 
-// PostgreSQL stores no NUL, and would refuse the whole query: no account is named so.
+// PostgreSQL does not accept NUL and would refuse the whole query. No account has such a name.
 const canBeStored = (accountId: string) => !accountId.includes('\0');
 
-/** The connections of these accounts, which a request may name at will; `limit` at most. */
+/** The connections of these accounts, which an unverified request names; `limit` at most. */
 export const connectionsOf = (
   database: Database,
   ...[integrationId, accountIds, environment, limit]: [string, readonly string[], Environment, number]

@@ -7,7 +7,7 @@ import type { Services } from '../../../../src/services.ts';
 import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import { lingerMs, notYetThere, refusalOf } from '../../../awaited-answer.ts';
 
-/** The action once there is something to answer: its end, or that it is to be done later. */
+/** The action once it can be answered: it has ended, or is delayed. */
 async function findAnswer(
   { sealer }: Services,
   scope: Scope,
@@ -18,7 +18,7 @@ async function findAnswer(
 }
 
 /**
- * Waits for the end of an action. It goes on when its caller hangs up.
+ * Waits for the end of an action, which continues when its caller disconnects.
  * @throws AppError idempotency_in_progress while an earlier request with the key is not answered; service_unavailable when
  *   this process drains; unauthorized when the key ends meanwhile
  */

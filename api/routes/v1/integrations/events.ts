@@ -37,7 +37,7 @@ async function readRequest(c: ApiContext, publicUrl: string): Promise<InboundReq
   return { headers: c.req.header(), query, body, json: parse(body), url };
 }
 
-/** What a provider that asks whether the address is ours is answered; undefined where it does not ask. */
+/** The answer to a provider's verification of the address; undefined for any other request. */
 function answerHandshake(c: ApiContext, { handshake }: Inbound, request: InboundRequest, isProven: boolean) {
   if (!handshake || (handshake.isSigned && !isProven)) return undefined;
   const answer = handshake.answer(request);
@@ -46,19 +46,19 @@ function answerHandshake(c: ApiContext, { handshake }: Inbound, request: Inbound
 }
 
 /**
- * Where providers send their events. They have no key: each proves in its own way who it is. A request is acknowledged once
- * its events are committed; one that is not acknowledged is sent again, and what was taken of it is not taken twice.
+ * Receives the events of providers, without a key: each provider proves its identity in its own way. A request is acknowledged
+ * once its events are committed. Providers repeat what is not acknowledged; each event is published once.
  */
 export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { failedAuthentications, database, env } = services;
 
-  /** @throws AppError unauthorized, which says the same whatever is wrong; rate_limit_exceeded */
+  /** @throws AppError unauthorized, with the same message for every cause; rate_limit_exceeded */
   function refuse(c: ApiContext): never {
     failedAuthentications.take(limitedRange(c.get('clientAddress')()));
     throw new AppError('unauthorized', 'The request is not signed by the provider, or too old.');
   }
 
-  /** Who signs for a sandbox may ask as often as with its keys. @throws AppError rate_limit_exceeded */
+  /** Signed requests for a sandbox count toward the limits of its keys. @throws AppError rate_limit_exceeded */
   async function limitSandbox(c: ApiContext, { sandbox }: Proven): Promise<void> {
     if (!sandbox) return;
     const limits = await findRateLimits(database, sandbox.organizationId);
