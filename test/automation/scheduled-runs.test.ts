@@ -9,6 +9,7 @@ import { createOrganization, updateOrganization } from '../../src/tenancy/organi
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { runningServers } from '../servers.ts';
+import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { makeWorkflow } from './make-workflow.ts';
 
@@ -123,6 +124,7 @@ test('a workflow that cannot run is passed over, until it can', async () => {
 
 test('its runs count in the limit of the day, and are passed over when that is used up', async () => {
   const { database } = product;
+  await untilDayHasRoom(60);
   const { id: organizationId } = await createOrganization(database, { name: 'Daily', plan: 'team', rateDay: 10 });
   const { key } = await createKey(database, { organizationId, environment: 'test' });
   const api = apiClient(product.process.api, key);

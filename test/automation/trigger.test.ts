@@ -5,7 +5,7 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { untilMinuteHasRoom } from '../tenancy/minute.ts';
+import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 import { inB, makeWorkflow } from './make-workflow.ts';
 

@@ -6,6 +6,7 @@ import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
 import { atEveryPrefix, readDocument } from '../openapi/document.ts';
 import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
+import { untilDayHasRoom } from '../tenancy/rate-windows.ts';
 import { recordAccount, recordOperations } from './account.ts';
 import { recordAutomation } from './automation.ts';
 import { openCaller } from './caller.ts';
@@ -67,6 +68,7 @@ test('every operation succeeds as it was published', async () => {
 
 test('every operation refuses as it was published', async () => {
   const recorder = new Recorder();
+  await untilDayHasRoom(60);
   const limited = await newKey({ rateDay: 1 });
   await apiClient(api, limited).get('/v1/health');
   const keys = { good: await newKey(), limited, withoutScopes: await newKey({ scopes: ['keys'] }) };

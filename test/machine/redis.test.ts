@@ -10,7 +10,7 @@ import { makeWorkflow } from '../automation/make-workflow.ts';
 import { followEvents } from '../event-stream.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
-import { untilMinuteHasRoom } from '../tenancy/minute.ts';
+import { untilMinuteHasRoom } from '../tenancy/rate-windows.ts';
 import { until } from '../until.ts';
 
 let product: Product;

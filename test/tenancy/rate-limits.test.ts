@@ -6,7 +6,7 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
-import { untilMinuteHasRoom } from './minute.ts';
+import { untilDayHasRoom, untilMinuteHasRoom } from './rate-windows.ts';
 
 let product: Product;
 let api: string;
@@ -40,6 +40,7 @@ const lasting = ({ status, headers, body }: Answer) => {
 
 describe('a refusal', () => {
   test.each(['A', 'B', 'C'])('is the same before the routes and in them, in variant %s', async (variant) => {
+    await untilDayHasRoom(15);
     const { test: limited } = await clients({ rateDay: 1 });
     await limited.get('/api/v1/health');
     const unknown = apiClient(api, generateKey('test'));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
 import { until } from '../until.ts';
+import { untilDayHasRoom } from './rate-windows.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 beforeAll(async () => {
@@ -10,6 +11,7 @@ beforeAll(async () => {
 afterAll(() => product.close());
 
 test('usage counts the month’s requests, runs and tokens, and a deletion takes nothing from it', async () => {
+  await untilDayHasRoom(30);
   const { api, process, tenant } = product;
   const steps = [{ id: 'say', type: 'prompt', prompt: '{{input}}' }];
   const { id } = (await api.post('/api/v1/workflows', { name: 'Used', steps })).body.data;
