@@ -6,9 +6,9 @@ import { busyColumns, putGiven, splitBusy } from './store-busy.ts';
 
 const ofGeneration = `organization_id = $1 and environment = $2 and calendar_id = $3 and generation = $4::int`;
 
-// One statement, because most syncs find a handful of changes and each round trip costs as much as they do. The busy times
-// are counted only when there are new ones, which is what takes long, and the order of the looks
-// at them is that of the primary key: the planner, which knows nothing of a new table, could take any index instead.
+// One statement, because most syncs find a handful of changes and each round trip costs as much as they do. Counting all
+// busy times is what takes long: it is done only when there are new ones. Whether one is new is asked in the order of the
+// primary key, because the planner takes any index for as good while it has no statistics of the table.
 const apply = statement<{ hasEnded: boolean; hasRoom: boolean }>(
   'calendar.apply_changes',
   `with given as materialized (
