@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { GatheredWork } from './gathered-work.ts';
+import { GatheredWork, type GatheringLimits, orEachAlone } from './gathered-work.ts';
 
 const settled = async <T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> =>
   (await Promise.allSettled([promise]))[0]!;
 
 /** Work whose batches end when the test says so. */
-function newWork(limits: { atOnce: number; perBatch: number; mostWaiting: number }) {
+function newWork(limits: GatheringLimits<number>) {
   const gathered = new GatheredWork<number, string>(limits);
   const batches: { items: number[]; end: (error?: Error) => void }[] = [];
   const work = (items: number[]) =>
@@ -28,7 +28,7 @@ const turns = async () => {
 };
 
 test('items that come together are done together, up to a limit, and those that come later go into the next batch', async () => {
-  const { batches, run } = newWork({ atOnce: 2, perBatch: 3, mostWaiting: 100 });
+  const { batches, run } = newWork({ atOnce: 2, shareOf: () => 1 / 3 });
   const asked = [1, 2, -3, 4, 5, 6, 7].map((item) => run('one', item));
   const other = run('other', 8);
   await turns();
@@ -45,7 +45,7 @@ test('items that come together are done together, up to a limit, and those that 
 });
 
 test('a batch that fails fails its items alone, and the number of those that wait is bounded', async () => {
-  const { gathered, batches, run } = newWork({ atOnce: 1, perBatch: 1, mostWaiting: 2 });
+  const { gathered, batches, run } = newWork({ atOnce: 1, shareOf: () => 1, mostWaiting: 2 });
   const asked = [run('one', 1)];
   await turns();
   asked.push(run('one', 2), run('one', 3));
@@ -62,4 +62,30 @@ test('a batch that fails fails its items alone, and the number of those that wai
     { status: 'fulfilled', value: 'done 2' },
     { status: 'fulfilled', value: 'done 3' },
   ]);
+});
+
+test('no batch is larger than allowed, but that of one large item', async () => {
+  const { batches, run } = newWork({ atOnce: 1, shareOf: (item) => item / 100 });
+  const asked = [60, 40, 30, 250, 1].map((item) => run('one', item));
+  for (const items of [[60, 40], [30], [250], [1]]) {
+    await turns();
+    expect(batches.at(-1)!.items).toEqual(items);
+    batches.at(-1)!.end();
+  }
+  expect(await Promise.all(asked)).toHaveLength(5);
+});
+
+test('an item that cannot be done fails alone; while the database is unavailable all do', async () => {
+  const tried: (readonly string[])[] = [];
+  const work = async (items: readonly string[]) => {
+    tried.push(items);
+    if (items.includes('gone')) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' });
+    if (items.includes('bad')) throw new Error('bad');
+    return items;
+  };
+  const outcomes = async (...items: string[]) => (await orEachAlone(items, work)).map(({ status }) => status);
+  expect(await outcomes('good', 'bad', 'fine')).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(tried).toEqual([['good', 'bad', 'fine'], ['good'], ['bad'], ['fine']]);
+  expect(await outcomes('good', 'gone')).toEqual(['rejected', 'rejected']);
+  expect(tried).toHaveLength(5);
 });

@@ -1,15 +1,35 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDatabaseUnavailable } from './database-errors.ts';
 
 /** Does several items at once, and says of each what came of it, in their order. */
 export type WorkOnAll<Item, Outcome> = (items: Item[]) => Promise<PromiseSettledResult<Outcome>[]>;
 
-export interface GatheringLimits {
+/**
+ * Work that shares one statement or one transaction. When it fails, it is done again for each item alone, so that nobody
+ * fails because of another, unless the database is unavailable: what was committed is unknown then, and all would wait.
+ * @param work resolves with an outcome for each item, in their order
+ */
+export async function orEachAlone<Item, Outcome>(
+  items: readonly Item[],
+  work: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+): Promise<PromiseSettledResult<Outcome>[]> {
+  try {
+    return (await work(items)).map((value) => ({ status: 'fulfilled', value }));
+  } catch (reason) {
+    if (items.length === 1 || isDatabaseUnavailable(reason)) return items.map(() => ({ status: 'rejected', reason }));
+    const settled: PromiseSettledResult<Outcome>[] = [];
+    for (const item of items) settled.push(...(await orEachAlone([item], work)));
+    return settled;
+  }
+}
+
+export interface GatheringLimits<Item> {
   /** Batches of one key that are under way at the same time. */
   atOnce: number;
-  /** Items of a batch. */
-  perBatch: number;
-  /** Items of one key that wait. */
-  mostWaiting: number;
+  /** The share of a batch that an item takes. A batch has one item, or several that take at most the whole of it. */
+  shareOf(item: Item): number;
+  /** Items of one key that wait. Default: as many as come. */
+  mostWaiting?: number;
 }
 
 interface Waiting<Item, Outcome> {
@@ -28,16 +48,17 @@ interface Line<Item, Outcome> {
  * once; those that come while batches are under way go into the next one together.
  */
 export class GatheredWork<Item, Outcome> {
-  readonly #limits: GatheringLimits;
+  readonly #limits: GatheringLimits<Item>;
   readonly #lines = new Map<string, Line<Item, Outcome>>();
 
-  constructor(limits: GatheringLimits) {
+  constructor(limits: GatheringLimits<Item>) {
     this.#limits = limits;
   }
 
   /** Whether a further item of the key may come. */
   hasRoom(key: string): boolean {
-    return (this.#lines.get(key)?.waiting.length ?? 0) < this.#limits.mostWaiting;
+    const { mostWaiting = Number.POSITIVE_INFINITY } = this.#limits;
+    return (this.#lines.get(key)?.waiting.length ?? 0) < mostWaiting;
   }
 
   /** @param work does the batch; the same for all items of the key. When it rejects, so do all items of the batch. */
@@ -55,7 +76,7 @@ export class GatheredWork<Item, Outcome> {
   async #workOff(key: string, line: Line<Item, Outcome>, work: WorkOnAll<Item, Outcome>): Promise<void> {
     // Items that come in the same turn of the event loop share a batch.
     for (await nextTurn(); line.waiting.length > 0; await nextTurn()) {
-      const batch = line.waiting.splice(0, this.#limits.perBatch);
+      const batch = this.#next(line);
       try {
         const settled = await work(batch.map(({ item }) => item));
         for (const [index, { resolve, reject }] of batch.entries()) {
@@ -68,5 +89,14 @@ export class GatheredWork<Item, Outcome> {
       }
     }
     if (--line.underWay === 0) this.#lines.delete(key);
+  }
+
+  #next({ waiting }: Line<Item, Outcome>): Waiting<Item, Outcome>[] {
+    let count = 0;
+    for (let taken = 0; count < waiting.length; count++) {
+      taken += this.#limits.shareOf(waiting[count]!.item);
+      if (taken > 1 && count > 0) break;
+    }
+    return waiting.splice(0, count);
   }
 }

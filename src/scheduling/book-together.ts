@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isDatabaseUnavailable } from '../platform/database-errors.ts';
+import { orEachAlone } from '../platform/gathered-work.ts';
 import { keepOutcomes, readClaimed, releaseClaims, takeClaims } from '../platform/idempotency.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { publishEvents } from '../webhooks/publish-event.ts';
@@ -207,19 +207,9 @@ function firstOfEachKey(asked: readonly AskedBooking[]): [now: AskedBooking[], l
 export async function bookTogether(services: BookTogetherServices, asked: readonly AskedBooking[]): Promise<Settled[]> {
   const [now, later] = firstOfEachKey(asked);
   const settled = new Map<AskedBooking, Settled>();
-  const settle = async (some: readonly AskedBooking[]) => {
-    for (const [index, one] of (await bookAll(services, some)).entries()) settled.set(some[index]!, one);
-  };
-  try {
-    await settle(now);
-  } catch (reason) {
-    // Nothing is known of what was committed when the connection broke, and all of them would wait for the database.
-    const isOfAll = now.length === 1 || isDatabaseUnavailable(reason);
-    for (const one of now) {
-      if (isOfAll) settled.set(one, { status: 'rejected', reason });
-      // A value that PostgreSQL does not store fails its own booking alone.
-      else settled.set(one, (await bookTogether(services, [one]))[0]!);
-    }
+  // A value that PostgreSQL does not store fails its own booking alone.
+  for (const [index, one] of (await orEachAlone(now, (some) => bookAll(services, some))).entries()) {
+    settled.set(now[index]!, one.status === 'fulfilled' ? one.value : one);
   }
   if (later.length > 0) {
     for (const [index, one] of (await bookTogether(services, later)).entries()) settled.set(later[index]!, one);

@@ -33,7 +33,11 @@ const perBatch = 16;
 /** Bookings that one process moves and makes. */
 export class BookingTurns {
   readonly moves = new Turns(movesAtOnce, mostWaiting);
-  readonly made = new GatheredWork<AskedBooking, MadeBooking>({ atOnce: batchesAtOnce, perBatch, mostWaiting });
+  readonly made = new GatheredWork<AskedBooking, MadeBooking>({
+    atOnce: batchesAtOnce,
+    shareOf: () => 1 / perBatch,
+    mostWaiting,
+  });
 }
 
 export interface BookingServices extends EffectSettings {

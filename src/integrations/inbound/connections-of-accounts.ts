@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/database.ts';
-import { JoinedWork } from '../../platform/joined-work.ts';
+import { GatheredWork, orEachAlone } from '../../platform/gathered-work.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 
@@ -57,20 +57,10 @@ const mostOfAccounts = 10_000;
 /** Finds the connections of live keys to the accounts that events name, for several requests in one statement. */
 export class LiveConnections {
   readonly #database: Database;
-  readonly #joined: JoinedWork<{ integrationId: string; accountId: string }, readonly EventsConnection[]>;
+  readonly #gathered = new GatheredWork<string, readonly EventsConnection[]>({ atOnce: 2, shareOf: () => 1 / 100 });
 
   constructor(database: Database) {
     this.#database = database;
-    this.#joined = new JoinedWork({
-      ...{ atOnce: 2, weightOf: () => 1 / 100 },
-      work: async (asked) => {
-        const accounts = [...new Set(asked.map(({ accountId }) => accountId))].filter(canBeStored);
-        const values = [asked[0]!.integrationId, accounts, mostOfAccounts];
-        const found = await sqlOn(database.pool).rows(findOfEach, values);
-        const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
-        return asked.map(({ accountId }) => ofAccount.get(accountId) ?? []);
-      },
-    });
   }
 
   /** @returns at most 10,000 for one account, and for several together */
@@ -78,7 +68,15 @@ export class LiveConnections {
     const [accountId, ...others] = accountIds;
     if (accountId === undefined) return [];
     // Most requests name one account.
-    if (others.length === 0) return this.#joined.ask(integrationId, { integrationId, accountId });
-    return connectionsOf(this.#database, integrationId, accountIds, 'live', mostOfAccounts);
+    if (others.length > 0) return connectionsOf(this.#database, integrationId, accountIds, 'live', mostOfAccounts);
+    const findAll = (all: readonly string[]) => this.#findOfEach(integrationId, all);
+    return this.#gathered.run(integrationId, accountId, (all) => orEachAlone(all, findAll));
+  }
+
+  async #findOfEach(integrationId: string, asked: readonly string[]): Promise<(readonly EventsConnection[])[]> {
+    const accounts = [...new Set(asked)].filter(canBeStored);
+    const found = await sqlOn(this.#database.pool).rows(findOfEach, [integrationId, accounts, mostOfAccounts]);
+    const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
+    return asked.map((accountId) => ofAccount.get(accountId) ?? []);
   }
 }

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
+import { GatheredWork, orEachAlone } from '../../platform/gathered-work.ts';
 import { newId } from '../../platform/ids.ts';
-import { JoinedWork } from '../../platform/joined-work.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { listens, newDeliveries, wakeDeliveries } from '../../webhooks/publish-event.ts';
@@ -146,18 +146,19 @@ interface Told {
 /** Of JSON, in characters: one request has at most a million. */
 const longestStatement = 2 ** 20;
 
+async function publishAll(told: readonly Told[]): Promise<undefined[]> {
+  await told[0]!.scope.rows(publishQuietly, `[${told.map(({ json }) => json).join()}]`);
+  return told.map(() => undefined);
+}
+
 /**
  * Publishes events that several requests bring for the same connection in one statement: most of what one event costs is the
  * statement and its commit.
  */
 export class TriggerPublisher {
-  readonly #joined = new JoinedWork<Told, void>({
+  readonly #gathered = new GatheredWork<Told, undefined>({
     atOnce: 3,
-    weightOf: ({ json, count }) => Math.max(json.length / longestStatement, count / mostAtOnce),
-    async work(told) {
-      await told[0]!.scope.rows(publishQuietly, `[${told.map(({ json }) => json).join()}]`);
-      return told.map(() => undefined);
-    },
+    shareOf: ({ json, count }) => Math.max(json.length / longestStatement, count / mostAtOnce),
   });
 
   /**
@@ -168,6 +169,7 @@ export class TriggerPublisher {
   async publish(scope: Scope, source: Source, events: readonly TriggeredEvent[]): Promise<void> {
     if (events.length === 0) return;
     const json = storableJson(rowsOf(scope, source, events)).slice(1, -1);
-    await this.#joined.ask(source.connectionId, { scope, json, count: events.length });
+    const told = { scope, json, count: events.length };
+    await this.#gathered.run(source.connectionId, told, (all) => orEachAlone(all, publishAll));
   }
 }
