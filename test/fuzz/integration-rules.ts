@@ -23,7 +23,7 @@ export const integrationRules: WordedRule[] = [
   },
   {
     at: ['SimulatedEvent'],
-    words: /Its members are those of the event/,
+    words: /The `data` of the event/,
     follow: () => oneOf({ channel: 'C1', user: 'U1', text: 'Hello', ts: '1503435956.000247' }),
   },
 ];
