@@ -24,6 +24,7 @@ interface Death {
   isQuiet?: boolean;
 }
 
+/** Far enough for a process on a busy machine to die before the next attempt is due. */
 const later: Reply = { status: 503, headers: { 'retry-after': '5' } };
 
 // Each list has a product of its own, and both run at the same time. In this order no process dies of what it takes over from
@@ -42,7 +43,7 @@ const deaths: Death[][] = [
   ],
   [
     { at: 'delivery.recorded', what: 'a failure is tried again', replies: [500, later], attempts: 3 },
-    { at: 'retry.woken', what: 'it has its workflow', replies: [500], attempts: 2 },
+    { at: 'retry.woken', what: 'it has its workflow', replies: [later], attempts: 2 },
     {
       ...{ at: 'letter.parked', what: 'its workflow is started once', replies: [500], maxAttempts: 1 },
       ...{ status: 'dead_lettered', attempts: 1 },
@@ -55,7 +56,7 @@ const deaths: Death[][] = [
       ...{ at: 'delivery.recorded', what: 'a receiver that is gone hears nothing more', replies: [410] },
       ...{ status: 'dead_lettered', attempts: 1, isQuiet: true },
     },
-    { at: 'retry.looked', what: 'it looks again', replies: [500], attempts: 2 },
+    { at: 'retry.looked', what: 'it looks again', replies: [later], attempts: 2 },
   ],
 ];
 

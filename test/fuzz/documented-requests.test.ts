@@ -176,12 +176,14 @@ const known = (): Known => ({ resolve: read.resolve, rules });
 
 test('each rule that no schema can say stands in the document', () => {
   const { schemas } = read.document.components;
-  for (const { at, words } of inWords) {
-    for (const [component, member] of at.map((place) => place.split('.') as [string, string?])) {
+  const missing = inWords.flatMap(({ at, words }) =>
+    at.flatMap((place) => {
+      const [component, member] = place.split('.') as [string, string?];
       const schema = member ? schemas[component].properties[member] : schemas[component];
-      expect({ component, member, text: JSON.stringify(schema) }).toMatchObject({ text: expect.stringMatching(words) });
-    }
-  }
+      return words.test(JSON.stringify(schema)) ? [] : [{ place, words, schema }];
+    }),
+  );
+  expect(missing).toEqual([]);
 });
 
 /** What is the operator's needs another secret. */
