@@ -96,7 +96,12 @@ export const makeBookings: Item = {
       };
       const side = (name: string, operation: () => Promise<unknown>) => ({
         name,
-        warmUp: () => ratePerSecond(operation, { ...crowd, rampMs: 0 }),
+        async warmUp() {
+          const rate = await ratePerSecond(operation, { ...crowd, rampMs: 0 });
+          // As PostgreSQL does by itself within a minute: plans of a table that was empty would stay for the rounds.
+          await pool.query('analyze');
+          return rate;
+        },
         round: () => ratePerSecond(operation, crowd),
       });
       const measured = await interleave(stand.meter, 5, [side(baseline, bare), side('product', product)]);
