@@ -19,10 +19,8 @@ const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /** Strips a port and a zone, and turns an IPv4-mapped IPv6 address into the IPv4 address. */
 function canonical(text: string): string | undefined {
-  const bare = text
-    .trim()
-    .replace(/^\[(.+)\](?::\d+)?$/, '$1')
-    .replace(/%.*$/, '');
+  const unbracketed = text.trim().replace(/^\[(.+)\](?::\d+)?$/, '$1');
+  const [bare] = unbracketed.split('%', 1) as [string];
   const address = mapped.exec(bare)?.[1] ?? (/^\d+\.\d+\.\d+\.\d+:\d+$/.test(bare) ? bare.replace(/:\d+$/, '') : bare);
   return isIP(address) === 0 ? undefined : address;
 }

@@ -42,7 +42,12 @@ export interface RunningPostgres {
 }
 
 /** After a crash the old server's processes can use its shared memory for some seconds. */
-const STILL_ENDING = /lock file .* already exists|shared memory block .* in use/;
+const STILL_ENDING: readonly [string, string][] = [
+  ['lock file ', ' already exists'],
+  ['shared memory block ', ' in use'],
+];
+const isStillEnding = (output: string): boolean =>
+  output.split('\n').some((line) => STILL_ENDING.some((parts) => parts.every((part) => line.includes(part))));
 const RETRY_MS = 20_000;
 /** Long enough for the recovery after a crash. */
 const READY_MS = 60_000;
@@ -106,7 +111,7 @@ async function startUntilReady(
     if (outcome === 'ready') return server;
     await server.stop(FAST_SHUTDOWN);
     const lines = lastLines(logFile, 15, logStart).join('\n');
-    if (outcome === 'ended' && STILL_ENDING.test(lines) && performance.now() < retryUntil) {
+    if (outcome === 'ended' && isStillEnding(lines) && performance.now() < retryUntil) {
       await delay(200);
       continue;
     }

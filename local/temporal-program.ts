@@ -72,7 +72,7 @@ export async function findTemporalProgram({ settings, log, signal }: TemporalSea
 export function pinnedVersion(
   goMod = readFileSync(new URL('../tools/temporal/go.mod', import.meta.url), 'utf8'),
 ): string {
-  const version = /^\s*(?:require\s+)?github\.com\/temporalio\/cli v(\S+)/m.exec(goMod)?.[1];
+  const version = /\bgithub\.com\/temporalio\/cli v(\S+)/.exec(goMod)?.[1];
   if (version === undefined)
     throw new Error('tools/temporal/go.mod does not name a version of github.com/temporalio/cli.');
   return version;

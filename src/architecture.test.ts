@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { expressionsOf, nonlinear } from '../test/architecture/expressions.ts';
 import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
 
 const files = readSources();
@@ -163,5 +164,21 @@ describe('the house', () => {
     expect(withUndici.filter(({ path }) => !path.startsWith('src/platform/egress')).map(({ path }) => path)).toEqual(
       [],
     );
+  });
+
+  test('every regular expression takes linear time', () => {
+    const expressions = expressionsOf(product);
+    expect(expressions.length).toBeGreaterThan(200);
+    expect(nonlinear(expressions)).toEqual([]);
+  });
+
+  test('the check of regular expressions names what is not linear', () => {
+    const text = "export const wrong = /^\\s*```(a*)*\\n/m;\nconst composed = new RegExp('x' + `(a|a)*$`, 'i');\n";
+    const file = { path: 'src/bad.ts', text, lines: 2, imports: [], isTest: false };
+    const found = nonlinear(expressionsOf([file]), new Set());
+    expect(found).toEqual([
+      expect.stringMatching(/^src\/bad\.ts:1: .* is exponential$/),
+      expect.stringMatching(/^src\/bad\.ts:2: \/x\(a\|a\)\*\$\/i is exponential$/),
+    ]);
   });
 });

@@ -16,9 +16,41 @@ const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /whsec_/, form: /whsec_[0-9A-Za-z+/=_-]+/g },
   { part: /trg_/, form: /\btrg_[0-9A-Za-z_-]+/g },
   { part: /bearer /i, form: /bearer +[^\s"\\]+/gi },
-  // The password of a URL, then e-mail addresses. The part before an @ has a limit, so that no line takes long.
-  { part: /@/, form: /(?<=:\/\/[^\s"/:@]{0,64}:)[^\s"/@]+(?=@)|[^\s"\\@<>(),:;/=]{1,64}@[0-9A-Za-z][0-9A-Za-z.-]*/g },
 ];
+
+const longestHost = 255;
+/** Longest name before the @ of an e-mail address, and before the password of a URL. */
+const longestName = 64;
+
+/** Where the password before an @ begins, if the @ ends the user and the password of a URL. */
+function findPassword(text: string, from: number, at: number): number | undefined {
+  let start = at;
+  while (start > from && !/[\s"/@]/.test(text[start - 1]!)) start--;
+  const colon = text.indexOf(':', start);
+  const isPassword = text.slice(Math.max(from, start - 3), start) === '://' && colon >= 0 && colon + 1 < at;
+  return isPassword && colon - start <= longestName ? colon + 1 : undefined;
+}
+
+/** Redacts passwords in URLs, and e-mail addresses. One expression for both would take a time that grows with a line's square. */
+function withoutAddresses(text: string): string {
+  let result = '';
+  let from = 0;
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    const password = findPassword(text, from, at);
+    if (password !== undefined) {
+      result += text.slice(from, password) + replacement;
+      from = at;
+      continue;
+    }
+    let start = at;
+    while (start > from && at - start < longestName && !/[\s"\\@<>(),:;/=]/.test(text[start - 1]!)) start--;
+    const host = /^[0-9A-Za-z][0-9A-Za-z.-]*/.exec(text.slice(at + 1, at + 1 + longestHost));
+    if (start === at || !host) continue;
+    result += text.slice(from, start) + replacement;
+    from = at + 1 + host[0].length;
+  }
+  return result + text.slice(from);
+}
 
 function shortened(value: unknown): unknown {
   if (typeof value === 'string') {
@@ -50,6 +82,6 @@ export function redactorOf(secrets: readonly string[]): (line: string) => string
     text = text.replace(secretMembers, `"$1":"${replacement}"`);
     for (const secret of known) if (text.includes(secret)) text = text.replaceAll(secret, replacement);
     for (const { part, form } of secretForms) if (part.test(text)) text = text.replace(form, replacement);
-    return text;
+    return text.includes('@') ? withoutAddresses(text) : text;
   };
 }

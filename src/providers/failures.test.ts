@@ -234,6 +234,27 @@ describe.each(liveAdapters)('$provider', (adapter) => {
     expect(failure.cause).toBeUndefined();
   });
 
+  test.each([
+    ['one word', 'x'.repeat(200_000)],
+    ['schemes of addresses', 'a://'.repeat(50_000)],
+    ['spaces', ' '.repeat(200_000)],
+    ['half a secret at the end of what is read', `${' '.repeat(3_990)}sk-proj-${'s'.repeat(200_000)}`],
+  ])('a message of 200,000 characters costs little: %s', async (_, message) => {
+    const refusals: Record<string, WireAnswer> = {
+      ANTHROPIC: anthropicError(400, 'invalid_request_error', message),
+      OPENAI: openaiError(400, { message, type: 'invalid_request_error' }),
+      GOOGLE: googleError(400, 'INVALID_ARGUMENT', message),
+    };
+    fake.next({ fail: refusals[adapter.provider]! });
+    const before = process.cpuUsage();
+    const failure = await failureOf(adapter, fake);
+    const { user } = process.cpuUsage(before);
+    expect(failure.message.length).toBeLessThan(400);
+    expect(failure.message).not.toMatch(/sk-proj-s/);
+    // The fake is in this process too. It was more than ten seconds.
+    expect(user / 1_000_000).toBeLessThan(1);
+  });
+
   test('nothing but a bad request passes on what the provider wrote', async () => {
     const statuses = [401, 402, 403, 404, 408, 409, 429, 500, 502, 503, 504, 529];
     for (const status of statuses) {

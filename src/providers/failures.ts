@@ -81,15 +81,40 @@ function retryAfter(headers: Headers | undefined, body: ErrorBody): number | und
   return asked === undefined ? undefined : Math.min(Math.ceil(asked), longestWaitMs);
 }
 
+/** Characters of a provider's message that are read, and that are shown. */
+const maxMessage = { read: 4_000, shown: 300 };
+
+/** The beginning of a text. What is cut ends with a whole word, because half of a secret is not recognized as one. */
+function beginning(text: string): string {
+  if (text.length <= maxMessage.read) return text;
+  const words = text.slice(0, maxMessage.read).split(/(\s)/);
+  return words.slice(0, -1).join('');
+}
+
+function withoutUrl(word: string): string {
+  const at = word.indexOf('://');
+  if (at <= 0 || at + 3 === word.length) return word;
+  let start = at;
+  while (start > 0 && /[a-z0-9+.-]/i.test(word[start - 1]!)) start--;
+  return start === at ? word : `${word.slice(0, start)}${removed}`;
+}
+
+const removed = '[…]';
+// In two steps, each of which takes linear time: the characters by which a secret is known, and the rest of it.
+const secretStart = /\b(?:(?:sk|pk|rk|org|proj)[-_]|AIza|ya29\.|Bearer )[A-Za-z0-9*._-]{6}/g;
+const secretRest = /\[…\][A-Za-z0-9*._-]+/g;
+
 /** A provider's message about an invalid request helps its author. Keys, accounts and URLs are removed from it. */
 function withoutSecrets(message: string, apiKey: string): string {
-  return message
-    .replaceAll(apiKey, '[…]')
-    .replace(/\b((sk|pk|rk|org|proj)[-_]|AIza|ya29\.|Bearer )[A-Za-z0-9*._-]{6,}/g, '[…]')
-    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[…]')
-    .replace(/\s+/g, ' ')
+  return beginning(message)
+    .replaceAll(apiKey, removed)
+    .replace(secretStart, removed)
+    .replace(secretRest, removed)
+    .split(/\s+/)
+    .map(withoutUrl)
+    .join(' ')
     .trim()
-    .slice(0, 300);
+    .slice(0, maxMessage.shown);
 }
 
 const safeId = (id: string | null | undefined) => (id && /^[A-Za-z0-9._-]{1,100}$/.test(id) ? id : undefined);

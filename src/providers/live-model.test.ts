@@ -142,6 +142,20 @@ describe('what goes over the wire', () => {
     expect(answer.text).toBe('{"any": "thing"}');
   });
 
+  test('a text with very many newlines costs little, whether it is fenced or not', async () => {
+    const lines = '\n'.repeat(20_000);
+    const before = process.cpuUsage();
+    for (const text of [`\`\`\`\n${lines}x`, `\`\`\`json${lines}{}${lines}\`\`\``, `${lines}\`\`\`${lines}`]) {
+      const fake = fakes.get('OPENAI')!;
+      fake.reset();
+      fake.next({ say: { text } });
+      const { answer } = await sent('OPENAI', 'gpt-4.1', { outputSchema: free });
+      expect(answer.text).toBe(text.includes('{}') ? '{}' : text);
+    }
+    // It was minutes.
+    expect(process.cpuUsage(before).user / 1_000_000).toBeLessThan(2);
+  });
+
   const spent: Said = { inputTokens: 100, cachedTokens: 60, outputTokens: 50, thinkingTokens: 30 };
 
   test.each(liveAdapters)(

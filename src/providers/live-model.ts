@@ -68,8 +68,20 @@ function formOf(request: Asked, model: ListedModel): Pick<Question, 'system' | '
   };
 }
 
+const fence = '```';
+
 /** Models sometimes wrap JSON in a Markdown fence. */
-const withoutFence = (text: string) => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
+function withoutFence(text: string): string {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith(fence) || !trimmed.endsWith(fence)) return text;
+  const opened = trimmed.indexOf('\n');
+  const closed = trimmed.lastIndexOf('\n');
+  const isFenced =
+    opened < closed &&
+    ['', 'json'].includes(trimmed.slice(fence.length, opened).trim()) &&
+    trimmed.slice(closed).trim() === fence;
+  return isFenced ? trimmed.slice(opened + 1, closed).trim() : text;
+}
 
 /** Live models. `ask` makes the provider's call; everything else is common to all providers. */
 export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions): Models {

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { withoutSlash } from '../platform/core/base-url.ts';
 import { EnvError, type PlatformEnv, type SettingsOf } from '../platform/env.ts';
 import { foreignKey, httpUrl } from '../platform/env-types.ts';
 
@@ -23,7 +24,7 @@ export const storageSettings = {
       .string()
       .regex(/^[\w./-]*$/, 'expected letters, digits and . _ - /')
       .default('')
-      .transform((value) => value.replaceAll(/^\/+|\/+$/g, '')),
+      .transform((value) => withoutSlash(value.replace(/^\/+/, ''))),
   },
 };
 

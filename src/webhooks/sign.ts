@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { withoutEnd } from '../platform/core/without-end.ts';
 import { type Signatures, type SignedAttempt, signatureHeaders, signingInputs } from './core/signing.ts';
 
 const secretPrefix = 'whsec_';
@@ -17,7 +18,7 @@ function standardKey(secret: string): string | Buffer {
   const encoded = secret.slice(secretPrefix.length);
   const key = Buffer.from(encoded, 'base64');
   // The decoder skips what is no base64, and would make a weak key of a secret that its owner chose.
-  const unpadded = (text: string) => text.replace(/=+$/, '');
+  const unpadded = (text: string) => withoutEnd(text, '=');
   return unpadded(key.toString('base64')) === unpadded(encoded) ? key : secret;
 }
 

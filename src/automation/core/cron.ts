@@ -14,11 +14,10 @@ const nicknames: Readonly<Record<string, string>> = {
 };
 
 // The parser also reads seconds, L, #, ? and H, which crontab(5) and Temporal do not know.
-const fields = /(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[A-Za-z]{3})+\s+(?:[\d*,/-]|[A-Za-z]{3})+/;
-const fiveFields = new RegExp(`^${fields.source}$`);
+const fiveFields = /^(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[A-Za-z]{3})+\s+(?:[\d*,/-]|[A-Za-z]{3})+$/;
 
 /** The form of an expression, for the reference. Not each text of this form is a valid expression. */
-export const cronPattern = `^(${Object.keys(nicknames).join('|')}|${fields.source})$`;
+export const cronPattern = `^(${Object.keys(nicknames).join('|')}|${fiveFields.source.slice(1, -1)})$`;
 
 /** @throws Error whose message says what is wrong */
 function parse(cron: string, timezone?: string, after?: Date): CronExpression {

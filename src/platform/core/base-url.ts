@@ -1,2 +1,4 @@
+import { withoutEnd } from './without-end.ts';
+
 /** An address of the environment without a slash at its end. */
-export const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
+export const withoutSlash = (url: string): string => withoutEnd(url, '/');

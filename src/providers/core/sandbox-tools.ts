@@ -7,8 +7,6 @@ export interface RequestedCall {
 /** As many as any conversation can make, and more. The cost of reading them grows with the length of the text for each. */
 const maxWords = 16;
 
-const word = /\bsandbox:tool=([A-Za-z0-9_-]{1,64})/g;
-
 /** Far deeper than what any tool takes. Of what is much deeper no JSON can be made again. */
 const maxDepth = 64;
 
@@ -59,7 +57,7 @@ export function readSandboxTools(text: string): { calls: RequestedCall[]; rest: 
   const calls: RequestedCall[] = [];
   const rest: string[] = [];
   let read = 0;
-  const pattern = new RegExp(word);
+  const pattern = /\bsandbox:tool=([A-Za-z0-9_-]{1,64})/g;
   for (let found = pattern.exec(text); found && calls.length < maxWords; found = pattern.exec(text)) {
     rest.push(text.slice(read, found.index));
     const { args, end } = argsAt(text, pattern.lastIndex);

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../platform/core/without-end.ts';
+
 /** Words in a text that make the sandbox fail or wait, so that integrators can test their error handling. */
 const words = {
   fail: /\bsandbox:fail\b(?!@)/,
@@ -24,7 +26,7 @@ export interface SandboxWords {
 
 /** Whether a text lets this model fail. A name may end a sentence, so punctuation after it is not part of it. */
 const isNamed = (text: string, model: string): boolean =>
-  [...text.matchAll(words.failOf)].some(([, name]) => name!.replace(/[.:]+$/, '') === model);
+  [...text.matchAll(words.failOf)].some(([, name]) => withoutEnd(name!, '.:') === model);
 
 function failureIn(text: string, model: string): SandboxWords['failure'] {
   if (words.fail.test(text)) return 'fail';

@@ -1,4 +1,5 @@
 import slugify from '@sindresorhus/slugify';
+import { withoutEnd } from '../../platform/core/without-end.ts';
 
 export const maxSlugLength = 100;
 const nameless = 'event';
@@ -8,7 +9,7 @@ export const isSlug = (text: string): boolean => /^[a-z0-9-]{1,100}$/.test(text)
 /** A name as a slug: transliterated to Latin letters, digits and hyphens; `event` when nothing is left. */
 export function slugOf(name: string): string {
   const slug = slugify(name, { decamelize: false }).replace(/[^a-z0-9-]/g, '');
-  return slug.slice(0, maxSlugLength).replace(/-+$/, '') || nameless;
+  return withoutEnd(slug.slice(0, maxSlugLength), '-') || nameless;
 }
 
 /** The slug, or with -2, -3, … the first one that is not taken. */

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../platform/core/without-end.ts';
+
 /** Of UTF-8: what a model and a caller see of a result. */
 export const longestResult = 32 * 1024;
 
@@ -15,7 +17,7 @@ export interface ResultPart {
 
 /** The number of bytes that a text of base64 stands for. */
 const bytesOf = (base64: unknown): number =>
-  typeof base64 === 'string' ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : 0;
+  typeof base64 === 'string' ? Math.floor((withoutEnd(base64, '=').length * 3) / 4) : 0;
 
 const placeholder = (type: unknown, bytes: number) =>
   `[${typeof type === 'string' ? type.slice(0, 100) : 'application/octet-stream'}, ${bytes} bytes]`;

@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../platform/core/without-end.ts';
+
 /** What SQLite's tokenizer passes over as one piece: texts, names in quotes, and comments. */
 const piece = /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 
@@ -17,7 +19,7 @@ export function isOneStatement(sql: string): boolean {
     rest += found === undefined ? sql[at] : isComment ? ' ' : 'x';
     at += found?.length ?? 1;
   }
-  const trimmed = rest.replace(/[\s;]+$/, '');
+  const trimmed = withoutEnd(rest, ' \t\n\v\f\r;');
   if (trimmed.trim() === '') return false;
   if (trigger.test(trimmed)) return /;\s*end$/i.test(trimmed) && !/;\s*end\s*;/i.test(trimmed);
   return !trimmed.includes(';');
