@@ -42,12 +42,15 @@ export const createGenerationActivities = ({
   const services = { ...rest, waiters };
   return {
     /** Asks the provider once where a generation stands, and records its end. Fails retryably while that may change. */
-    async advanceGeneration(ref: GenerationRef & { maxAttempts: number }): Promise<GenerationProgress> {
+    async advanceGeneration(
+      ref: GenerationRef & { maxAttempts: number; withoutFile?: number },
+    ): Promise<GenerationProgress> {
       const { attempt } = Context.current().info;
-      const { maxAttempts } = ref;
+      // Absent in the calls of workflows of an earlier version.
+      const { maxAttempts, withoutFile = 0 } = ref;
       try {
         return await withHeartbeats(heartbeatMs, (signal) =>
-          advanceGeneration(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }),
+          advanceGeneration(services, scopeOf(database, ref), ref, { attempt, maxAttempts, withoutFile, signal }),
         );
       } catch (failure) {
         throw failure instanceof ProviderFailure ? retryableFailure(failure) : failure;

@@ -48,7 +48,10 @@ function waitsFor(progress: Extract<GenerationProgress, { ms: number }>): string
   if (progress.kind === 'image') {
     return `Waits for a place to fetch its image, and tries again at ${until}Z. Cancel to give the credits back.`;
   }
-  const { kind, provider, percent } = progress;
+  const { kind, provider, percent, withoutFile } = progress;
+  if (withoutFile !== undefined) {
+    return `${provider} finished the job without a usable file. Looks again at ${until}Z. Cancel to give the credits back.`;
+  }
   return kind === 'lost'
     ? `${provider} did not confirm that it took the job. Waits until ${until}Z for its report. Cancel to give the credits back.`
     : `Waits for ${provider} (${percent} %), and asks again at ${until}Z. Cancel to give the credits back.`;
@@ -71,10 +74,11 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
   );
   // Workers of the version before this patch do not know of it.
   let atOnce = instant === true && patched('instant');
+  let withoutFile = 0;
   const advance = async () => {
     const made = atOnce ? await advanceAtOnce(ref, policy) : undefined;
     atOnce = false;
-    return made ?? activities.advanceGeneration({ ...ref, maxAttempts });
+    return made ?? activities.advanceGeneration({ ...ref, maxAttempts, withoutFile });
   };
   try {
     for (;;) {
@@ -91,8 +95,11 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
           message,
         });
       }
+      if (progress.kind === 'wait') withoutFile = progress.withoutFile ?? withoutFile;
       setCurrentDetails(waitsFor(progress));
-      await condition(() => reported, progress.ms);
+      // A file that is not there yet needs its time, whoever reports or asks meanwhile.
+      const needsTime = 'withoutFile' in progress;
+      await condition(() => reported && !needsTime, progress.ms);
     }
   } catch (failure) {
     // Its caller or an operator cancelled it.

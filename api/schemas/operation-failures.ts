@@ -66,9 +66,10 @@ export const voiceRefused: Failure = {
 
 export const imageRefused: Failure = {
   name: 'ImageRefused',
-  description: 'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged.',
+  description:
+    'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged, and the Idempotency-Key can be used again.',
   example: invalid([{ path: 'imageUrl', message: 'The server of the image answered 404.' }]),
-  sometimes: [...behindKey, 'Idempotent-Replayed'],
+  sometimes: behindKey,
 };
 
 export const bookingClash: Failure = {

@@ -106,7 +106,7 @@ export interface MediaModel {
 
   /**
    * Fetches the file of a job that is ready.
-   * @throws ProviderFailure; ImageUnusable; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
+   * @throws ProviderFailure, of kind `malformed_answer` when there is no usable file, which may change within seconds; ImageUnusable; WorkQueueFull when the machine is busy; the signal's reason once it is aborted
    */
   fetchFile(job: MediaJob, upstreamId: string, call: Call): Promise<MadeMedia>;
 

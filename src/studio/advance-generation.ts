@@ -7,7 +7,7 @@ import { ImageUnusable, type JobImage, type MadeMedia } from '../providers/media
 import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
-import type { GenerationPolicy, GenerationProgress } from '../temporal/contracts/studio.ts';
+import type { GenerationPolicy, GenerationProgress, WaitingForProvider } from '../temporal/contracts/studio.ts';
 import { cancelAtProvider } from './cancel-generation.ts';
 import { deadlineOf } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
@@ -28,6 +28,8 @@ export interface AdvanceServices extends EndServices, InputServices {
 }
 
 export interface AdvanceCall {
+  /** How often the provider's finished job was looked at and had no usable file. */
+  withoutFile: number;
   /** The attempt of this activity, from 1. */
   attempt: number;
   /** After so many attempts a failure that may pass is final. */
@@ -123,7 +125,7 @@ async function ask(
   const image = open.image && jobImage(services, open.image, open.imageUrl);
   const job = { id: ending.generationId, request, image, seed, ageMs };
   const asking = { organizationId, attempt: call.attempt, signal: call.signal };
-  const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): GenerationProgress => ({
+  const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): WaitingForProvider => ({
     ...{ kind, ms: Math.min(ms, leftMs), provider: mediaProviders[provider] },
     percent: progressOf({ ...open, progress }),
   });
@@ -146,7 +148,15 @@ async function ask(
     const recorded = await scope.one(recordAsked, job.id, told);
     return waits('wait', askAfterMs, recorded ? recorded.progress : open.progress);
   }
-  const made = await model.fetchFile(job, open.upstreamId, asking);
+  let made: MadeMedia;
+  try {
+    made = await model.fetchFile(job, open.upstreamId, asking);
+  } catch (error) {
+    const ms = policy.withoutFileMs[call.withoutFile];
+    if (!(error instanceof ProviderFailure) || error.kind !== 'malformed_answer') throw error;
+    if (ms === undefined) throw new ProviderFailure(error.kind, error.message, { retryable: false });
+    return { ...waits('wait', ms), withoutFile: call.withoutFile + 1 };
+  }
   try {
     await store(services, scope, ending, open, made, call.signal);
   } finally {

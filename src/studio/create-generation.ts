@@ -47,9 +47,9 @@ const insertGeneration = statement<{ id: string }>(
      on conflict (organization_id, environment) do update set total = generation_total.total + 1
      returning total as number)
    insert into generation (id, organization_id, environment, number, kind, status, request, seed, image_url, correlation_id,
-                           expected_ms, progress, created_at)
+                           expected_ms, progress, claim, created_at)
    select $3::uuid, $1::uuid, $2::text, number, $4::text, 'processing', $5::jsonb, $6::bigint, $7::text, $8::text,
-          $9::int, $10::smallint, clock_timestamp()
+          $9::int, $10::smallint, $11::jsonb, clock_timestamp()
      from numbered
    returning id`,
 );
@@ -119,7 +119,8 @@ export async function createGeneration(
       if (imageUrl !== null) checkImageUrl(services, imageUrl);
       const values = [id, kind, JSON.stringify(request), seed, imageUrl, scope.correlationId];
       const progress = reportsProgress ? 0 : null;
-      await tx.one(insertGeneration, ...values, Math.ceil(ms), progress);
+      const claimed = imageUrl !== null && claim ? { method: claim.method, path: claim.path, key: claim.key } : null;
+      await tx.one(insertGeneration, ...values, Math.ceil(ms), progress, claimed && JSON.stringify(claimed));
       await tx.enqueue('generation.start', id, { waiter, instant: isInstant } satisfies StartHint);
       return { id };
     },

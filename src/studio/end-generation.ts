@@ -1,4 +1,5 @@
 import { settleCredits, voidCredits } from '../credits/reservations.ts';
+import { type IdempotencyClaim, releaseClaim } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
@@ -44,11 +45,16 @@ const complete = statement<Ended>(
    returning image->>'file' as input`,
 );
 
-const stop = statement<Ended & { kind: MediaKind }>(
+interface Stopped extends Ended {
+  kind: MediaKind;
+  claim: Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null;
+}
+
+const stop = statement<Stopped>(
   'generation.stop',
   `update generation set status = $4::text, error = $5::jsonb, image_url = null, finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning kind, image->>'file' as input`,
+   returning kind, claim, image->>'file' as input`,
 );
 
 /**
@@ -110,6 +116,8 @@ export async function stopGeneration(
     if (!ended) return false;
     if (ended.input !== null) await services.files.remove(tx, [ended.input]);
     await voidCredits(tx, { key: creditKey(generationId) });
+    // The caller is answered that the request is not valid, which does not use the key up.
+    if (ended.claim && error?.path !== undefined) await releaseClaim(tx, ended.claim, generationId);
     // A fault of the request was its answer: it never became a job.
     if (ended.kind === 'video' && error && error.path === undefined) {
       const { code, message } = error;

@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import type { GenerationRequest } from '../providers/core/media/requests.ts';
 import type { GenerationImage } from './core/image.ts';
@@ -37,6 +38,8 @@ export const Generation = defineEntity({
     /** What was charged. */
     credits: p.integer().nullable(),
     error: p.json<GenerationError>().nullable(),
+    /** Of its Idempotency-Key, which the refusal of its image releases. */
+    claim: p.json<Pick<IdempotencyClaim, 'method' | 'path' | 'key'>>().nullable(),
     /** How long it was expected to take when it was created, in milliseconds. */
     expectedMs: p.integer().nullable(),
     /** In percent, as its provider told; null when it tells none. */

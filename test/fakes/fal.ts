@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { falEndpoints } from './fal-endpoints.ts';
-import { type FakeJob, type FakeMedia, type MediaDialect, startMediaServer } from './media-server.ts';
+import { type FakeJob, type FakeMedia, type MediaDialect, readsWithoutFile, startMediaServer } from './media-server.ts';
 import type { Json, WireAnswer } from './wire-server.ts';
 
 /** An error of a model, as fal words it. */
@@ -98,8 +98,10 @@ export async function startFakeFal(
       return { status: status === 'COMPLETED' ? 200 : 202, body: { status, request_id, metrics: {} } };
     },
 
-    result: (job, url) =>
-      job.state === 'working' ? { status: 400, body: { detail: 'Request is still in progress' } } : answerOf(job, url),
+    result(job, url) {
+      if (job.state === 'working') return { status: 400, body: { detail: 'Request is still in progress' } };
+      return readsWithoutFile(job) ? { status: 200, body: { images: [] } } : answerOf(job, url);
+    },
 
     cancelled: ({ state }) =>
       state === 'working'

@@ -37,6 +37,8 @@ export interface JobWish {
   /** It fails, in the words of the provider's dialect. */
   fail?: WireAnswer | string;
   output?: OutputWish;
+  /** How often the finished job is read without any file in it, before its file is there. */
+  withoutFile?: number;
   /** Whether its end is reported to the webhook, where one was given. */
   reports?: boolean;
 }
@@ -95,6 +97,13 @@ export interface FakeMedia {
   report(job: FakeJob): Promise<number>;
   reset(): void;
   close(): Promise<void>;
+}
+
+/** Whether this reading of a finished job names no file. */
+export function readsWithoutFile({ wish }: FakeJob): boolean {
+  const left = wish.withoutFile ?? 0;
+  if (left > 0) wish.withoutFile = left - 1;
+  return left > 0;
 }
 
 const page = '<html><body>Please wait</body></html>';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { videoFile } from './media-files.ts';
-import { type FakeJob, type FakeMedia, type MediaDialect, startMediaServer } from './media-server.ts';
+import { type FakeJob, type FakeMedia, type MediaDialect, readsWithoutFile, startMediaServer } from './media-server.ts';
 import { bearer, type Json, unknownFields, type WireAnswer } from './wire-server.ts';
 
 /** An error as Runway words it. */
@@ -40,7 +40,8 @@ function refuse(endpoint: string, body: Json | undefined): WireAnswer | undefine
   return image.length > 5 * 1024 * 1024 ? invalid('promptImage', 'Data URI is too long.') : undefined;
 }
 
-function taskOf({ id, begun, state, wish }: FakeJob, url: string): Json {
+function taskOf(job: FakeJob, url: string): Json {
+  const { id, begun, state, wish } = job;
   const task = { id, createdAt: new Date(begun).toISOString() };
   const takesMs = wish.takesMs ?? 0;
   if (state === 'working') {
@@ -48,7 +49,9 @@ function taskOf({ id, begun, state, wish }: FakeJob, url: string): Json {
     if (!Number.isFinite(takesMs)) return { ...task, estimatedCost, status: 'PENDING' };
     return { ...task, estimatedCost, status: 'RUNNING', progress: Math.min(1, (Date.now() - begun) / takesMs) };
   }
-  if (typeof wish.fail !== 'string') return { ...task, cost: { credits: 25 }, status: 'SUCCEEDED', output: [url] };
+  if (typeof wish.fail !== 'string') {
+    return { ...task, cost: { credits: 25 }, status: 'SUCCEEDED', output: readsWithoutFile(job) ? [] : [url] };
+  }
   return { ...task, cost: { credits: 0 }, status: 'FAILED', failure: 'Internal words.', failureCode: wish.fail };
 }
 

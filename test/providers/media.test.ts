@@ -133,6 +133,8 @@ describe('an image, work on it, and music', () => {
     ['made a damaged file', { output: 'cut' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
     ['made a file of another type', { output: 'another type' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
     ['lost the file', { output: 'missing' }, { reason: 'provider_error', sent: 1, jobs: 1 }],
+    ['finished without a file', { withoutFile: 1e9 }, { reason: 'provider_error', sent: 1, jobs: 1 }],
+    ['had the file a moment later', { withoutFile: 3 }, { reason: null, sent: 1, jobs: 1 }],
     ['answered the submit with a page', { submit: 'page', takesMs: 500 }, { reason: null, sent: 1, jobs: 1 }],
   ];
   test('are submitted once and paid once or not at all, whatever goes wrong', async () => {
@@ -204,6 +206,20 @@ describe('a video', () => {
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 70, reserved: 0 });
     expect([submits(runway).length, submits(fal).length]).toEqual([1, 1]);
     expect(await filesOf(tenant)).toBe(2);
+  });
+
+  test('that Runway finishes without a file is looked at three times more within 30 seconds, and has failed', async () => {
+    const tenant = await newTenant();
+    const before = await creditsOf(tenant);
+    runway.next({ withoutFile: 1e9 });
+    const id = await startVideo(tenant, { duration: 5 });
+    const error = { code: 'provider_error', message: 'Runway finished the job and gave no file.' };
+    expect(await endOf(tenant, id)).toMatchObject({ id, status: 'failed', error });
+    // Each look reads the task for its status and for its file.
+    const looks = runway.journal.filter(({ method }) => method === 'GET');
+    expect(looks.length).toBe(8);
+    expect(looks.at(-1)!.at - looks[0]!.at).toBeLessThan(45_000);
+    expect(await creditsOf(tenant)).toEqual(before);
   });
 
   test('whose worker died before it was handed over is handed over to nobody, and its credits come back', async () => {

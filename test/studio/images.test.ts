@@ -238,7 +238,7 @@ test('twenty at once with credits for five: five are made, and nothing is fetche
   expect(await creditsOf(client)).toEqual({ balance: 9_995, reserved: 9_995 });
 });
 
-test('one Idempotency-Key is one image, and one fault', async () => {
+test('one Idempotency-Key is one image, and a refused image does not use it up', async () => {
   const { client } = await newTenant();
   const { balance } = await creditsOf(client);
   const slow = images.at('/unpaid.png', 'sandbox:slow=1.5');
@@ -252,14 +252,31 @@ test('one Idempotency-Key is one image, and one fault', async () => {
   expect((await upscale(images.at('/square.png'), { on: client, key: 'one' })).status).toBe(422);
   expect(images.asked('/unpaid.png')).toBe(1);
 
-  const faults = [await upscale(images.at('/gone'), { on: client, key: 'two' })];
-  faults.push(await upscale(images.at('/gone'), { on: client, key: 'two' }));
-  expect(faults.map(({ status, body }) => [status, body.error.details.errors[0].path])).toEqual([
-    [400, 'imageUrl'],
-    [400, 'imageUrl'],
-  ]);
-  expect(images.asked('/gone')).toBe(1);
+  // Found by its address alone, by its server, by its pixels; and by what would become of it.
+  const refused: [string, string, number?][] = [
+    ['http://10.0.0.1/x.png', 'imageUrl'],
+    [images.at('/gone'), 'imageUrl'],
+    [images.at('/gone'), 'imageUrl'],
+    [images.at('/cut.png'), 'imageUrl'],
+    [images.at('/large.png'), 'scale', 4],
+  ];
+  const start = (imageUrl: string) =>
+    client.post('/api/studio/generate-video', { prompt: 'Waves', imageUrl }, { 'idempotency-key': 'three' });
+  for (const [imageUrl, path, scale = 2] of refused) {
+    const { status, body, headers } = await upscale(imageUrl, { scale, on: client, key: 'two' });
+    expect([status, body.error.details.errors[0].path]).toEqual([400, path]);
+    expect(headers.get('idempotent-replayed')).toBeNull();
+    if (path !== 'imageUrl') continue;
+    const started = await start(imageUrl);
+    expect([started.status, started.body.error.details.errors[0].path]).toEqual([400, path]);
+  }
+  expect(images.asked('/gone')).toBe(4);
   expect(await creditsOf(client)).toEqual({ balance: balance - 1, reserved: 0 });
+  const done = await upscale(images.at('/square.png'), { on: client, key: 'two' });
+  expect([done.status, done.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  expect((await upscale(images.at('/gone'), { on: client, key: 'two' })).status).toBe(422);
+  const video = await start(images.at('/square.png'));
+  expect([video.status, (await start(images.at('/square.png'))).body]).toEqual([200, video.body]);
 });
 
 test('images of a server that hangs hold up nobody else, and only a few are fetched at the same time', async () => {

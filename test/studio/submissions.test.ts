@@ -96,7 +96,12 @@ beforeEach(async () => {
 
 const ending = () => ({ generationId: id, waiter: null });
 const advance = (attempt = 1) =>
-  advanceGeneration(services, scope, ending(), { attempt, maxAttempts: 5, signal: new AbortController().signal });
+  advanceGeneration(services, scope, ending(), {
+    attempt,
+    maxAttempts: 5,
+    withoutFile: 0,
+    signal: new AbortController().signal,
+  });
 const hold = async () => (await scope.rows(held, creditKey(id))).length;
 const held = statement(
   'test.hold',

@@ -38,7 +38,7 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
   summary: string;
   body: { schema: Body; examples: Examples<z.input<Body>> };
   answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
-  /** Whether the body names an image: what is wrong with it is found out later, and repeated as any answer. */
+  /** Whether the body names an image: what is wrong with it is found out later, and refused as such. */
   takesImage?: boolean;
   /** Fills in the defaults. */
   read(body: z.output<Body>): { request: GenerationRequest; imageUrl?: string };

@@ -262,9 +262,8 @@ describe('the file of a finished job', () => {
     expect(failure).toMatchObject({ name: 'ProviderFailure', kind: 'malformed_answer', retryable: false });
   });
 
-  test('is looked for several times, and then not any more', async () => {
-    expect(await fetchWith('missing')).toMatchObject({ kind: 'unavailable', retryable: true });
-    expect(await fetchWith('missing', 4)).toMatchObject({ kind: 'unavailable', retryable: false });
+  test('that is not there is no usable one', async () => {
+    expect(await fetchWith('missing')).toMatchObject({ kind: 'malformed_answer', status: 404, retryable: false });
   });
 
   test('is not fetched from where nobody may go', async () => {

@@ -26,7 +26,7 @@ export type Finished =
       seconds: number | null;
       hasTransparency: boolean | null;
     }
-  | { wrong: string };
+  | { wrong: string /** The file is whole, so that another look would find the same. */; isFinal?: true };
 
 const anotherType: Finished = { wrong: 'has another type than it should have' };
 
@@ -34,6 +34,11 @@ const imageProblems: Record<ImageProblem, string> = {
   format: anotherType.wrong,
   pixels: 'has too many pixels',
   undecodable: 'is damaged',
+};
+
+const problem = (found: ImageProblem): Finished => {
+  const wrong = imageProblems[found];
+  return found === 'pixels' ? { wrong, isFinal: true } : { wrong };
 };
 
 async function firstBytes(path: string): Promise<Buffer> {
@@ -48,7 +53,7 @@ async function firstBytes(path: string): Promise<Buffer> {
 
 async function finishImage({ path, output, maxPixels, asCutOut }: Finishing, head: Buffer): Promise<Finished> {
   const examined = await examine({ path, maxPixels, transparency: asCutOut });
-  if ('refused' in examined) return { wrong: imageProblems[examined.refused] };
+  if ('refused' in examined) return problem(examined.refused);
   const { size, hasTransparency } = examined;
   const type = head[0] === 0x89 ? 'png' : head[0] === 0xff ? 'jpg' : 'webp';
   const rest = { size, seconds: null, hasTransparency: asCutOut ? hasTransparency : null };
@@ -63,7 +68,7 @@ async function finishVideo({ path, maxPixels }: Finishing): Promise<Finished> {
   if (header === 'another type') return anotherType;
   if (header === 'damaged') return { wrong: imageProblems.undecodable };
   const { width, height, seconds } = header;
-  if (width * height > maxPixels) return { wrong: imageProblems.pixels };
+  if (width * height > maxPixels) return problem('pixels');
   return { type: 'mp4', path, size: { width, height }, seconds, hasTransparency: null };
 }
 

@@ -23,7 +23,7 @@ import type { Finishing } from './finish-output.ts';
 import { finishOutput } from './finishing.ts';
 import { dataUri } from './given-image.ts';
 import type { HostJob, MediaHost } from './media-host.ts';
-import { fetchOutput, unusable } from './output-file.ts';
+import { fetchOutput, unacceptable, unusable } from './output-file.ts';
 
 export interface LiveMediaOptions {
   models: ModelTable;
@@ -97,9 +97,9 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
     const { kind, asCutOut } = rules[job.request.kind];
     const finishing = { kind, asCutOut, path, output: join(folder, 'finished'), maxPixels: pixelLimits.output };
     const finished = await work.run(finishOutput, organizationId, finishing, { waitMs }).catch((error) => {
-      throw error instanceof WorkTooCostly ? unusable(title, 'is too costly to examine') : error;
+      throw error instanceof WorkTooCostly ? unacceptable(title, 'is too costly to examine') : error;
     });
-    if ('wrong' in finished) throw unusable(title, finished.wrong);
+    if ('wrong' in finished) throw (finished.isFinal ? unacceptable : unusable)(title, finished.wrong);
     return finished;
   }
 

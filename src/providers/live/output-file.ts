@@ -29,8 +29,8 @@ export interface FetchOutput {
 const maxRedirects = 3;
 const redirecting = new Set([301, 302, 303, 307, 308]);
 
-/** Statuses of a file that will not be there later either. A missing one may still be on its way to where it is read. */
-const isFinal = (status: number) => status >= 400 && status < 500 && ![404, 408, 425, 429].includes(status);
+/** Statuses that say that there is no such file. It may still be on its way to where it is read. */
+const isAbsent = (status: number) => status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 
 type Download = Omit<FetchOutput, 'url' | 'deadlineMs'> & { ends: number };
 
@@ -53,11 +53,11 @@ async function download(
     const next = redirecting.has(status) ? URL.parse(headers.location ?? '', url)?.href : undefined;
     if (next !== undefined) return next;
     if (status !== 200) {
-      throw new ProviderFailure('unavailable', `The file that ${title} made cannot be fetched (HTTP ${status}).`, {
-        ...{ status, retryable: !isLast && !isFinal(status) },
-      });
+      const message = `The file that ${title} made cannot be fetched (HTTP ${status}).`;
+      if (isAbsent(status)) throw new ProviderFailure('malformed_answer', message, { status, retryable: false });
+      throw new ProviderFailure('unavailable', message, { status, retryable: !isLast });
     }
-    if (truncated) throw unusable(title, 'is too large');
+    if (truncated) throw unacceptable(title, 'is too large');
     return undefined;
   } catch (error) {
     if (!(error instanceof EgressFailure)) throw error;
@@ -71,9 +71,13 @@ async function download(
   }
 }
 
-/** A finished job whose file is not what it should be: it would be the same if it were fetched again. */
+/** A finished job whose file is not what it should be, perhaps because it is still being written where it is read. */
 export const unusable = (title: string, why: string) =>
   new ProviderFailure('malformed_answer', `The file that ${title} made ${why}.`, { retryable: false });
+
+/** A file that is whole and is not accepted: it would be the same if it were fetched again. */
+export const unacceptable = (title: string, why: string) =>
+  new ProviderFailure('unavailable', `The file that ${title} made ${why}.`, { retryable: false });
 
 /**
  * Fetches a file from an address of a provider's answer. Every address passes the egress guard, as those of callers do.
@@ -90,7 +94,7 @@ export async function fetchOutput(
   try {
     let at: string | undefined = url;
     for (let hops = 0; at !== undefined; hops++) {
-      if (hops > maxRedirects) throw unusable(rest.title, `is behind more than ${maxRedirects} redirects`);
+      if (hops > maxRedirects) throw unacceptable(rest.title, `is behind more than ${maxRedirects} redirects`);
       at = await download(egress, at, path, { ...rest, ends });
     }
     return { folder, path, discard };

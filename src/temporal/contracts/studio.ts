@@ -25,6 +25,8 @@ export interface GenerationPolicy {
   retry: RetryProfile;
   /** How long a provider has to take a job. */
   submitTimeoutMs: number;
+  /** Pauses before a finished job without a usable file is looked at again; after the last one the generation fails. */
+  withoutFileMs: readonly number[];
   /** When a provider is asked that does not say when to ask again. */
   poll: { video: PollProfile; others: PollProfile };
   /** A job whose caller asks for it is asked about once in so many milliseconds, whatever `poll` says. */
@@ -47,6 +49,7 @@ export const defaultGenerationPolicy: GenerationPolicy = {
   instantMs: 5_000,
   retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 5 },
   submitTimeoutMs: 60_000,
+  withoutFileMs: [2_000, 6_000, 15_000],
   // A video of a minute is asked about two or three times, because a thousand may be under way. Runway recommends to ask
   // about a job no more often than every five seconds.
   poll: {
@@ -67,12 +70,23 @@ export interface MakeGenerationArgs extends WorkContext {
   instant?: boolean;
 }
 
+/** A generation that waits for its provider. */
+export interface WaitingForProvider {
+  kind: 'wait' | 'lost';
+  ms: number;
+  /** Its display name. */
+  provider: string;
+  percent: number;
+  /** How often the finished job had no usable file, so far. */
+  withoutFile?: number;
+}
+
 /**
  * Where a generation stands. `wait`: look again after so many milliseconds. `lost`: the same, but nobody knows whether the
  * provider took it, and only its report can tell, or the attempt that handed it over, where that still goes on. `image`: the same, for a place to fetch the image that it works on.
  */
 export type GenerationProgress =
-  | { kind: 'wait' | 'lost'; ms: number /** Its display name. */; provider: string; percent: number }
+  | WaitingForProvider
   | { kind: 'image'; ms: number }
   | { kind: 'ended' }
   | { kind: 'failed'; code: string; message: string };
