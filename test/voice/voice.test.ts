@@ -199,6 +199,14 @@ describe('a recording', () => {
     ['an empty file', formOf(new Uint8Array()), 'Audio file is required'],
     ['another format', formOf(Buffer.from('Hello, world. This is a text.')), 'Unsupported format'],
     ['a header alone', formOf(silence(0)), 'Unsupported format'],
+    ['the header of a frame alone', formOf(Buffer.from([0xff, 0xfb, 0x90, 0x64])), 'Unsupported format'],
+    [
+      'a text that ends like the header of a frame',
+      formOf(
+        Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.alloc(60_000, 'text'), Buffer.from([0xff, 0xfb, 0x90, 0x64])]),
+      ),
+      'Unsupported format',
+    ],
     ['a forged length', formOf(silence(1).fill(0xff, 40, 44), {}), ''],
     ['more than 30 minutes', formOf(silence(1_800.001)), 'Audio too long'],
     ['too long a language', formOf(silence(1), { language: 'english' }), 'Invalid language'],

@@ -34,7 +34,26 @@ describe('MPEG audio is as long as its frames', () => {
     const garbage = Buffer.alloc(1_000, 0xff);
     expect(mpegSeconds(Buffer.concat([garbage, frames(5), garbage, frames(5)]))).toBeCloseTo(10 * frameSeconds, 1);
     const others = Buffer.concat(Array.from({ length: 50 }, () => smallFrame));
-    expect(mpegSeconds(Buffer.concat([frame(), frame(), others]))).toBeCloseTo(52 * frameSeconds, 2);
+    expect(mpegSeconds(Buffer.concat([frames(3), others]))).toBeCloseTo(53 * frameSeconds, 2);
+  });
+
+  test('and bytes that look like a frame by chance are none', () => {
+    const header = u8(0xff, 0xfb, 0x90, 0x64);
+    const text = latin1('This is a text of some length. '.repeat(100));
+    for (const file of [
+      header,
+      Buffer.concat([latin1('ID3\x04\0\0\0\0\0\0'), text, header]),
+      Buffer.concat([u8(0xff, 0xfe), text, header]),
+      Buffer.concat([header, text]),
+      Buffer.concat([text, frames(2), text]),
+      Buffer.concat([frame(), text]),
+    ]) {
+      expect(mpegSeconds(file)).toBe(0);
+    }
+    // A short recording may be a single frame, and what a long one ends with is no sound.
+    expect(mpegSeconds(frame())).toBeCloseTo(frameSeconds, 9);
+    expect(mpegSeconds(Buffer.concat([frames(2), text]))).toBe(0);
+    expect(mpegSeconds(Buffer.concat([frames(9), text, header]))).toBeCloseTo(9 * frameSeconds, 9);
   });
 
   test('and one that is cut counts what is left', () => {

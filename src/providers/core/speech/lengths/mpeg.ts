@@ -56,25 +56,47 @@ function isInfo(file: Buffer, at: number): boolean {
   return head.includes('Xing') || head.includes('Info') || head.includes('VBRI');
 }
 
+/** A stream is recognized by so many frames in a row: fewer are found by chance in files of any kind. */
+const minFrames = 3;
+
+/**
+ * Whether sound begins here. By chance some bytes look like a frame, and then what follows does not look like the next one.
+ * @param isStart nothing but tags stands before it, so that it may be the whole of a short recording
+ */
+function beginsStream(file: Buffer, start: number, isStart: boolean): boolean {
+  let at = start;
+  let kind: number | undefined;
+  for (let count = 0; count < minFrames; count++) {
+    if (isStart && count > 0 && at === file.length) return true;
+    const frame = frameAt(file, at);
+    if (!frame || (kind !== undefined && frame.kind !== kind)) return false;
+    kind = frame.kind;
+    at += frame.size;
+  }
+  return true;
+}
+
 /**
  * The length of MPEG audio: of all its frames, whatever any header says of them.
- * @returns seconds, 0 without a frame
+ * @returns seconds, 0 for a file that is no MPEG audio
  */
 export function mpegSeconds(file: Buffer): number {
+  const start = behindTags(file);
   let seconds = 0;
   let kind: number | undefined;
-  for (let at = behindTags(file); at < file.length; ) {
+  // Where the frame before ended.
+  let expectedAt = -1;
+  for (let at = start; at < file.length; ) {
     const frame = frameAt(file, at);
-    // By chance some bytes look like a frame. One that is not like those before it has to be followed by its like.
-    const next = frame && at + frame.size;
-    const isOne = frame && (frame.kind === kind || next! >= file.length || frameAt(file, next!)?.kind === frame.kind);
-    if (!isOne) {
+    const follows = frame !== undefined && at === expectedAt && frame.kind === kind;
+    if (!frame || !(follows || beginsStream(file, at, at === start))) {
       at += 1;
       continue;
     }
     if (kind !== undefined || !isInfo(file, at)) seconds += frame.seconds;
     kind = frame.kind;
-    at = next!;
+    at += frame.size;
+    expectedAt = at;
   }
   return seconds;
 }
