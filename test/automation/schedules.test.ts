@@ -88,6 +88,18 @@ describe('reading and writing', () => {
     expect(await describeOrNone(id)).toBeUndefined();
   });
 
+  test('takes Sunday as 0 and 7, and refuses what is wrong in words of its own', async () => {
+    const { id } = await makeWorkflow(product.api);
+    const taken = await put(id, { cron: '0 9 * * 0,7', timezone: 'UTC' });
+    expect([taken.status, taken.body.data.cron]).toEqual([200, '0 9 * * 0,7']);
+    const days = taken.body.data.nextRunTimes.map((time: string) => new Date(time).getUTCDay());
+    expect(days).toEqual([0, 0, 0, 0, 0]);
+    const refused = await put(id, { cron: '0 22-2 * * *', timezone: 'UTC' });
+    expect(refused.body.error.details.errors).toEqual([
+      { path: 'cron', message: 'The range "22-2" of the hour ends before it begins.' },
+    ]);
+  });
+
   test('refuses variables that do not satisfy the inputs', async () => {
     const inputs = [
       { name: 'city', type: 'string', required: true },

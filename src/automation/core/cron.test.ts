@@ -8,6 +8,10 @@ describe('an expression', () => {
     '0 0 1,15 * *',
     '*/15 8-18/2 * jan-MAR Mon,WED',
     '0 0 * * 7',
+    '0 0 * * 0,7',
+    '0 0 * * sun,1-7',
+    '1,1,0-3 * * * *',
+    '*/60 05 * * *',
     '@Hourly',
     '@midnight',
   ])('may be %p', (cron) => expect(findCronProblem(cron)).toBeUndefined());
@@ -37,10 +41,20 @@ describe('an expression', () => {
     ...['0 0 * foo *', '-1 * * * *', '1.5 * * * *'],
   ])('may not be %p', (cron) => expect(findCronProblem(cron)).toMatch(/\w/));
 
+  test.each([
+    ['60 * * * *', 'The minute "60" is not a number from 0 to 59.'],
+    ['0 0 * foo *', 'The month "foo" is not a number from 1 to 12 or a name like feb.'],
+    ['0 22-2 * * *', 'The range "22-2" of the hour ends before it begins.'],
+    ['*/0 * * * *', 'The step "0" of the minute is not a number above 0.'],
+    ['0 0 31 4,6 *', 'No date matches: none of its months has such a day.'],
+  ])('%p is refused in our own words', (cron, message) => expect(findCronProblem(cron)).toBe(message));
+
   test('is given to Temporal in numbers, as two expressions if either day suffices', () => {
     expect(temporalExpressions('@weekly')).toEqual(['0 0 * * 0']);
     expect(temporalExpressions('*/20 8-10 * jan,MAR mon-wed')).toEqual(['0,20,40 8,9,10 * 1,3 1,2,3']);
     expect(temporalExpressions('0 0 * * 5-7')).toEqual(['0 0 * * 0,5,6']);
+    expect(temporalExpressions('0 0 * * 0,7')).toEqual(['0 0 * * 0']);
+    expect(temporalExpressions('0 0 1 * 0-7')).toEqual(['0 0 1 * *', '0 0 * * 0,1,2,3,4,5,6']);
     expect(temporalExpressions('0 0 13 * 5')).toEqual(['0 0 13 * *', '0 0 * * 5']);
   });
 });

@@ -1,4 +1,5 @@
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
+import { CronProblem, normalizeFields } from './cron-fields.ts';
 
 /** The limit of the comment in which Temporal shows the expression. */
 export const maxCronLength = 200;
@@ -19,12 +20,18 @@ const fiveFields = /^(?:[\d*,/-]+\s+){3}(?:[\d*,/-]|[A-Za-z]{3})+\s+(?:[\d*,/-]|
 /** The form of an expression, for the reference. Not each text of this form is a valid expression. */
 export const cronPattern = `^(${Object.keys(nicknames).join('|')}|${fiveFields.source.slice(1, -1)})$`;
 
-/** @throws Error whose message says what is wrong */
+/** @throws CronProblem */
 function parse(cron: string, timezone?: string, after?: Date): CronExpression {
   const text = cron.trim();
   const five = nicknames[text.toLowerCase()] ?? text;
-  if (!fiveFields.test(five)) throw new Error('Expected five fields, as in "0 9 * * 1-5", or a name like @hourly.');
-  return CronExpressionParser.parse(five, { tz: timezone ?? 'UTC', currentDate: after ?? new Date(0) });
+  if (!fiveFields.test(five))
+    throw new CronProblem('Expected five fields, as in "0 9 * * 1-5", or a name like @hourly.');
+  const normalized = normalizeFields(five);
+  try {
+    return CronExpressionParser.parse(normalized, { tz: timezone ?? 'UTC', currentDate: after ?? new Date(0) });
+  } catch {
+    throw new CronProblem('No date matches: none of its months has such a day.');
+  }
 }
 
 /** Why an expression is invalid; undefined when it is valid. One that never matches is invalid. */
@@ -33,7 +40,8 @@ export function findCronProblem(cron: string): string | undefined {
     parse(cron);
     return undefined;
   } catch (error) {
-    return (error as Error).message;
+    if (error instanceof CronProblem) return error.message;
+    throw error;
   }
 }
 
