@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { LocalSettings, Variables } from '../src/platform/env.ts';
+import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type RunningApp, startApp } from './app-process.ts';
 import type { Credentials } from './credentials.ts';
 import { type DataFolder, openDataFolder, rotateLogs } from './data-folder.ts';
@@ -198,7 +199,9 @@ async function startWorkflowServer({ settings, folder, ports, shutdown, record, 
   const address = settings.temporalAddress;
   if (address !== undefined) {
     // A managed server can refuse this. Then its operator must have prepared the namespace, or the app reports what is missing.
-    await prepareNamespaceAt(address, namespace).catch((error: Error) => {
+    const { TEMPORAL_TLS, TEMPORAL_API_KEY } = settings.parentEnvironment;
+    const endpoint = temporalEndpoint({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS, TEMPORAL_API_KEY });
+    await prepareNamespaceAt(endpoint, namespace).catch((error: Error) => {
       if (error instanceof NoTemporalServer) throw new Error(`TEMPORAL_ADDRESS: ${error.message}`, { cause: error });
       log(`Temporal at ${address}: namespace ${namespace} could not be prepared (${error.message})`);
     });
@@ -230,17 +233,18 @@ function egressSettings(given: Variables): Record<string, string> {
   const allowed = given.EGRESS_ALLOW_CIDRS || (isOwn && given.NODE_ENV !== 'production' ? loopback : undefined);
   const { EGRESS_PORTS, EGRESS_DENY_CIDRS } = given;
   const settings = { EGRESS_ALLOW_CIDRS: allowed, EGRESS_DENY_CIDRS, EGRESS_PORTS };
-  return Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, string] => Boolean(entry[1])));
+  return namedSettings(settings, Object.keys(settings));
+}
+
+/** Those of the variables that have a value. */
+function namedSettings(given: Variables, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (given[name] ? [[name, given[name]] as const] : [])));
 }
 
 /** Where files are, for every process that works with the stack. */
 function storageSettings(given: Variables, folder: DataFolder): Record<string, string> {
-  const named = Object.entries(given).filter(([name, value]) => /^(STORAGE|S3|TOOLS)_/.test(name) && value);
-  return {
-    STORAGE_DIR: folder.files,
-    TOOLS_DIR: folder.tools,
-    ...(Object.fromEntries(named) as Record<string, string>),
-  };
+  const names = Object.keys(given).filter((name) => /^(STORAGE|S3|TOOLS)_/.test(name));
+  return { STORAGE_DIR: folder.files, TOOLS_DIR: folder.tools, ...namedSettings(given, names) };
 }
 
 /** Secrets in the environment take precedence over those of the folder. */
@@ -253,6 +257,7 @@ function environmentOf({ settings, secrets, ports, folder }: Start, databaseUrl:
     SEALING_KEYS: given.SEALING_KEYS || secrets.SEALING_KEYS,
     URL_SIGNING_KEY: given.URL_SIGNING_KEY || secrets.URL_SIGNING_KEY,
     CRON_SECRET: given.CRON_SECRET || secrets.CRON_SECRET,
+    ...namedSettings(given, ['TEMPORAL_TLS', 'TEMPORAL_API_KEY']),
     ...storageSettings(given, folder),
     ...egressSettings(given),
   };

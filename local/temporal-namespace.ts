@@ -1,5 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { msToNumber, msToTs, tsToMs } from '@temporalio/common/lib/time.js';
+import type { TemporalEndpoint } from '../src/temporal/endpoint.ts';
 import { registerSearchAttributes, unless } from '../src/temporal/namespace.ts';
 
 /** Retention of closed workflows. The default of the development server is one day. */
@@ -23,12 +24,14 @@ export class NoTemporalServer extends Error {
 }
 
 /**
- * `prepareNamespace` on the server at an address (host:port), with a connection of its own.
+ * `prepareNamespace` with a connection of its own.
  * @throws NoTemporalServer when nothing answers in 5 s, and the server's gRPC error otherwise
  */
-export async function prepareNamespaceAt(address: string, namespace: string): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: 5000 }).catch((error: Error) => {
-    throw new NoTemporalServer(`no Temporal server answers at ${address} (${error.message})`, { cause: error });
+export async function prepareNamespaceAt(endpoint: TemporalEndpoint, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ ...endpoint, connectTimeout: 5000 }).catch((error: Error) => {
+    throw new NoTemporalServer(`no Temporal server answers at ${endpoint.address} (${error.message})`, {
+      cause: error,
+    });
   });
   try {
     await prepareNamespace(connection, namespace);

@@ -121,7 +121,7 @@ async function prepare(address: string, namespace: string, hasEnded: () => boole
   while (!(await accepts(address)) && stillWaiting()) await delay(15);
   for (;;) {
     try {
-      return await prepareNamespaceAt(address, namespace);
+      return await prepareNamespaceAt({ address }, namespace);
     } catch (error) {
       if (!stillWaiting()) throw error;
       await delay(50);

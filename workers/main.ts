@@ -7,6 +7,7 @@ import { openLog } from '../src/platform/log.ts';
 import { openTracing } from '../src/platform/open-tracing.ts';
 import type { Tracing } from '../src/platform/telemetry.ts';
 import { failPoints, openServices, readEnv } from '../src/services.ts';
+import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import { isRoleName, roleNames, startRoles } from './roles.ts';
 import { installTemporalRuntime } from './temporal-runtime.ts';
@@ -58,10 +59,10 @@ async function orEnd<Started>(what: string, starting: Promise<Started>): Promise
   }
 }
 
-const connection = await orEnd(
-  `Temporal does not answer at ${env.TEMPORAL_ADDRESS}`,
-  NativeConnection.connect({ address: env.TEMPORAL_ADDRESS }),
-);
+/** A file of TEMPORAL_TLS that cannot be read is an error of the environment, as `orEnd` reports it. */
+const connectToTemporal = async () => NativeConnection.connect(temporalEndpoint(env));
+
+const connection = await orEnd(`Temporal does not answer at ${env.TEMPORAL_ADDRESS}`, connectToTemporal());
 const services = await orEnd(
   'The environment cannot be used',
   openServices(env, log, { connection, tracing, installationGauges: names.includes('housekeeping') }),

@@ -1,5 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import { queues } from '../src/temporal/contracts/queues.ts';
+import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
 import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
@@ -32,7 +33,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
 
   /** On a separate connection, because an eager start takes any worker on its connection, whatever its version. */
   const startEarlierWorker = async (of: Bundle): Promise<StartedWorker> => {
-    const apart = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+    const apart = await NativeConnection.connect(temporalEndpoint(env));
     try {
       const { done, shutdown } = await startWorker(of, apart);
       return { shutdown, done: done.finally(() => apart.close()) };

@@ -18,7 +18,7 @@ export async function migrateServers(database: Database, variables: Variables): 
   const migrated = await migrate(database, migrationUrl);
   if (!temporal) return { migrated };
   try {
-    return { migrated, searchAttributes: await registerSearchAttributesAt(temporal.address, temporal.namespace) };
+    return { migrated, searchAttributes: await registerSearchAttributesAt(temporal.endpoint, temporal.namespace) };
   } catch (error) {
     return { migrated, temporalProblem: error instanceof Error ? error.message : String(error) };
   }

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { EnvError, readCliSettings, type Variables } from '../platform/env.ts';
+import { type TemporalEndpoint, temporalEndpoint } from '../temporal/endpoint.ts';
 
 /** The servers that a command uses. */
 export interface Servers {
   databaseUrl: string;
   /** Of the login that owns the tables. */
   migrationUrl: string;
-  temporal?: { address: string; namespace: string };
+  temporal?: { endpoint: TemporalEndpoint; namespace: string };
 }
 
 async function readConnection(path: string): Promise<Record<string, string>> {
@@ -27,14 +28,22 @@ export async function findServers(variables: Variables): Promise<Servers> {
     migrationUrl,
     temporalAddress,
     temporalNamespace,
+    temporalTls,
+    temporalApiKey,
     connectionFile,
   } = readCliSettings(variables);
   const local = given === undefined ? await readConnection(connectionFile) : {};
   const databaseUrl = given ?? local.DATABASE_URL!;
   const address = temporalAddress ?? local.TEMPORAL_ADDRESS;
+  const endpointAt = (TEMPORAL_ADDRESS: string) =>
+    temporalEndpoint({
+      TEMPORAL_ADDRESS,
+      TEMPORAL_TLS: temporalTls ?? local.TEMPORAL_TLS,
+      TEMPORAL_API_KEY: temporalApiKey ?? local.TEMPORAL_API_KEY,
+    });
   return {
     databaseUrl,
     migrationUrl: migrationUrl ?? local.MIGRATION_DATABASE_URL ?? databaseUrl,
-    ...(address !== undefined && { temporal: { address, namespace: temporalNamespace } }),
+    ...(address !== undefined && { temporal: { endpoint: endpointAt(address), namespace: temporalNamespace } }),
   };
 }

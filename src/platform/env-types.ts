@@ -16,6 +16,8 @@ export const sealingKeys = z
 export const secret = z.string().min(32, 'expected at least 32 characters');
 /** A key issued by another service and sent in a header. */
 export const foreignKey = z.string().regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces');
+/** `true`, `false`, the path of a CA's certificate, or the paths of CA (may be empty), client certificate and client key. */
+export const tls = z.string().regex(/^[^,]+$|^[^,]*,[^,]+,[^,]+$/, 'expected true, false, CA, or CA,certificate,key');
 export const port = z.coerce.number().int().min(0).max(65535);
 export const url = z.string().refine((value) => URL.canParse(value), 'expected a URL');
 export const httpUrl = z

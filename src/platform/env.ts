@@ -1,7 +1,20 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { addressRanges, headers, httpUrl, isPort, list, port, sealingKeys, secret, split, url } from './env-types.ts';
+import {
+  addressRanges,
+  foreignKey,
+  headers,
+  httpUrl,
+  isPort,
+  list,
+  port,
+  sealingKeys,
+  secret,
+  split,
+  tls,
+  url,
+} from './env-types.ts';
 
 /**
  * The variables that every process reads, whatever features it has. A feature's part declares its own.
@@ -13,6 +26,8 @@ const platformShape = {
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(20),
   TEMPORAL_ADDRESS: z.string().regex(/^[^\s:]+:\d+$/, 'expected host:port'),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+  TEMPORAL_TLS: tls.optional(),
+  TEMPORAL_API_KEY: foreignKey.optional(),
   TEMPORAL_TASK_QUEUE_PREFIX: z
     .string()
     .regex(/^[a-z0-9-]*$/)
@@ -196,6 +211,8 @@ export interface CliSettings {
   migrationUrl?: string;
   temporalAddress?: string;
   temporalNamespace: string;
+  temporalTls?: string;
+  temporalApiKey?: string;
   /** Written by the local stack while it runs. */
   connectionFile: string;
 }
@@ -204,10 +221,14 @@ export interface CliSettings {
 export function readCliSettings(variables: Variables = process.env): CliSettings {
   const localShape = localSchema.pick({ DATABASE_URL: true, MIGRATION_DATABASE_URL: true, ATELIER_DATA: true });
   const { DATABASE_URL, MIGRATION_DATABASE_URL, ATELIER_DATA } = parse(localShape, variables);
-  const temporalSchema = platformSchema.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true });
-  const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = parse(temporalSchema.partial({ TEMPORAL_ADDRESS: true }), variables);
+  const temporalSchema = platformSchema
+    .pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true, TEMPORAL_TLS: true, TEMPORAL_API_KEY: true })
+    .partial({ TEMPORAL_ADDRESS: true });
+  const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_TLS, TEMPORAL_API_KEY } = parse(temporalSchema, variables);
   return {
     temporalNamespace: TEMPORAL_NAMESPACE,
+    ...(TEMPORAL_TLS && { temporalTls: TEMPORAL_TLS }),
+    ...(TEMPORAL_API_KEY && { temporalApiKey: TEMPORAL_API_KEY }),
     ...(TEMPORAL_ADDRESS && { temporalAddress: TEMPORAL_ADDRESS }),
     ...(DATABASE_URL && { databaseUrl: DATABASE_URL }),
     ...(MIGRATION_DATABASE_URL && { migrationUrl: MIGRATION_DATABASE_URL }),
@@ -234,9 +255,15 @@ export const readGuardSettings = (variables: Variables = process.env) =>
 
 /** Values that must never appear in logs or traces. */
 export const secretsOf = (env: PlatformEnv): string[] => {
-  const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, OTEL_EXPORTER_OTLP_HEADERS } = env;
+  const { SEALING_KEYS, URL_SIGNING_KEY, CRON_SECRET, TEMPORAL_API_KEY, OTEL_EXPORTER_OTLP_HEADERS } = env;
   const headerValues = split(OTEL_EXPORTER_OTLP_HEADERS ?? '').map((pair) => pair.slice(pair.indexOf('=') + 1));
-  const secrets = [...(SEALING_KEYS?.split(',') ?? []), URL_SIGNING_KEY, CRON_SECRET, ...headerValues];
+  const secrets = [
+    ...(SEALING_KEYS?.split(',') ?? []),
+    URL_SIGNING_KEY,
+    CRON_SECRET,
+    TEMPORAL_API_KEY,
+    ...headerValues,
+  ];
   return secrets.filter((value) => value !== undefined);
 };
 

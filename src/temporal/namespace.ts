@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, type ConnectionLike } from '@temporalio/client';
 import { searchAttributes } from './contracts/search-attributes.ts';
+import type { TemporalEndpoint } from './endpoint.ts';
 
 /** The type of all search attributes. A namespace in an SQL store can have ten of this type. */
 const KEYWORD = 2;
@@ -71,11 +72,11 @@ export async function registerSearchAttributes(connection: ConnectionLike, names
 }
 
 /**
- * `registerSearchAttributes` on the server at an address (host:port). Resolves when the server uses them, for which it
+ * `registerSearchAttributes` with a connection of its own. Resolves when the server uses them, for which it
  * needs up to a minute.
  */
-export async function registerSearchAttributesAt(address: string, namespace: string): Promise<string[]> {
-  const connection = await Connection.connect({ address, connectTimeout: 5_000 });
+export async function registerSearchAttributesAt(endpoint: TemporalEndpoint, namespace: string): Promise<string[]> {
+  const connection = await Connection.connect({ ...endpoint, connectTimeout: 5_000 });
   try {
     if ((await missingSearchAttributes(connection, namespace)).length === 0) return [];
     const registered = await registerSearchAttributes(connection, namespace);
