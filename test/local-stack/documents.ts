@@ -22,7 +22,7 @@ export interface DocumentedCommand {
 
 /** What a command begins with. Variables may stand before it. */
 const beginning =
-  /^(?:[A-Z_]+=(?:\$\([^)]*\)|\S+) +)*(?:(?:npm|npx|node|node_modules\/\S+|curl|docker|kubectl|git|umask|cat|temporal|gunzip|sh) |export [A-Z]+=)/;
+  /^(?:[A-Z_]+=(?:\$\([^)]*\)|\S+) +)*(?:(?:npm|npx|node|node_modules\/\S+|curl|docker|kubectl|git|umask|cat|temporal|gunzip|sh|systemctl) |export [A-Z]+=)/;
 
 /** Lines that are indented by four or more, after an empty line. Without their indentation. */
 const codeBlocks = (text: string): string[] =>

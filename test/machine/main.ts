@@ -9,6 +9,7 @@ const programs = [
   { path: '/usr/bin/redis-server', debianPackage: 'redis-server' },
   { path: '/usr/bin/chromium', debianPackage: 'chromium' },
   { path: '/usr/bin/promtool', debianPackage: 'prometheus' },
+  { path: '/usr/sbin/nginx', debianPackage: 'nginx-light' },
 ];
 
 const missing = programs.filter(({ path }) => {

@@ -17,8 +17,16 @@ export interface SeenAnswer {
 
 const documentId = 'openapi.json';
 
-/** What HTTP itself and every answer of the process has; the document does not say it of each. */
-const ofTransport = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'transfer-encoding'];
+/** What HTTP itself, a proxy and every answer of the process has; the document does not say it of each. */
+const ofTransport = [
+  'content-type',
+  'content-length',
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'server',
+];
 const undocumented = new Set([...ofTransport, ...Object.keys(onEveryAnswer).map((name) => name.toLowerCase())]);
 
 /** What any path may answer to a method that it does not have: that, or that the caller must wait, or a failure. */

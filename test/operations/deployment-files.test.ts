@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -22,6 +22,7 @@ interface Service {
   image: string;
   build?: { context: string; args: Record<string, string> };
   command?: string[];
+  profiles?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
   env_file?: { path: string; required: boolean }[];
@@ -55,6 +56,8 @@ describe('docker-compose.yml', () => {
       'temporal',
       'temporal-namespace',
       'temporal-ui',
+      'redis',
+      'prometheus',
       'migrate',
       'api',
       'worker',
@@ -66,6 +69,26 @@ describe('docker-compose.yml', () => {
     ];
     expect(Object.keys(compose.services)).toEqual(names);
     expect(Object.keys(compose.networks)).toEqual(['database', 'temporal', 'outside', 'operators']);
+  });
+
+  test('starts what is optional only when .env asks for it, and nothing depends on it', () => {
+    const optional = services.filter(([, { profiles }]) => profiles).map(([name, { profiles }]) => [name, profiles]);
+    expect(optional).toEqual([
+      ['redis', ['redis']],
+      ['prometheus', ['prometheus']],
+    ]);
+    for (const [, { depends_on = {} }] of services) {
+      expect(optional.filter(([name]) => (name as string) in depends_on)).toEqual([]);
+    }
+    // What it scrapes are the product's own containers.
+    const { scrape_configs } = parse(read('deploy/prometheus.yml'));
+    const scraped: string[] = scrape_configs[0].dns_sd_configs[0].names;
+    expect(scraped.toSorted()).toEqual(
+      own
+        .map(([name]) => name)
+        .filter((name) => name !== 'migrate')
+        .toSorted(),
+    );
   });
 
   test('starts programs and roles that exist', () => {
@@ -137,7 +160,7 @@ describe('docker-compose.yml', () => {
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],
       });
-      if (name !== 'postgres') expect(cap_add).toEqual([]);
+      if (!['postgres', 'redis'].includes(name)) expect(cap_add).toEqual([]);
       // A task that has ended well stays ended.
       const isTask = services.some(
         ([, { depends_on = {} }]) => depends_on[name]?.condition === 'service_completed_successfully',
@@ -203,7 +226,7 @@ describe('docker-compose.yml', () => {
 
   test('pins every image and mounts only what exists', () => {
     for (const [, { image, volumes = [] }] of services) {
-      if (!image.startsWith('atelier:')) expect(image).toMatch(/:\d/);
+      if (!image.startsWith('atelier:')) expect(image).toMatch(/:v?\d/);
       for (const [source] of volumes.map((volume) => volume.split(':') as [string])) {
         expect(source.startsWith('.') ? existsSync(new URL(source, root)) : source in compose.volumes).toBe(true);
       }
@@ -214,6 +237,61 @@ describe('docker-compose.yml', () => {
     const built = /go\.temporal\.io\/server (v[\d.]+)/.exec(read('tools/temporal/go.mod'))![1];
     expect(`v${compose.services.temporal!.image.split(':')[1]}`).toBe(built);
   });
+});
+
+describe('units of systemd', () => {
+  const units = readdirSync(new URL('deploy/systemd/', root)).toSorted();
+  const contents = units.map((name) => ({ name, lines: read(`deploy/systemd/${name}`).split('\n') }));
+  const valuesOf = (lines: string[], key: string) =>
+    lines.filter((line) => line.startsWith(`${key}=`)).map((line) => line.slice(key.length + 1));
+
+  test('start programs and roles that exist, as a user without rights', () => {
+    expect(units).toEqual(['atelier-api@.service', 'atelier-migrate.service', 'atelier@.service']);
+    for (const { name, lines } of contents) {
+      const [start] = valuesOf(lines, 'ExecStart');
+      const [, script, role] = /\/usr\/bin\/node (\S+) ([\w%]+)$/.exec(start!)!;
+      expect({ name, exists: existsSync(new URL(script!, root)) }).toEqual({ name, exists: true });
+      if (script === 'workers/main.ts') expect(role === '%i' || isRoleName(role!)).toBe(true);
+      expect(valuesOf(lines, 'User')).toEqual(['atelier']);
+      expect(valuesOf(lines, 'ProtectSystem')).toEqual(['strict']);
+    }
+  });
+
+  test('give only migrations the password of the owner of the tables, and start the others after them', () => {
+    const withOwner = contents.filter(({ lines }) =>
+      valuesOf(lines, 'EnvironmentFile').includes('/etc/atelier/migrate.env'),
+    );
+    expect(withOwner.map(({ name }) => name)).toEqual(['atelier-migrate.service']);
+    for (const { name, lines } of contents.filter((one) => !withOwner.includes(one))) {
+      expect({ name, needs: valuesOf(lines, 'Requires') }).toEqual({ name, needs: ['atelier-migrate.service'] });
+    }
+  });
+
+  test('leave a process the time that it takes to drain', () => {
+    const limitMs = Number(/drainLimitMs = ([\d_]+)/.exec(read('workers/main.ts'))![1]!.replaceAll('_', ''));
+    for (const { lines } of contents.filter(({ name }) => name.includes('@'))) {
+      expect(Number(valuesOf(lines, 'TimeoutStopSec')[0]) * 1000).toBeGreaterThan(limitMs);
+    }
+  });
+});
+
+test('NOTICE names every package whose licence asks for more than its own text, and what is compiled into others', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { license?: string; dev?: boolean }>;
+  };
+  const usual =
+    /^\(?(?:MIT|MIT-0|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|Unlicense|CC0-1\.0)(?: (?:OR|AND) (?:MIT|Apache-2\.0|CC0-1\.0))?\)?$/;
+  const notice = read('NOTICE');
+  const named = (name: string) =>
+    [...notice.matchAll(/@?[\w.-]+(?:\/[\w.*-]+)?/g)].some(([one]) =>
+      one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : one.replace(/[.,]$/, '') === name,
+    );
+  const others = Object.entries(packages)
+    .filter(([path, { dev, license = 'none' }]) => path !== '' && !dev && !usual.test(license))
+    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  expect(others.length).toBeGreaterThan(10);
+  expect([...new Set(others)].filter((name) => !named(name))).toEqual([]);
+  for (const library of ['LAME', 'libmp4v2', 'libvips', 'Flite']) expect(notice).toContain(library);
 });
 
 test('Temporal’s dynamic configuration is the one the local stack starts with', () => {
