@@ -37,7 +37,14 @@ const run: RunDetail = {
   stepResults: [
     {
       ...{ stepId: 'say', name: null, status: 'completed', attempts: 1, output: 'y', outputApart: null, error: null },
-      ...{ durationMs: 12, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 3, warnings: [] },
+      ...{
+        durationMs: 12,
+        provider: 'ANTHROPIC',
+        model: 'claude-sonnet-4-20250514',
+        tokensUsed: 3,
+        warnings: [],
+        warningsTotal: 0,
+      },
       models: null,
       toolCalls: null,
       ...{ startedAt: at, finishedAt: at },

@@ -11,7 +11,7 @@ import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
-import type { Warning } from './core/template.ts';
+import { limitWarnings, type Warning } from './core/template.ts';
 import { isLarge, storeOutput } from './large-outputs.ts';
 import { type RunEnd, recordSteps, type StepFacts, type StepRecord } from './record-run.ts';
 import { loadRunWork, positionOf, type RunWork, StepOutputs } from './run-work.ts';
@@ -149,7 +149,7 @@ export class AdvancingRun {
     const { step, position } = facts;
     const { warnings = [], ...end } = await this.#stored(this.#withinRun(given), isLast);
     const finishedAt = new Date();
-    const ended = { ...facts, warnings, finishedAt };
+    const ended = { ...facts, ...limitWarnings(warnings), finishedAt };
     if (end.status === 'failed') {
       const { code, message, ...rest } = end;
       this.#records.push({ ...ended, ...rest, error: { stepId: step.id, message, code } });
@@ -163,7 +163,7 @@ export class AdvancingRun {
     this.position = nextStep(this.work.steps, position, value);
     for (let passed = position + 1; passed < this.position; passed++) {
       const skipped = { position: passed, step: this.work.steps[passed]!, startedAt: finishedAt, finishedAt };
-      this.#records.push({ ...skipped, status: 'skipped', warnings: [] });
+      this.#records.push({ ...skipped, status: 'skipped', warnings: [], warningsTotal: 0 });
     }
     return 'completed';
   }

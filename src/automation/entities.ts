@@ -151,7 +151,10 @@ export const RunStep = defineEntity({
     /** The name of the file that has the output instead, where it is large. */
     outputFile: p.string().length(48).nullable(),
     error: p.json<RunError>().nullable(),
+    /** At most 20 of them. */
     warnings: p.json<Warning[]>(),
+    /** How many there were; null in rows of earlier versions, which have all of them. */
+    warningsTotal: p.integer().nullable(),
     provider: p.string().length(20).nullable(),
     model: p.string().length(200).nullable(),
     /** Of its last attempt, in order; null unless a fallback was asked. */

@@ -62,7 +62,12 @@ export async function beginStep(scope: Scope, runId: string, facts: StepFacts): 
 export type RecordedOutput = { bytes: number } & ({ json: string } | { file: StoredFile });
 
 /** The result of a step, or that it was skipped. */
-export type StepRecord = StepFacts & { warnings: Warning[]; models?: AskedModel[]; finishedAt: Date } & (
+export type StepRecord = StepFacts & {
+  warnings: Warning[];
+  warningsTotal: number;
+  models?: AskedModel[];
+  finishedAt: Date;
+} & (
     | { status: 'completed'; output: RecordedOutput; tokensUsed?: number }
     | { status: 'failed'; error: RunError; tokensUsed?: number }
     | { status: 'skipped' }
@@ -83,19 +88,20 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
   'run.record_steps',
   `with given as (
      select * from jsonb_to_recordset($4::jsonb) as step (position int, step_id text, name text, status text,
-       attempts int, output jsonb, output_bytes int, output_file text, error jsonb, warnings jsonb, provider text, model text, models jsonb,
+       attempts int, output jsonb, output_bytes int, output_file text, error jsonb, warnings jsonb, warnings_total int, provider text, model text, models jsonb,
        tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
    recorded as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
-                           output_bytes, output_file, error, warnings, provider, model, models, tokens_used, started_at, finished_at,
-                           duration_ms)
+                           output_bytes, output_file, error, warnings, warnings_total, provider, model, models, tokens_used,
+                           started_at, finished_at, duration_ms)
      select r.id, g.position, $1::uuid, $2::text, g.step_id, g.name, g.status, g.attempts, g.output, g.output_bytes,
-            g.output_file, g.error, g.warnings, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
+            g.output_file, g.error, g.warnings, g.warnings_total, g.provider, g.model, g.models, g.tokens_used, g.started_at, g.finished_at, g.duration_ms
        from run r cross join given g
       where r.organization_id = $1 and r.environment = $2 and r.id = $3 and r.status in (${openRun})
      on conflict (run_id, position) do update
         set status = excluded.status, output = excluded.output, output_bytes = excluded.output_bytes,
-            output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings, provider = excluded.provider, model = excluded.model,
+            output_file = excluded.output_file, error = excluded.error, warnings = excluded.warnings,
+            warnings_total = excluded.warnings_total, provider = excluded.provider, model = excluded.model,
             models = excluded.models,
             tokens_used = case when run_step.tokens_used is null then excluded.tokens_used
                                else run_step.tokens_used + coalesce(excluded.tokens_used, 0) end,
@@ -149,9 +155,23 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
 
 /** As JSON. */
 function rowOf(record: StepRecord): string {
-  const { position, step, provider, model, models, attempt: _, startedAt, finishedAt, warnings, ...end } = record;
+  const {
+    position,
+    step,
+    provider,
+    model,
+    models,
+    attempt: _,
+    startedAt,
+    finishedAt,
+    warnings,
+    warningsTotal,
+    ...end
+  } = record;
   const row = JSON.stringify({
-    ...{ position, step_id: step.id, name: step.name, provider, model, models, warnings, status: end.status },
+    ...{ position, step_id: step.id, name: step.name, provider, model, models, status: end.status },
+    warnings,
+    warnings_total: warningsTotal,
     attempts: end.status === 'skipped' ? 0 : 1,
     decides: step.type === 'condition',
     started_at: startedAt,

@@ -46,10 +46,10 @@ const takeOver = statement(
   'run.take_over_steps',
   `with taken as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
-                           output_bytes, output_file, warnings, provider, model, models, started_at, finished_at,
+                           output_bytes, output_file, warnings, warnings_total, provider, model, models, started_at, finished_at,
                            duration_ms)
      select $4::uuid, kept.at - 1, $1::uuid, $2::text, s.step_id, s.name, s.status, 0, s.output, s.output_bytes,
-            s.output_file, s.warnings, s.provider, s.model, s.models, clock_timestamp(), clock_timestamp(), 0
+            s.output_file, s.warnings, s.warnings_total, s.provider, s.model, s.models, clock_timestamp(), clock_timestamp(), 0
        from run_step s
        join unnest($5::text[]) with ordinality as kept (step_id, at) on kept.step_id = s.step_id
       where s.organization_id = $1 and s.environment = $2 and s.run_id = $3

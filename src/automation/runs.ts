@@ -4,7 +4,7 @@ import { statement } from '../platform/sql.ts';
 import type { Files } from '../storage/files.ts';
 import { runIds } from './core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepStatus } from './core/run-status.ts';
-import type { Warning } from './core/template.ts';
+import { maxWarnings, type Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
 import { detailColumns, live, type RunRow, type RunSummary, shownBytes, withProgress } from './run-columns.ts';
@@ -33,7 +33,10 @@ export interface StepResult {
   durationMs: number | null;
   /** Calls of tools in order; null when there were none. */
   toolCalls: StepToolCall[] | null;
+  /** At most 20. */
   warnings: Warning[];
+  /** How many there were. */
+  warningsTotal: number;
   startedAt: Date;
   finishedAt: Date | null;
 }
@@ -53,6 +56,9 @@ const shownCalls = `
                       over (order by position, round, call) <= ${shownBytes} as is_shown
             from run_step_call where run_id = r.id) as listed
    group by position`;
+
+// Rows of earlier versions have all their warnings.
+const shownWarnings = `jsonb_path_query_array(s.warnings, '$[0 to ${maxWarnings - 1}]')`;
 
 interface DetailRow extends RunRow {
   stepResults: StepResult[];
@@ -74,7 +80,8 @@ const findDetail = statement<DetailRow>(
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
                'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
                'models', s.models,
-               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings, 'startedAt', s.started_at,
+               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', ${shownWarnings},
+               'warningsTotal', coalesce(s.warnings_total, jsonb_array_length(s.warnings)), 'startedAt', s.started_at,
                'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
         from run_step s left join (${shownCalls}) c on c.position = s.position where s.run_id = r.id), '[]') as "stepResults"
    ${live} and r.id = $3`,
@@ -102,7 +109,7 @@ const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishe
     durationMs: null,
     toolCalls: null,
   },
-  ...{ attempts: 0, warnings: [], startedAt: finishedAt ?? createdAt, finishedAt },
+  ...{ attempts: 0, warnings: [], warningsTotal: 0, startedAt: finishedAt ?? createdAt, finishedAt },
 });
 
 const findOutput = statement<KeptOutput & { found: boolean }>(

@@ -143,7 +143,13 @@ test('of two attempts at one step the first keeps its file, and what comes after
     const output = storable(text.repeat(300_000))!;
     const file = await storeOutput(files, scope, uuid, output);
     const at = { startedAt: new Date(), finishedAt: new Date() };
-    const end = { status: 'completed' as const, output: { bytes: output.bytes, file }, warnings: [], ...at };
+    const end = {
+      status: 'completed' as const,
+      output: { bytes: output.bytes, file },
+      warnings: [],
+      warningsTotal: 0,
+      ...at,
+    };
     const records = [{ position: 0, step: steps[0], ...end }];
     return [file.name, await recordSteps(files, scope, { runId: uuid, steps, records, notify: null })] as const;
   };

@@ -53,6 +53,25 @@ describe('a run that goes well', () => {
     expect(first!.body.data.output).not.toBe(other!.body.data.output);
   });
 
+  test('keeps twenty warnings of a step, and how many there were', async () => {
+    const missing = Array.from({ length: 3_000 }, (_, index) => `{{missing${index}}}`).join('');
+    const { id } = await makeWorkflow(api, {
+      steps: [prompt('a', `${missing}{{${'n'.repeat(5_000)}}}`), prompt('b', 'x')],
+    });
+    const { body } = await execute(id);
+    const { steps } = await runOf(body.data.runId);
+    const names = Array.from({ length: 20 }, (_, index) => ({ code: 'unknown_variable', name: `missing${index}` }));
+    expect(steps[0]).toMatchObject({ warnings: names, warningsTotal: 3_001 });
+    expect(steps[1]).toMatchObject({ warnings: [], warningsTotal: 0 });
+    expect((await runInB(body.data.runId)).stepResults[0]).toMatchObject({ warnings: names, warningsTotal: 3_001 });
+    const retried = await api.post(`/v1/runs/${body.data.runId}/retry`, { fromStep: 'b' });
+    const again = await until('the retry has ended', async () => {
+      const run = await runOf(retried.body.data.runId);
+      return run.status === 'COMPLETED' && run;
+    });
+    expect(again.steps[0]).toMatchObject({ warnings: names, warningsTotal: 3_001 });
+  });
+
   test('time and tokens are what was measured', async () => {
     const steps = [prompt('a', 'sandbox:slow=1'), prompt('b', 'four')];
     const { id } = await makeWorkflow(api, { steps });

@@ -27,12 +27,25 @@ export function eventData({ name, at, step, run }: SeenEvent, words: EventWords)
   }
   const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
   if (name === 'step.started') return ofStep;
-  const { output, outputApart, tokensUsed, durationMs, provider, model, attempts, warnings, models, toolCalls } = step;
+  const {
+    output,
+    outputApart,
+    tokensUsed,
+    durationMs,
+    provider,
+    model,
+    attempts,
+    warnings,
+    warningsTotal,
+    models,
+    toolCalls,
+  } = step;
   return {
     ...ofStep,
     status: step.status,
     attempts,
     warnings,
+    warningsTotal,
     ...known({
       ...{
         tokensUsed: showsTokens ? tokensUsed : null,

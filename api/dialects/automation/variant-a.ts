@@ -41,6 +41,7 @@ const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   tokensUsed: result.tokensUsed,
   durationMs: result.durationMs,
   warnings: result.warnings,
+  warningsTotal: result.warningsTotal,
   ...(result.models && { models: result.models }),
   ...(result.toolCalls && { toolCalls: result.toolCalls }),
 });

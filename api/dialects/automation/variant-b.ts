@@ -52,6 +52,7 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
   status: result.status,
   attempts: result.attempts,
   warnings: result.warnings,
+  warningsTotal: result.warningsTotal,
   ...known({
     duration: result.durationMs,
     output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),

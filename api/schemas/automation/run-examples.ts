@@ -78,7 +78,7 @@ const failed = {
   error: { stepId: 'summarize', message: 'The provider refused the request.', code: 'service_unavailable' as const },
 };
 
-const step = { stepId: 'summarize', name: 'Summary', attempts: 1, warnings: [] };
+const step = { stepId: 'summarize', name: 'Summary', attempts: 1, warnings: [], warningsTotal: 0 };
 
 const done = { output: result, provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514', tokensUsed: 41 };
 

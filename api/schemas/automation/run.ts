@@ -85,7 +85,10 @@ const runB = {
 };
 
 const stepStatus = z.enum(stepStates.all).openapi({ description: describeStates(stepStates) });
-const warnings = z.array(z.object({ code: z.string(), name: z.string() }));
+const warnings = z
+  .array(z.object({ code: z.string(), name: z.string() }))
+  .openapi({ description: 'The first 20 warnings of the step.' });
+const warningsTotal = z.int().openapi({ description: 'The number of warnings of the step.' });
 
 const models = z
   .array(
@@ -127,6 +130,7 @@ const stepA = z
     models,
     toolCalls,
     warnings,
+    warningsTotal,
   })
   .openapi('RunStepA');
 
@@ -144,6 +148,7 @@ const stepB = z
     models,
     toolCalls,
     warnings,
+    warningsTotal,
     error: runError.optional(),
   })
   .openapi('StepResult');

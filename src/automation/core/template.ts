@@ -12,6 +12,17 @@ export interface Warning {
   name: string;
 }
 
+/** Warnings of one step that are kept. Templates can name thousands of variables that do not exist. */
+export const maxWarnings = 20;
+const maxNameLength = 200;
+
+/** The warnings of a step as they are kept, and how many there were. */
+export function limitWarnings(warnings: readonly Warning[]): { warnings: Warning[]; warningsTotal: number } {
+  const kept = warnings.slice(0, maxWarnings);
+  const shorten = (name: string) => (name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name);
+  return { warnings: kept.map(({ code, name }) => ({ code, name: shorten(name) })), warningsTotal: warnings.length };
+}
+
 export interface Rendered {
   text: string;
   warnings: Warning[];
