@@ -1,5 +1,6 @@
-import { monthlyGrants } from '../src/credits/core/grants.ts';
 import { type Plan, type PlanName, planNames, plans } from '../src/tenancy/core/plans.ts';
+
+const gib = 1024 ** 3;
 
 const fromPlan = (label: string, numberOf: (plan: Plan) => number): [string, (name: PlanName) => number] => [
   label,
@@ -18,19 +19,27 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('hosts of scheduling', (plan) => plan.hosts),
   fromPlan('recurring patterns', (plan) => plan.recurringPatterns),
   fromPlan('blackout periods', (plan) => plan.blackoutPeriods),
+  fromPlan('event types of scheduling', (plan) => plan.eventTypes),
+  fromPlan('connected calendars', (plan) => plan.calendars),
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
   fromPlan('messages to models under way', (plan) => plan.openMessages),
   fromPlan('voice calls under way', (plan) => plan.openVoiceCalls),
   fromPlan('actions of integrations under way', (plan) => plan.openActions),
   fromPlan('delayed actions of integrations', (plan) => plan.scheduledActions),
-  ['credits per month, live', (name) => monthlyGrants[name]],
+  fromPlan('days for which runs, generations, deliveries and bookings are kept', (plan) => plan.retentionDays),
+  fromPlan('GiB of files, inputs and outputs', (plan) => plan.storageBytes / gib),
+  fromPlan('mails to non-members per UTC day', (plan) => plan.mailsPerDay),
+  fromPlan('credits per month, live', (plan) => plan.monthlyCredits),
 ];
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 
 /** The limits of every plan as a Markdown table, for the reference and the README. */
-export const planTable = [
-  line(['limit', ...planNames]),
-  line(['---', ...planNames.map(() => '---:')]),
-  ...rows.map(([label, numberOf]) => line([label, ...planNames.map((name) => numberOf(name).toLocaleString('en-US'))])),
-].join('\n');
+export const planTable = (): string =>
+  [
+    line(['limit', ...planNames]),
+    line(['---', ...planNames.map(() => '---:')]),
+    ...rows.map(([label, numberOf]) =>
+      line([label, ...planNames.map((name) => numberOf(name).toLocaleString('en-US'))]),
+    ),
+  ].join('\n');

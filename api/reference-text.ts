@@ -25,7 +25,7 @@ const quickStart = (api: string) => [
   'The examples of `POST /workflows` have a step of every type.',
 ];
 
-const conventions = [
+const conventions = () => [
   '## Conventions',
   '',
   '**Paths.** Every path below `/api/v1` is also served below `/v1`, with the same operation. This document lists each',
@@ -59,7 +59,7 @@ const conventions = [
   'requests for an organization. A request over a limit is answered with 429, whose `details.window` names it.',
   'One more workflow or schedule than the plan includes is answered with 403. After a downgrade what exists stays.',
   '',
-  planTable,
+  planTable(),
   '',
   '**Versioning.** Fields and operations are added without notice. Answers of a deprecated operation carry',
   '`X-API-Deprecated` for at least twelve months before it is removed.',
@@ -72,5 +72,5 @@ export const referenceText = (publicUrl: string): string =>
     '',
     ...quickStart(`${withoutSlash(publicUrl)}/api/v1`),
     '',
-    ...conventions,
+    ...conventions(),
   ].join('\n');

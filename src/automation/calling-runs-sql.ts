@@ -1,15 +1,14 @@
 import { enqueueSql } from '../platform/enqueue.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import { numbersByPlan } from '../tenancy/core/plans.ts';
+
+/** Bound to the parameter that `placesOf` names. */
+export const placesByPlan = (): string => numbersByPlan('callingRuns');
 
 /** For SQL: how many runs of an organization may call out at the same time. */
-const placesOf = (organization: string) =>
-  `(select coalesce(o.calling_runs, case o.plan ${Object.keys(plans)
-    .map((plan) => `when '${plan}' then ${plans[plan as PlanName].callingRuns}`)
-    .join(' ')} end) from organization o where o.id = ${organization})`;
-
-const places = placesOf('$1');
+const placesOf = (organization: string, byPlan: string) =>
+  `(select coalesce(o.calling_runs, (${byPlan}::jsonb ->> o.plan)::int) from organization o where o.id = ${organization})`;
 
 const inMs = (parameter: string) => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
 
@@ -27,9 +26,9 @@ export const claim = statement<{ held: boolean }>(
      insert into calling_total as t (organization_id, environment, held, waiting, is_admitting)
      select $1::uuid, $2::text, 1, 0, true where not exists (select from known)
      on conflict (organization_id, environment) do update
-        set is_admitting = t.waiting = 0 and t.held < ${places},
-            held = t.held + case when t.waiting = 0 and t.held < ${places} then 1 else 0 end,
-            waiting = t.waiting + case when t.waiting = 0 and t.held < ${places} then 0 else 1 end
+        set is_admitting = t.waiting = 0 and t.held < ${placesOf('$1', '$5')},
+            held = t.held + case when t.waiting = 0 and t.held < ${placesOf('$1', '$5')} then 1 else 0 end,
+            waiting = t.waiting + case when t.waiting = 0 and t.held < ${placesOf('$1', '$5')} then 0 else 1 end
      returning is_admitting),
    placed as (
      insert into calling_run (run_id, organization_id, environment, leased_until)
@@ -85,7 +84,7 @@ export const leaveExpired = statement<{ waiting: number }>(
 /** Whoever gives places holds this row: what waits and what is free does not change meanwhile. */
 export const lockTotal = statement<{ free: number; waiting: number }>(
   'calling_run.lock_total',
-  `select ${places} - held as free, waiting from calling_total
+  `select ${placesOf('$1', '$3')} - held as free, waiting from calling_total
     where organization_id = $1 and environment = $2 for update`,
 );
 
@@ -123,5 +122,5 @@ export const findStalled = statement<Tenant>(
     where leased_until <= clock_timestamp() group by 1, 2
    union
    select organization_id, environment from calling_total t
-    where t.waiting > 0 and t.held < ${placesOf('t.organization_id')}`,
+    where t.waiting > 0 and t.held < ${placesOf('t.organization_id', '$1')}`,
 );

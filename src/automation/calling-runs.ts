@@ -4,7 +4,7 @@ import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn } from '../platform/sql.ts';
-import { admit, claim, findStalled, leave, leaveExpired, lockTotal, renew } from './calling-runs-sql.ts';
+import { admit, claim, findStalled, leave, leaveExpired, lockTotal, placesByPlan, renew } from './calling-runs-sql.ts';
 
 export interface CallingPolicy {
   /** How long a place outlives the process that holds it. */
@@ -33,7 +33,7 @@ export class CallingRuns {
 
   /** @returns whether the run has a place. Without one it waits: its workflow is signalled when it has. */
   async claim(scope: Scope, runId: string): Promise<boolean> {
-    const { held } = (await scope.one(claim, runId, this.#policy.leaseMs))!;
+    const { held } = (await scope.one(claim, runId, this.#policy.leaseMs, placesByPlan()))!;
     if (held) this.#held.add(runId);
     return held;
   }
@@ -57,7 +57,7 @@ export class CallingRuns {
 
   async #admit(scope: Scope): Promise<void> {
     await scope.transaction(async (tx) => {
-      const total = await tx.one(lockTotal);
+      const total = await tx.one(lockTotal, placesByPlan());
       if (!total || total.waiting === 0 || total.free <= 0) return;
       await tx.rows(admit, total.free, this.#policy.admittedMs, scope.correlationId);
     });
@@ -67,7 +67,7 @@ export class CallingRuns {
   async tend(database: Database): Promise<void> {
     const sql = sqlOn(database.pool);
     if (this.#held.size > 0) await sql.rows(renew, [[...this.#held], this.#policy.leaseMs]);
-    for (const tenant of await sql.rows(findStalled)) {
+    for (const tenant of await sql.rows(findStalled, [placesByPlan()])) {
       const scope = new Scope(database, tenant, newId());
       await scope.one(leaveExpired);
       await this.#admit(scope);

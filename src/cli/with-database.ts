@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import type { Variables } from '../platform/env.ts';
 import { openProductDatabase } from '../services.ts';
+import { applyPlanLimits } from '../tenancy/plan-limits.ts';
 import { findServers } from './servers.ts';
 
 /** The environment and the output of a command. */
@@ -19,6 +20,7 @@ export type WithDatabase = (work: (database: Database) => Promise<object>, outpu
 
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
   return async (work, output) => {
+    applyPlanLimits(variables);
     const { databaseUrl } = await findServers(variables);
     const database = await openProductDatabase(databaseUrl, 2);
     try {

@@ -4,6 +4,7 @@ import type { Part } from '../platform/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
+import { overridePlans } from './core/plans.ts';
 import { ApiKey, Organization, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
@@ -47,6 +48,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
     'api_key.revoke': keyIds,
   },
   async open({ env, log, database, notifications, background, draining }) {
+    if (env.PLAN_LIMITS) overridePlans(env.PLAN_LIMITS);
     const shared = env.REDIS_URL === undefined ? undefined : await countersInRedis(env.REDIS_URL, log);
     const redisLimiter = shared?.redisLimiter;
     const counter = shared?.counter ?? new MemoryOpenCounter();

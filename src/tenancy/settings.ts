@@ -1,3 +1,4 @@
 import { url } from '../platform/env-types.ts';
+import { planLimits } from './plan-limits.ts';
 
-export const tenancySettings = { shape: { REDIS_URL: url.optional() } };
+export const tenancySettings = { shape: { REDIS_URL: url.optional(), PLAN_LIMITS: planLimits.optional() } };

@@ -1,7 +1,4 @@
-import type { PlanName } from '../../tenancy/core/plans.ts';
-
-/** Monthly credits by plan, per UTC month. An Enterprise organization can override its number. */
-export const monthlyGrants: Record<PlanName, number> = { free: 100, pro: 1_000, team: 5_000, enterprise: 10_000 };
+import { type PlanName, plans } from '../../tenancy/core/plans.ts';
 
 /** Grant of the test environment. It is given once and does not expire. */
 export const testGrant = 10_000;
@@ -22,10 +19,11 @@ export interface Grant {
   lasts: boolean;
 }
 
-/** Credits per month. Zero in the test environment, which gets one grant only. */
+/** Credits per UTC month. An Enterprise organization can override its number. Zero in the test environment, which gets one grant only. */
 export function monthlyGrant({ environment, plan, ownGrant }: Standing): number {
   if (environment === 'test') return 0;
-  return plan === 'enterprise' ? (ownGrant ?? monthlyGrants.enterprise) : monthlyGrants[plan];
+  const { monthlyCredits } = plans[plan];
+  return plan === 'enterprise' ? (ownGrant ?? monthlyCredits) : monthlyCredits;
 }
 
 export function currentGrant(standing: Standing, now: Date): Grant {

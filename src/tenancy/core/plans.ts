@@ -34,6 +34,16 @@ export interface Plan {
   hosts: number;
   recurringPatterns: number;
   blackoutPeriods: number;
+  eventTypes: number;
+  calendars: number;
+  /** How long runs, generations, deliveries and bookings are kept after they have ended. */
+  retentionDays: number;
+  /** Bytes of files, and of the inputs and outputs of runs, that are kept. */
+  storageBytes: number;
+  /** Mails to addresses that belong to no member, in a UTC day. Mails about bookings count and are never refused. */
+  mailsPerDay: number;
+  /** Credits that are granted each UTC month to live keys. */
+  monthlyCredits: number;
   /** Scopes that the plan does not include, even if a key has them. */
   withoutFeatures: readonly KeyScope[];
 }
@@ -41,13 +51,24 @@ export interface Plan {
 export const planNames = ['free', 'pro', 'team', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** The limits of every plan. Code, the reference and the README take them from here. */
+/** The days of retention by which everything that is kept for a plan's time is gone: PLAN_LIMITS cannot exceed it. */
+export const maxRetentionDays = 36_500;
+
+const gib = 1024 ** 3;
+
+/** The limits of every plan. Code, the reference and the README take them from here. `PLAN_LIMITS` changes them at the start. */
 export const plans: Record<PlanName, Plan> = {
   free: {
     ...{ fairnessWeight: 1, requestsPerMinute: 60, requestsPerDay: 1_000, operationsPerMinute },
     ...{ callingRuns: 5, openMessages: 5, openVoiceCalls: 5, openActions: 5, scheduledActions: 100 },
     ...{ eventStreams: 10, waitingRequests: 10 },
     ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
+    eventTypes: 50,
+    calendars: 10,
+    retentionDays: 30,
+    storageBytes: 2 * gib,
+    mailsPerDay: 100,
+    monthlyCredits: 100,
     withoutFeatures: [],
   },
   pro: {
@@ -55,6 +76,12 @@ export const plans: Record<PlanName, Plan> = {
     ...{ callingRuns: 25, openMessages: 25, openVoiceCalls: 25, openActions: 25, scheduledActions: 500 },
     ...{ eventStreams: 50, waitingRequests: 50 },
     ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
+    eventTypes: 500,
+    calendars: 100,
+    retentionDays: 90,
+    storageBytes: 50 * gib,
+    mailsPerDay: 1_000,
+    monthlyCredits: 1_000,
     withoutFeatures: [],
   },
   team: {
@@ -62,6 +89,12 @@ export const plans: Record<PlanName, Plan> = {
     ...{ callingRuns: 100, openMessages: 100, openVoiceCalls: 100, openActions: 100, scheduledActions: 2_000 },
     ...{ eventStreams: 200, waitingRequests: 200 },
     ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
+    eventTypes: 2_000,
+    calendars: 500,
+    retentionDays: 365,
+    storageBytes: 500 * gib,
+    mailsPerDay: 10_000,
+    monthlyCredits: 5_000,
     withoutFeatures: [],
   },
   enterprise: {
@@ -69,6 +102,12 @@ export const plans: Record<PlanName, Plan> = {
     ...{ callingRuns: 200, openMessages: 200, openVoiceCalls: 200, openActions: 200, scheduledActions: 10_000 },
     ...{ eventStreams: 1_000, waitingRequests: 1_000 },
     ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
+    eventTypes: 10_000,
+    calendars: 2_000,
+    retentionDays: 3_650,
+    storageBytes: 5 * 1024 * gib,
+    mailsPerDay: 100_000,
+    monthlyCredits: 10_000,
     withoutFeatures: [],
   },
 };
@@ -80,3 +119,26 @@ export function limitsOf(plan: PlanName, own: { rateMinute: number | null; rateD
 }
 
 export const isPlanName = (text: string): text is PlanName => (planNames as readonly string[]).includes(text);
+
+type PlanNumbers = { [Name in keyof Plan as Plan[Name] extends number ? Name : never]: Plan[Name] };
+
+/** Numbers that replace those of a plan. */
+export type PlanOverride = Partial<PlanNumbers> & { operationsPerMinute?: Partial<Plan['operationsPerMinute']> };
+
+/** The names of the numbers of a plan. */
+export type PlanNumber = keyof PlanNumbers;
+
+export type PlanOverrides = Partial<Record<PlanName, PlanOverride>>;
+
+/** Replaces numbers of plans in this process. To be called once, before anything reads them. */
+export function overridePlans(overrides: PlanOverrides): void {
+  for (const name of planNames) {
+    const { operationsPerMinute: operations, ...numbers } = overrides[name] ?? {};
+    Object.assign(plans[name], numbers);
+    plans[name].operationsPerMinute = Object.assign({}, plans[name].operationsPerMinute, operations);
+  }
+}
+
+/** A number of every plan as JSON, for statements that find the plan themselves. */
+export const numbersByPlan = (number: PlanNumber): string =>
+  JSON.stringify(Object.fromEntries(planNames.map((name) => [name, plans[name][number]])));
