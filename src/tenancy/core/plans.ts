@@ -130,7 +130,7 @@ export type PlanNumber = keyof PlanNumbers;
 
 export type PlanOverrides = Partial<Record<PlanName, PlanOverride>>;
 
-/** Replaces numbers of plans in this process. To be called once, before anything reads them. */
+/** Replaces numbers of plans. To be called once, before anything reads them. */
 export function overridePlans(overrides: PlanOverrides): void {
   for (const name of planNames) {
     const { operationsPerMinute: operations, ...numbers } = overrides[name] ?? {};
