@@ -16,6 +16,8 @@ export interface FakeEvent {
   cancelled?: boolean;
   /** Every day so many times. */
   repeat?: number;
+  /** Of an instance: the event that repeats. */
+  series?: string;
   /** Of whole days, as Outlook says it. */
   zone?: string;
   /** What was written over the API. */
@@ -97,6 +99,7 @@ export function occurrencesOf(event: FakeEvent): FakeEvent[] {
   };
   return Array.from({ length: repeat }, (_, day) => ({
     ...one,
+    ...(repeat > 1 && { series: event.id }),
     id: repeat === 1 ? event.id : `${event.id}_${day}`,
     start: later(event.start, day),
     end: later(event.end, day),

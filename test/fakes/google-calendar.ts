@@ -23,7 +23,7 @@ export const googleCalendarError = (status: number, reason: string, headers?: Re
 const base = '/calendar/v3/calendars/primary/events';
 
 function shown(event: FakeEvent): Json {
-  const { id, start, end, allDay, free, declined, tentative, cancelled, written } = event;
+  const { id, start, end, allDay, free, declined, tentative, cancelled, series, written } = event;
   const status = cancelled ? 'cancelled' : tentative ? 'tentative' : 'confirmed';
   return {
     kind: 'calendar#event',
@@ -31,6 +31,7 @@ function shown(event: FakeEvent): Json {
     ...{ id, status, summary: 'Nobody reads this.' },
     start: allDay ? { date: start } : { dateTime: start, timeZone: 'UTC' },
     end: allDay ? { date: end } : { dateTime: end, timeZone: 'UTC' },
+    ...(series !== undefined && { recurringEventId: series }),
     ...(free && { transparency: 'transparent' }),
     ...(declined && { attendees: [{ email: 'ada@example.com', self: true, responseStatus: 'declined' }] }),
   };

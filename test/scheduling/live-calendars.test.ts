@@ -173,6 +173,42 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     await until('it is gone', async () => own().length === 0);
   });
 
+  test('copies of our event and its repetitions are events of others, which block', async () => {
+    const later = (days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+    const openOn = async (days: number, time: string) =>
+      (await scene.open(eventType.id, later(days))).includes(`${later(days)}T${time}:00.000Z`);
+    const booking = (await scene.book(eventType.id, `${later(5)}T14:00:00Z`)).body.data;
+    const own = await until('it is written and recorded', async () => {
+      const { effects } = await scene.get(`bookings/${booking.id}`);
+      const isDone = effects.find(({ type }: { type: string }) => type === 'calendar_entry').status === 'succeeded';
+      return isDone && [...fake.store.events.values()].find(({ event }) => event.written)!.event;
+    });
+    fake.store.put({ ...own, id: 'copy', start: `${later(6)}T11:00:00Z`, end: `${later(6)}T12:00:00Z` });
+    await sync();
+    expect(await openOn(6, '11:00')).toBe(false);
+    const refused = await scene.book(eventType.id, `${later(6)}T11:30:00Z`);
+    expect([refused.status, refused.body.error.details.reason]).toEqual([409, 'calendar']);
+    // Somebody makes ours repeat: its instances block, it is not removed, and the booking stays.
+    await scene.request('PATCH', `calendars/${calendar}`, { followChanges: true });
+    fake.store.put({ ...own, repeat: 3 });
+    await sync();
+    expect([await openOn(6, '14:00'), await openOn(7, '14:00'), await openOn(8, '14:00')]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    fake.store.forget();
+    await sync();
+    expect([await openOn(6, '11:00'), await openOn(7, '14:00')]).toEqual([false, false]);
+    expect((await scene.get(`bookings/${booking.id}`)).status).toBe('confirmed');
+    await scene.request('PATCH', `calendars/${calendar}`, { followChanges: false });
+    fake.store.remove(own.id, 'copy');
+    fake.store.forget();
+    await scene.request('DELETE', `bookings/${booking.id}`);
+    await sync();
+    expect(await openOn(7, '14:00')).toBe(true);
+  });
+
   test('access that was withdrawn is told once, and connecting again goes on', async () => {
     oauth[service].grants.revokeAccount('ada@example.com');
     await scene.request('POST', `calendars/${calendar}/sync`);

@@ -7,6 +7,7 @@ import { failPoint } from '../fail-points.ts';
 import { type LostAccess, stopIfLost, toCalendarFailure } from './access-failures.ts';
 import type { CalendarClients } from './clients.ts';
 import type { CalendarCall } from './ports.ts';
+import { eventKeyOf } from './store-busy.ts';
 
 export interface EntryServices {
   calendarClients: CalendarClients;
@@ -99,11 +100,48 @@ const record = statement<{ version: number }>(
    returning version`,
 );
 
+const lockCalendarRow = statement<{ id: string }>(
+  'calendar_entry.lock_calendar',
+  `select id from calendar where organization_id = $1 and environment = $2 and id = $3 for no key update`,
+);
+
+const dropBusy = statement(
+  'calendar_entry.drop_busy',
+  `delete from calendar_busy
+    where organization_id = $1 and environment = $2 and calendar_id = $3 and event_key = $4::uuid`,
+);
+
+/**
+ * Records which event stands for a booking. A sync that read the event before that took it for one of others: the time that
+ * it took is free again. Syncs write while they hold the calendar's row, too.
+ * @returns false when a later version was recorded meanwhile
+ */
+const recordEntry = (
+  scope: Scope,
+  { bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl }: RecordedEntry,
+): Promise<boolean> =>
+  scope.transaction(async (tx) => {
+    await tx.one(lockCalendarRow, calendarId);
+    const recorded = await tx.one(record, bookingId, calendarId, eventId, version, startAt, endAt, meetingUrl);
+    if (recorded) await tx.rows(dropBusy, calendarId, eventKeyOf(eventId));
+    return recorded !== undefined;
+  });
+
 const recordRemoved = statement(
   'calendar_entry.record_removed',
   `update calendar_entry set is_removed = true, written_at = clock_timestamp(), outside_change = null
     where organization_id = $1 and environment = $2 and booking_id = $3`,
 );
+
+interface RecordedEntry {
+  bookingId: string;
+  calendarId: string;
+  eventId: string;
+  version: number;
+  startAt: Date;
+  endAt: Date;
+  meetingUrl: string | null;
+}
 
 /** The service that makes the links of a type of location. */
 const meetingServices: Readonly<Record<string, Service>> = { google_meet: 'google', microsoft_teams: 'microsoft' };
@@ -211,10 +249,18 @@ async function putOnce(
   failPoint('calendar.entry_written');
   const { eventId, meetingUrl } = written;
   const { startAt, endAt } = booking;
-  const recorded = await scope.one(record, bookingId, target.id, eventId, version, startAt, endAt, meetingUrl);
+  const isRecorded = await recordEntry(scope, {
+    bookingId,
+    calendarId: target.id,
+    eventId,
+    version,
+    startAt,
+    endAt,
+    meetingUrl,
+  });
   return {
     entry: { kind: 'written', calendarId: target.id, meetingUrl },
-    wrote: { startsAt: time.startsAt, isRecorded: recorded !== undefined },
+    wrote: { startsAt: time.startsAt, isRecorded },
   };
 }
 

@@ -33,6 +33,7 @@ const eventSchema = z.object({
   status: z.string().optional(),
   transparency: z.string().optional(),
   eventType: z.string().optional(),
+  recurringEventId: z.string().max(1_024).optional(),
   start: time.optional(),
   end: time.optional(),
   attendees: z.array(z.object({ self: z.boolean().optional(), responseStatus: z.string().optional() })).optional(),
@@ -50,7 +51,8 @@ const pageSchema = z.object({
 /** Of an answer, what is read of it: the rest of an event is nobody's business here. */
 const fields = [
   'timeZone,nextPageToken,nextSyncToken',
-  'items(id,status,transparency,eventType,start,end,attendees(self,responseStatus),extendedProperties/private)',
+  'items(id,status,transparency,eventType,recurringEventId,start,end,attendees(self,responseStatus)',
+  'extendedProperties/private)',
 ].join(',');
 
 const writtenSchema = z.object({
@@ -91,7 +93,8 @@ function read(event: GoogleEvent, timezone: string): ListedEvent {
   const isDeclined = attendees?.some(({ self, responseStatus }) => self && responseStatus === 'declined') ?? false;
   // Where somebody works is told as an event too.
   const isFree = transparency === 'transparent' || eventType === 'workingLocation';
-  return { id, time: at, blocks: at !== null && !isFree && !isDeclined, bookingId };
+  const blocks = at !== null && !isFree && !isDeclined;
+  return { id, time: at, blocks, bookingId, seriesId: event.recurringEventId ?? null };
 }
 
 function meetingOf({ conferenceData, hangoutLink }: z.infer<typeof writtenSchema>): string | null {

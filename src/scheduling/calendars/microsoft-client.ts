@@ -35,7 +35,9 @@ const writtenSchema = z.object({
   id: z.string().min(1).max(1_024),
   onlineMeeting: z.object({ joinUrl: z.string().nullish() }).nullish(),
 });
-const foundSchema = z.object({ value: z.array(writtenSchema) });
+const foundSchema = z.object({ value: z.array(writtenSchema.extend({ createdDateTime: z.string().nullish() })) });
+/** Of the events with our tag. Others may have copied ours. */
+const maxFound = 25;
 const channelSchema = z.object({ id: z.string().max(200), expirationDateTime: z.string() });
 const errorSchema = z.object({ error: z.object({ code: z.string().optional() }) });
 
@@ -231,11 +233,14 @@ export class MicrosoftCalendarClient implements CalendarClient {
     }
   }
 
+  /** The oldest event with our property: copies that others made of it have the property too. */
   async #find(account: Account, bookingId: string, signal: AbortSignal): Promise<string | undefined> {
     const property = `singleValueExtendedProperties/Any(ep: ep/id eq '${tagId}' and ep/value eq '${bookingId}')`;
-    const query = new URLSearchParams({ $filter: property, $select: 'id', $top: '1' });
+    const query = new URLSearchParams({ $filter: property, $select: 'id,createdDateTime', $top: String(maxFound) });
     const request = { method: 'GET', path: `/me/events?${query}`, headers: { prefer }, signal } as const;
-    return (await this.#http.ask(account, request, foundSchema)).value[0]?.id;
+    const { value } = await this.#http.ask(account, request, foundSchema);
+    const createdAt = ({ createdDateTime }: (typeof value)[number]) => Date.parse(createdDateTime ?? '') || Infinity;
+    return value.toSorted((one, other) => createdAt(one) - createdAt(other) || 0)[0]?.id;
   }
 
   #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {

@@ -66,10 +66,11 @@ export function readEvent(event: MicrosoftEvent, series: Series | undefined, tim
   const bookingId = uuidPattern.exec(event.transactionId ?? '')?.[0] ?? null;
   const said = <Name extends keyof Series>(name: Name) => event[name] ?? series?.[name];
   const isGone = event['@removed'] !== undefined || said('isCancelled') === true;
-  if (isGone) return { id, time: null, blocks: false, bookingId };
+  // A series that repeats is listed itself, under its own id.
+  if (isGone) return { id, time: null, blocks: false, bookingId, seriesId: null };
   const zone = zoneOf(said('originalStartTimeZone')) ?? timezone;
   const at = timeOf(event, said('isAllDay') === true, zone);
   const isFree = freeWords.includes(said('showAs') ?? 'busy') || said('responseStatus')?.response === 'declined';
   // The series itself stands for its first occurrence, which is listed too.
-  return { id, time: at, blocks: at !== null && !isFree && event.type !== 'seriesMaster', bookingId };
+  return { id, time: at, blocks: at !== null && !isFree && event.type !== 'seriesMaster', bookingId, seriesId: null };
 }

@@ -5,8 +5,7 @@ import type { ListedEvent } from './ports.ts';
 
 interface OwnRow {
   bookingId: string;
-  eventId: string | null;
-  isEntry: boolean;
+  eventId: string;
   startsAt: Date;
   endsAt: Date;
   isRemoved: boolean;
@@ -16,20 +15,15 @@ interface OwnRow {
   bookingEndsAt: Date;
 }
 
-// An event is ours when we recorded that we wrote it; or when it says so, and there is such a booking of this host whose
-// entry is not recorded yet.
+// An event is ours when a booking recorded its id, and only then. Copies of it, and the instances of one that others made
+// repeat, carry its tag too: they are events of others.
 const find = statement<OwnRow>(
   'calendar.own_events',
-  `select e.booking_id as "bookingId", e.event_id as "eventId", true as "isEntry", e.starts_at as "startsAt",
+  `select e.booking_id as "bookingId", e.event_id as "eventId", e.starts_at as "startsAt",
           e.ends_at as "endsAt", e.is_removed as "isRemoved", e.written_at as "writtenAt",
           b.status = 'confirmed' as "isConfirmed", b.start_at as "bookingStartsAt", b.end_at as "bookingEndsAt"
      from calendar_entry e join booking b on b.id = e.booking_id
-    where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and e.event_id = any($4::text[])
-   union all
-   select b.id, null, false, b.start_at, b.end_at, false, clock_timestamp(), false, b.start_at, b.end_at
-     from booking b join calendar c on c.id = $3 and c.host_id = b.host_id
-    where b.organization_id = $1 and b.environment = $2 and b.id = any($5::uuid[])
-      and not exists (select from calendar_entry e where e.booking_id = b.id and e.event_id = any($4::text[]))`,
+    where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and e.event_id = any($4::text[])`,
 );
 
 const note = statement(
@@ -55,18 +49,21 @@ const noteMissing = statement(
       and b.status = 'confirmed' and b.end_at > $5`,
 );
 
-const findOwn = (scope: Scope, calendarId: string, events: readonly ListedEvent[]): Promise<OwnRow[]> => {
-  const tagged = events.flatMap(({ bookingId }) => bookingId ?? []);
-  const ids = events.map(({ id }) => id);
-  return scope.rows(find, calendarId, ids, tagged);
-};
+const findOwn = (scope: Scope, calendarId: string, events: readonly ListedEvent[]): Promise<OwnRow[]> =>
+  scope.rows(find, calendarId, [...new Set(events.flatMap(({ id, seriesId }) => (seriesId ? [id, seriesId] : [id])))]);
 
-/** Whether `takeOwnEvents` would take any out. */
-export const hasOwnEvents = async (
+/**
+ * Whether `takeOwnEvents` may take any out. An event with our tag may be about to be recorded: only a transaction that holds
+ * the calendar's row sees whether it is.
+ */
+export const mayHaveOwnEvents = async (
   scope: Scope,
   calendarId: string,
   events: readonly ListedEvent[],
-): Promise<boolean> => events.length > 0 && (await findOwn(scope, calendarId, events)).length > 0;
+): Promise<boolean> => {
+  if (events.length === 0) return false;
+  return events.some(({ bookingId }) => bookingId !== null) || (await findOwn(scope, calendarId, events)).length > 0;
+};
 
 /**
  * Takes our own events out of a list, and notes what others did to them: our own events never block, or each booking would
@@ -84,25 +81,29 @@ export async function takeOwnEvents(
   if (events.length === 0) return [];
   const rows = await findOwn(tx, calendarId, events);
   if (rows.length === 0) return [...events];
-  const byEvent = new Map(rows.flatMap((row) => (row.eventId === null ? [] : [[row.eventId, row] as const])));
-  const byBooking = new Set(rows.map(({ bookingId }) => bookingId));
+  const byEvent = new Map(rows.map((row) => [row.eventId, row] as const));
   const changes: [bookingId: string, change: string][] = [];
   const seen: string[] = [];
   const others: ListedEvent[] = [];
+  // Where ours was made to repeat, some services list its instances alone, and itself as removed. It is there all the same.
+  const repeated = new Set(events.flatMap(({ seriesId, time }) => (seriesId && time ? [seriesId] : [])));
+  for (const { eventId, bookingId } of rows) if (repeated.has(eventId)) seen.push(bookingId);
   for (const event of events) {
     const row = byEvent.get(event.id);
     if (!row) {
-      // A copy of ours that somebody made carries its tag too, and is an event of theirs once ours is recorded.
-      const isOurs = event.bookingId !== null && byBooking.has(event.bookingId) && !hasEntry(rows, event.bookingId);
-      if (!isOurs) others.push(event);
+      others.push(event);
       continue;
     }
+    if (repeated.has(event.id)) continue;
     if (event.time) seen.push(row.bookingId);
     const written = {
-      ...{ startsAt: row.startsAt.getTime(), endsAt: row.endsAt.getTime() },
-      ...{ isRemoved: row.isRemoved, writtenAt: row.writtenAt.getTime() },
+      startsAt: row.startsAt.getTime(),
+      endsAt: row.endsAt.getTime(),
+      isRemoved: row.isRemoved,
+      writtenAt: row.writtenAt.getTime(),
       booking: {
-        ...{ startsAt: row.bookingStartsAt.getTime(), endsAt: row.bookingEndsAt.getTime() },
+        startsAt: row.bookingStartsAt.getTime(),
+        endsAt: row.bookingEndsAt.getTime(),
         isConfirmed: row.isConfirmed,
       },
     };
@@ -116,9 +117,6 @@ export async function takeOwnEvents(
   if (baseline !== null && seen.length > 0) await tx.rows(markSeen, seen, baseline);
   return others;
 }
-
-const hasEntry = (rows: readonly OwnRow[], bookingId: string) =>
-  rows.some((row) => row.bookingId === bookingId && row.isEntry);
 
 /** After a baseline: notes which of our events it did not find although they should be there. */
 export async function noteMissingEvents(

@@ -17,8 +17,10 @@ export interface ListedEvent {
   time: Interval | null;
   /** Whether it takes the host's time: false when it is free, declined or gone. */
   blocks: boolean;
-  /** UUID of the booking that we wrote it for, where the event says so. */
+  /** UUID of the booking in the tag of our own events. Copies of them carry it too. */
   bookingId: string | null;
+  /** The provider's id of the event that repeats, of which this one is an instance. */
+  seriesId: string | null;
 }
 
 /** What is to be listed: all that overlaps a window, or what changed since an earlier listing. */

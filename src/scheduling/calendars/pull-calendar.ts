@@ -11,7 +11,7 @@ import { failPoint } from '../fail-points.ts';
 import { stopIfLost, toCalendarFailure } from './access-failures.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { CalendarClients } from './clients.ts';
-import { hasOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
+import { mayHaveOwnEvents, noteMissingEvents, takeOwnEvents } from './own-events.ts';
 import { type CalendarCall, CalendarTooLarge, type ListedEvent, type ListedPage, SyncTokenExpired } from './ports.ts';
 import { type SettleServices, settleOutsideChanges } from './settle-changes.ts';
 import { dropEarlier, dropUnread, lastOfEach, storeBusy } from './store-busy.ts';
@@ -95,7 +95,7 @@ async function applyAll(
     if (result === 'too_many') throw new CalendarTooLarge(mostEvents);
   };
   // Most changes are of others' events alone, and are one statement.
-  if (!(await hasOwnEvents(scope, id, found))) return apply(scope, found);
+  if (!(await mayHaveOwnEvents(scope, id, found))) return apply(scope, found);
   await scope.transaction(async (tx) => {
     required(await tx.one(holdSync, id, syncId));
     await apply(tx, await takeOwnEvents(tx, id, found, { askedAt, baseline: null }));

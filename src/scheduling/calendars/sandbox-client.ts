@@ -101,10 +101,10 @@ const readCursor = (page: string): Cursor => JSON.parse(Buffer.from(page, 'base6
 
 function listed({ eventId, event, bookingId }: EventRow, timezone: string): ListedEvent {
   const isGone = event === null || event.status === 'cancelled';
-  if (isGone) return { id: eventId, time: null, blocks: false, bookingId };
+  if (isGone) return { id: eventId, time: null, blocks: false, bookingId, seriesId: null };
   const { start, end, allDay } = event;
   const time = allDay ? timeOfDays(start, end, timezone) : timeOfInstants(start, end);
-  return { id: eventId, time, blocks: event.transparency !== 'transparent', bookingId };
+  return { id: eventId, time, blocks: event.transparency !== 'transparent', bookingId, seriesId: null };
 }
 
 const eventIdOf = (bookingId: string) => `booking-${bookingId}`;
