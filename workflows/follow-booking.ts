@@ -21,6 +21,7 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: BookingPolicy) =>
 
 const rescheduled = defineSignal(bookingMessages.rescheduled);
 const cancelled = defineSignal(bookingMessages.cancelled);
+const calendarConnected = defineSignal(bookingMessages.calendarConnected);
 const retryEffects = defineSignal(bookingMessages.retryEffects);
 
 /** A workflow that is not in the cache is replayed from its whole history. */
@@ -41,6 +42,11 @@ export async function followBooking(args: FollowBookingArgs): Promise<void> {
   const description = (text: string) => ({ description: text });
   setHandler(rescheduled, look, description('Look at the booking, which was moved. The product sends this.'));
   setHandler(cancelled, look, description('Look at the booking, which was cancelled. The product sends this.'));
+  setHandler(
+    calendarConnected,
+    look,
+    description('Look at the booking, because a calendar of its host was connected. The product sends this.'),
+  );
   setHandler(
     retryEffects,
     () => {

@@ -7,6 +7,8 @@ export const failPoint = defineFailPoints(
   'calendar.synced',
   // An event was written to a calendar, and that is not recorded yet.
   'calendar.entry_written',
+  // The entries that a connected calendar lacks are due, and the outbox has its entry still.
+  'calendar.entries_due',
   // A change of a booking is committed, and its workflow does not know of it.
   'booking.committed',
   // The workflow knows, and the outbox has its entry still.

@@ -116,3 +116,37 @@ test('an event that was written when its worker died is removed, when its bookin
   worker = await startWorker();
   await until('it is gone', async () => (await written()).length === 0);
 });
+
+test('bookings that were made without access reach the calendar once, when the process dies that connected it again', async () => {
+  const { scene, eventType, calendar } = await connected();
+  const connect = async () => {
+    const asked = await scene.request('POST', 'calendars/connect', { service: 'google', hostId: eventType.host });
+    // The address of the page, and then of the callback.
+    let next: string | null = asked.body.data.authUrl;
+    while (next) {
+      const { pathname, search } = new URL(next, api.api);
+      next = (await fetch(api.api + pathname + search, { redirect: 'manual' })).headers.get('location');
+    }
+  };
+  await scene.request('DELETE', `calendars/${calendar}`);
+  const ids: string[] = [];
+  for (const hour of [9, 11, 13]) ids.push((await scene.book(eventType.id, at(hour))).body.data.id);
+  const effectsAre = (of: ReturnType<typeof sceneOf>, status: string) =>
+    until(`the entries are ${status}`, async () => {
+      const found = await Promise.all(ids.map((id) => of.get(`bookings/${id}`)));
+      return found.every(({ effects }) =>
+        effects.some((one: { type: string; status: string }) => one.type === 'calendar_entry' && one.status === status),
+      );
+    });
+  await effectsAre(scene, 'skipped');
+  await api.arm('calendar.entries_due');
+  await connect().catch(() => {});
+  await api.ended;
+  api = await product.start(['api']);
+  const again = sceneOf(apiClient(api.api, tenant.testKey));
+  await effectsAre(again, 'succeeded');
+  const { calendars } = await again.get('calendars');
+  const renewed = calendars.find(({ hostId }: { hostId: string }) => hostId === eventType.host);
+  const { written } = await again.get(`calendars/${renewed.id}/sandbox`);
+  expect(written.map(({ bookingId }: { bookingId: string }) => bookingId).toSorted()).toEqual(ids.toSorted());
+});

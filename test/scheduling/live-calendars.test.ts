@@ -210,6 +210,11 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
   });
 
   test('access that was withdrawn is told once, and connecting again goes on', async () => {
+    const before = (await scene.book(eventType.id, at('14:00'))).body.data;
+    await until('it is written', async () => {
+      const { effects } = await scene.get(`bookings/${before.id}`);
+      return effects.find(({ type }: { type: string }) => type === 'calendar_entry').status === 'succeeded';
+    });
     oauth[service].grants.revokeAccount('ada@example.com');
     await scene.request('POST', `calendars/${calendar}/sync`);
     expect(await becomes(calendar, 'auth_expired')).toMatchObject({ lastError: { code: 'auth_expired' } });
@@ -223,9 +228,26 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     expect(told()).toHaveLength(1);
     expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(409);
     fake.store.remove('pushed');
+    // What is booked, moved and cancelled meanwhile reaches the calendar once there is access again.
+    const own = () =>
+      [...fake.store.events.values()].flatMap(({ event }) => (event.written ? [Date.parse(event.start)] : []));
+    const effectIs = (id: string, status: string) =>
+      until(`the entry is ${status}`, async () => {
+        const { effects } = await scene.get(`bookings/${id}`);
+        return effects.find(({ type }: { type: string }) => type === 'calendar_entry').status === status;
+      });
+    const missed = (await scene.book(eventType.id, at('11:00'))).body.data;
+    await effectIs(missed.id, 'skipped');
+    await scene.request('PATCH', `bookings/${before.id}/reschedule`, { newStart: at('14:30') });
+    await effectIs(before.id, 'skipped');
+    expect((await scene.get(`bookings/${missed.id}`)).location.url).toBeNull();
+    expect(own()).toEqual([Date.parse(at('14:00'))]);
     expect(await connect(service, eventType.host)).toBe(calendar);
     await becomes(calendar, 'active');
     expect(await isOpen('17:00')).toBe(true);
+    await Promise.all([effectIs(missed.id, 'succeeded'), effectIs(before.id, 'succeeded')]);
+    expect(own().toSorted()).toEqual([at('11:00'), at('14:30')].map(Date.parse));
+    expect((await scene.get(`bookings/${missed.id}`)).location.url).toMatch(/^https:/);
     fake.store.isGone = true;
     await scene.request('POST', `calendars/${calendar}/sync`);
     await becomes(calendar, 'disconnected');

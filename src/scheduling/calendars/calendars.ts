@@ -40,6 +40,8 @@ export const calendarWork = {
   sync: 'calendar.sync',
   /** Mails the contact that access was withdrawn. */
   notice: 'calendar.notice',
+  /** Makes due the entries of bookings that the calendar lacks. */
+  entries: 'calendar.entries',
 } as const;
 
 /** @param id in either form. @throws AppError not_found */
@@ -63,7 +65,8 @@ export interface NewCalendar {
 
 /**
  * Adds the primary calendar of an account that was connected, and begins its first sync after the commit. An account that
- * is connected again renews its calendar, for the host that is named now.
+ * is connected again renews its calendar, for the host that is named now. Future bookings of the host that have no entry are
+ * written into a calendar of the host after the commit.
  * @throws AppError conflict when the host has too many
  */
 export async function createCalendar(
@@ -93,6 +96,7 @@ export async function createCalendar(
     await tx.em.nativeUpdate(SandboxCalendar, { calendarId: known.id, fault: ['revoked', 'gone'] }, { fault: null });
   } else tx.em.persist(calendar);
   await tx.enqueue(calendarWork.sync, calendar.id);
+  await tx.enqueue(calendarWork.entries, calendar.id);
   const view = viewOfCalendar(calendar);
   await tx.audit({ action: 'calendar.connect', subjectId: calendar.id });
   return view;

@@ -10,14 +10,15 @@ export const effectStates = defineStates(
     },
     retrying: {
       meaning: 'It failed, and is tried again.',
-      to: ['succeeded', 'failed', 'skipped'],
+      to: ['pending', 'succeeded', 'failed', 'skipped'],
     },
-    succeeded: { meaning: 'It is done.', to: [] },
+    // A calendar that is connected again makes its entries due again.
+    succeeded: { meaning: 'It is done.', to: ['pending'] },
     failed: {
       meaning: 'It failed, and is tried again only when an operator asks for it.',
-      to: ['retrying', 'succeeded'],
+      to: ['pending', 'retrying', 'succeeded'],
     },
-    skipped: { meaning: 'There was nothing to do, or the booking was changed before.', to: [] },
+    skipped: { meaning: 'There was nothing to do, or the booking was changed before.', to: ['pending'] },
   },
 );
 

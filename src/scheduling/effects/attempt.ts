@@ -48,12 +48,12 @@ export async function attempt(
   });
   if (!outcome) return;
   if (outcome.kind === 'done') await recordSuccess(scope, ref);
-  else if (outcome.kind === 'nothing') await recordSkipped(scope, ref);
-  else if (outcome.kind === 'failed') await recordFailure(scope, ref, outcome.why);
+  else if (outcome.kind === 'nothing') await recordSkipped(scope, ref, number);
+  else if (outcome.kind === 'failed') await recordFailure(scope, ref, number, outcome.why);
   else {
     const delayMs = outcome.afterMs ?? retryDelayMs(number, outcome.isPermanent, services.effectRetries);
     const isLate = Date.now() + delayMs >= giveUpAt(effect, booking.start).getTime();
-    if (isLate) await recordFailure(scope, ref, outcome.why);
-    else await recordRetry(scope, ref, outcome.why, delayMs);
+    if (isLate) await recordFailure(scope, ref, number, outcome.why);
+    else await recordRetry(scope, ref, number, { why: outcome.why, delayMs });
   }
 }

@@ -60,6 +60,14 @@ export async function followBooking(services: FollowServices, scope: Scope, book
   failPoint('booking.followed');
 }
 
+/** Lets the workflow of a booking look at effects that were added. Starts it where it is over. */
+export async function lookAtBooking(services: FollowServices, scope: Scope, bookingId: string): Promise<void> {
+  const found = await scope.one(find, bookingId);
+  if (!found) return;
+  const start = startOf(services, scope, bookingId, found.plan);
+  await services.temporal.signalWithStart(bookingMessages.calendarConnected, start);
+}
+
 interface Forgotten extends Tenant {
   bookingId: string;
   correlationId: string;

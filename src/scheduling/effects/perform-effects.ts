@@ -37,9 +37,9 @@ export async function performEffects(
     const ref = { bookingId, version: effect.version, kind: effect.kind };
     const verdict = judge(effect, now, booking.now);
     if (verdict === 'perform') due.push(effect);
-    else if (verdict === 'skip') await recordSkipped(scope, ref);
-    else if (verdict === 'unconfirmed') await recordFailure(scope, ref, unconfirmed);
-    else if (verdict === 'give_up') await recordFailure(scope, ref, effect.lastError ?? tooLate);
+    else if (verdict === 'skip') await recordSkipped(scope, ref, effect.attempts);
+    else if (verdict === 'unconfirmed') await recordFailure(scope, ref, effect.attempts, unconfirmed);
+    else if (verdict === 'give_up') await recordFailure(scope, ref, effect.attempts, effect.lastError ?? tooLate);
   }
 
   const work: Work = { services, scope, booking, signal };

@@ -56,35 +56,40 @@ const succeed = statement(
 const skip = statement(
   'booking_effect.skip',
   `update booking_effect set status = 'skipped', updated_at = clock_timestamp()
-    where ${one} and status in (${openEffect})`,
+    where ${one} and attempts = $6 and status in (${openEffect})`,
 );
 const fail = statement(
   'booking_effect.fail',
-  `update booking_effect set status = 'failed', last_error = $6::text, updated_at = clock_timestamp()
-    where ${one} and status in (${openEffect})`,
+  `update booking_effect set status = 'failed', last_error = $7::text, updated_at = clock_timestamp()
+    where ${one} and attempts = $6 and status in (${openEffect})`,
 );
 const postpone = statement(
   'booking_effect.postpone',
   `update booking_effect
-      set status = 'retrying', last_error = $6::text, handed_over_at = null, updated_at = clock_timestamp(),
-          due_at = clock_timestamp() + make_interval(secs => $7::float8 / 1000)
-    where ${one} and status in (${openEffect})`,
+      set status = 'retrying', last_error = $7::text, handed_over_at = null, updated_at = clock_timestamp(),
+          due_at = clock_timestamp() + make_interval(secs => $8::float8 / 1000)
+    where ${one} and attempts = $6 and status in (${openEffect})`,
 );
 
 /** It is done, whatever was thought of it before. */
 export const recordSuccess = (scope: Scope, effect: EffectRef): Promise<unknown> =>
   scope.rows(succeed, ...valuesOf(effect));
 
-export const recordSkipped = (scope: Scope, effect: EffectRef): Promise<unknown> =>
-  scope.rows(skip, ...valuesOf(effect));
+/** @param attempts made so far; nothing is recorded when another one has begun, like below */
+export const recordSkipped = (scope: Scope, effect: EffectRef, attempts: number): Promise<unknown> =>
+  scope.rows(skip, ...valuesOf(effect), attempts);
 
 /** It is tried again only when an operator asks for it. @param why is shown to the tenant */
-export const recordFailure = (scope: Scope, effect: EffectRef, why: string): Promise<unknown> =>
-  scope.rows(fail, ...valuesOf(effect), shorten(why));
+export const recordFailure = (scope: Scope, effect: EffectRef, attempts: number, why: string): Promise<unknown> =>
+  scope.rows(fail, ...valuesOf(effect), attempts, shorten(why));
 
 /** It is tried again after so many milliseconds. @param why is shown to the tenant */
-export const recordRetry = (scope: Scope, effect: EffectRef, why: string, delayMs: number): Promise<unknown> =>
-  scope.rows(postpone, ...valuesOf(effect), shorten(why), delayMs);
+export const recordRetry = (
+  scope: Scope,
+  effect: EffectRef,
+  attempts: number,
+  { why, delayMs }: { why: string; delayMs: number },
+): Promise<unknown> => scope.rows(postpone, ...valuesOf(effect), attempts, shorten(why), delayMs);
 
 const mostCharacters = 300;
 const shorten = (text: string) => [...text].slice(0, mostCharacters).join('');

@@ -3,13 +3,15 @@ import type { PlatformEnv } from '../../platform/env.ts';
 import type { OutboxHandlers } from '../../platform/outbox.ts';
 import type { Sweep } from '../../platform/part.ts';
 import { type BookingPolicy, defaultBookingPolicy } from '../../temporal/contracts/scheduling.ts';
+import { calendarWork } from '../calendars/calendars.ts';
 import { putBookingEntry, removeBookingEntry } from '../calendars/entries.ts';
 import type { CalendarServices } from '../calendars/services.ts';
 import { effectRetries } from '../core/effects.ts';
 import type { PerformServices } from './attempt.ts';
-import { followBooking, restoreBookingWorkflows } from './booking-workflows.ts';
+import { followBooking, lookAtBooking, restoreBookingWorkflows } from './booking-workflows.ts';
 import type { EffectSettings } from './enqueue-effects.ts';
 import { followWork } from './enqueue-effects.ts';
+import { enqueueMissingEntries, lookWork } from './missing-entries.ts';
 
 export interface EffectServices
   extends EffectSettings,
@@ -36,6 +38,8 @@ export function openEffects(env: PlatformEnv, calendars: CalendarServices): Effe
 
 export const effectOutbox = (services: EffectServices & Foundation): OutboxHandlers => ({
   [followWork]: (scope, id) => followBooking(services, scope, id),
+  [lookWork]: (scope, id) => lookAtBooking(services, scope, id),
+  [calendarWork.entries]: (scope, id) => enqueueMissingEntries(scope, id),
 });
 
 export const effectSweeps = (services: EffectServices & Foundation): Sweep[] => [

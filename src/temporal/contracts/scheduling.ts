@@ -32,12 +32,13 @@ export interface BookingWorkflows {
 }
 
 /**
- * Messages that the workflow of a booking accepts. The product sends the first two when the booking's row has changed.
- * Operators send the last one from Temporal's web UI. Arguments are ignored.
+ * Messages that the workflow of a booking accepts. The product sends the first two when the booking's row has changed, and
+ * the third when a calendar of its host was connected. Operators send the last one from Temporal's web UI. Arguments are ignored.
  */
 export const bookingMessages = {
   rescheduled: 'rescheduled',
   cancelled: 'cancelled',
+  calendarConnected: 'calendarConnected',
   retryEffects: 'retryEffects',
 } as const;
 
