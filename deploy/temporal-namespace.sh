@@ -2,7 +2,7 @@
 # Creates and configures the namespace, and ends when its search attributes can be used. Safe to run again.
 set -eu
 namespace=${TEMPORAL_NAMESPACE:-default}
-attributes='OrgId ResourceId DeliveryStatus'
+attributes='OrgId ResourceId CorrelationId DeliveryStatus'
 
 # A server needs some seconds to notice what was created: repeats a command for up to a minute, and shows its last failure.
 repeat() {

@@ -1,6 +1,7 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import type { Bundle } from './bundle.ts';
 import type { VersionRef } from './deployment.ts';
+import { workLogSinks } from './log-work.ts';
 import type { RoleContext } from './running-role.ts';
 import { traceActivities, traceSinks } from './trace-work.ts';
 
@@ -31,13 +32,13 @@ export async function startWorkflowWorker(
   version: VersionRef,
   slots: WorkflowSlots,
 ): Promise<StartedWorker> {
-  const { env, tracing } = services;
+  const { env, log, tracing } = services;
   const worker = await Worker.create({
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     taskQueue: queue,
     workflowBundle: { codePath: bundle.path },
-    sinks: traceSinks(tracing),
+    sinks: { ...traceSinks(tracing), ...workLogSinks(log) },
     ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
     activities,
     ...(slots.activities

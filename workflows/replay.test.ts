@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker';
+import { openLog } from '../src/platform/log.ts';
 import { workflowTypes } from '../test/histories/workflow-types.ts';
 import { runningServers } from '../test/servers.ts';
 import { prepareBundle } from '../workers/bundle.ts';
+import { workLogSinks } from '../workers/log-work.ts';
 import { traceSinks } from '../workers/trace-work.ts';
 
 // Recorded by test/histories/record.ts. They stand for runs that are in flight when this code takes over.
@@ -14,6 +16,7 @@ const histories = types.flatMap((type) =>
   readdirSync(new URL(`${type}/`, folder)).map((file) => ({ type, scenario: file.replace(/\.json$/, '') })),
 );
 const logger = new DefaultLogger('ERROR');
+const silent = openLog('silent', 'replay');
 
 type History = (typeof histories)[number];
 const nameOf = ({ type, scenario }: History) => `${type}/${scenario}`;
@@ -25,7 +28,7 @@ type Failure = Awaited<ReturnType<ReturnType<typeof Worker.runReplayHistories>['
 async function replayAll(workflowBundle: ReplayWorkerOptions['workflowBundle']): Promise<Map<string, Failure>> {
   const all = histories.map((one) => ({ workflowId: nameOf(one), history: read(one) }));
   const failures = new Map<string, Failure>();
-  const options = { workflowBundle: workflowBundle!, sinks: traceSinks(undefined) };
+  const options = { workflowBundle: workflowBundle!, sinks: { ...traceSinks(undefined), ...workLogSinks(silent) } };
   for await (const { workflowId, error } of Worker.runReplayHistories(options, all)) failures.set(workflowId, error);
   return failures;
 }

@@ -4,29 +4,36 @@ import {
   proxySinks,
   TemporalFailure,
   type WorkflowInterceptorsFactory,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { type TraceSinks, traceHeader } from '../src/temporal/contracts/trace.ts';
+import type { WorkLogSinks } from '../src/temporal/contracts/work-log.ts';
 
-const { traces } = proxySinks<TraceSinks>();
+const { traces, workLog } = proxySinks<TraceSinks & WorkLogSinks>();
 
 const failureClass = (failure: TemporalFailure): string =>
   (failure instanceof ApplicationFailure && failure.type) || failure.name;
 
-async function reportEnd(header: Headers[string], end: Promise<unknown>): Promise<unknown> {
+async function reportEnd(header: Headers[string] | undefined, end: Promise<unknown>): Promise<unknown> {
   try {
     const result = await end;
-    traces.workflowEnded(header, undefined);
+    if (header) traces.workflowEnded(header, undefined);
+    workLog.ended(undefined);
     return result;
   } catch (failure) {
-    // Any other error fails the workflow task, which is retried, and not the workflow.
-    if (failure instanceof TemporalFailure) traces.workflowEnded(header, failureClass(failure));
+    // Any other error fails the workflow task, which is retried, or continues the workflow as a new one.
+    if (failure instanceof TemporalFailure) {
+      const type = failureClass(failure);
+      if (header) traces.workflowEnded(header, type);
+      workLog.ended({ type, message: failure.message });
+    }
     throw failure;
   }
 }
 
 /**
- * Passes a workflow's trace on to its activities and reports its end to the worker, which makes the spans: OpenTelemetry's
- * SDK would double the size of the bundle. Does nothing without a trace, and never changes commands.
+ * Passes a workflow's trace on to its activities and reports its start and end to the worker, which writes the log and makes
+ * the spans: OpenTelemetry's SDK would double the size of the bundle. Never changes commands.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let trace: Headers | undefined;
@@ -37,8 +44,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
       {
         execute(input, next) {
           const header = input.headers[traceHeader];
-          if (!header) return next(input);
-          trace = { [traceHeader]: header };
+          if (header) trace = { [traceHeader]: header };
+          if (workflowInfo().continuedFromExecutionRunId === undefined) workLog.started();
           return reportEnd(header, next(input));
         },
       },

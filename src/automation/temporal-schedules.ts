@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ScheduleAlreadyRunning, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import { encodeUnifiedSearchAttributes } from '@temporalio/common/lib/converter/payload-search-attributes.js';
 import type { TemporalClient } from '../temporal/client.ts';
 import {
   automationWorkflows,
@@ -37,6 +38,10 @@ const argsOf = ({ organizationId, environment, automationId, revision }: WantedS
   automationId,
   revision,
 });
+
+/** The runs have correlation ids of their own, which begin with this one. */
+const firingAttributes = ({ organizationId, automationId }: WantedSchedule) =>
+  attributesOf(organizationId, automationId, scheduleId(automationId));
 
 const within = <Result>({ client }: TemporalClient, call: () => Promise<Result>): Promise<Result> =>
   client.withDeadline(Date.now() + callMs, call);
@@ -79,7 +84,7 @@ export function listTemporalSchedules({ client }: TemporalClient): Promise<Reado
 export async function createTemporalSchedule(temporal: TemporalClient, wanted: WantedSchedule): Promise<void> {
   const { automationId, organizationId, expressions, timezone, paused } = wanted;
   const id = scheduleId(automationId);
-  const typedSearchAttributes = attributesOf(organizationId, automationId);
+  const typedSearchAttributes = firingAttributes(wanted);
   const schedule = {
     scheduleId: id,
     spec: { cronExpressions: expressions, timezone },
@@ -130,6 +135,7 @@ export async function replaceTemporalSchedule(
         startWorkflow: {
           ...schedule!.action!.startWorkflow,
           input: { payloads: [defaultPayloadConverter.toPayload(argsOf(wanted))] },
+          searchAttributes: { indexedFields: encodeUnifiedSearchAttributes(undefined, firingAttributes(wanted)) },
         },
       },
       state: { ...schedule!.state, paused },

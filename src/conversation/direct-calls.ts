@@ -104,6 +104,8 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, questio
   const { directCalls, draining, turnSigns } = services;
   const { leaseMs, renewEveryMs, drainMs } = directCalls.policy;
   const turnId = question.open.id;
+  const facts = { turnId, correlationId: scope.correlationId, ...scope.tenant };
+  services.log.info(facts, 'message begun: its model is called directly');
   const stop = new AbortController();
   let renewed = Promise.resolve();
   const renew = async () => {
@@ -122,7 +124,11 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, questio
   else draining.signal.addEventListener('abort', drain);
   try {
     const end = await ask(services, scope, question, stop.signal);
-    if (end === 'ended') return;
+    if (end === 'ended') {
+      services.log.info(facts, 'message ended');
+      return;
+    }
+    services.log.info(facts, 'the workflow of the message continues');
     clearInterval(renewal);
     // A renewal that is under way would extend the lease again.
     await renewed;

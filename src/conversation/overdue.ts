@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { conversationWorkflows, turnWorkflowId } from '../temporal/contracts/conversation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
@@ -14,7 +15,7 @@ const turns = { name: 'turn', table: 'conversation_turn', isOpen: `status in (${
 const overdueTurns = overdueRows(turns, 'created_at');
 const openTurns = openRows(turns);
 
-type WatchServices = EndServices & { database: Database };
+type WatchServices = EndServices & { database: Database; log: Log };
 
 const end = (services: WatchServices, row: OpenRow, error: TurnError): Promise<boolean> =>
   stopTurn(services, scopeOfRow(services.database, row), { turnId: row.id, waiter: null }, error);
@@ -26,9 +27,7 @@ const end = (services: WatchServices, row: OpenRow, error: TurnError): Promise<b
  */
 export function endOverdueTurns(services: WatchServices, deadlineMs: number, limit: number): Promise<number> {
   const error = { code: 'timeout', message: 'The model did not answer in time.' } as const;
-  return endOverdueRows(services.database, overdueTurns, [deadlineMs + graceMs, limit], (row) =>
-    end(services, row, error),
-  );
+  return endOverdueRows(services, overdueTurns, [deadlineMs + graceMs, limit], (row) => end(services, row, error));
 }
 
 /** Ends the turns whose workflows an operator terminated, or that timed out. */

@@ -101,14 +101,14 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
         egress: { named: providerEgress, guarded: egress },
       }),
     };
-    return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background }) };
+    return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background, log }) };
   },
   outbox: (services) => ({
     'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
     [followKind]: (scope, id) => followSchedule(services, scope, id, { run: true }),
     'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),
-  sweeps: ({ database, temporal, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs }, followPolicy }) => [
+  sweeps: ({ database, temporal, log, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs }, followPolicy }) => [
     {
       name: 'restore schedules of integrations that were deleted in Temporal',
       everyMs: 60_000,
@@ -117,13 +117,13 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     {
       name: 'end actions that were terminated in Temporal',
       everyMs: 5_000,
-      run: watchStoppedActions({ database, temporal, sealer, waiters }),
+      run: watchStoppedActions({ database, temporal, log, sealer, waiters }),
     },
     {
       name: 'end actions that nobody works on',
       everyMs: 60_000,
       run: () =>
-        inBatches((limit) => endOverdueActions({ database, sealer, waiters }, deadlineMs, limit), overdueAtOnce),
+        inBatches((limit) => endOverdueActions({ database, log, sealer, waiters }, deadlineMs, limit), overdueAtOnce),
     },
     {
       name: 'remove actions after a day',

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import { statement } from '../platform/sql.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
@@ -25,7 +26,7 @@ const overdueGenerations = statement<OpenRow>(
 );
 const openGenerations = openRows({ name: 'generation', table: 'generation', isOpen });
 
-type WatchServices = StopServices & { database: Database };
+type WatchServices = StopServices & { database: Database; log: Log };
 
 const end = (services: WatchServices, row: OpenRow, error: GenerationError) =>
   stopGeneration(services, scopeOfRow(services.database, row), { generationId: row.id, waiter: null }, error);
@@ -38,7 +39,7 @@ const end = (services: WatchServices, row: OpenRow, error: GenerationError) =>
 export function endOverdueGenerations(services: WatchServices, deadlines: Deadlines, limit: number): Promise<number> {
   const limits = [deadlines.video + graceMs, deadlines.others + graceMs];
   const error = { code: 'timeout', message: 'The generation did not finish in time.' } as const;
-  return endOverdueRows(services.database, overdueGenerations, [...limits, limit], (row) => end(services, row, error));
+  return endOverdueRows(services, overdueGenerations, [...limits, limit], (row) => end(services, row, error));
 }
 
 /**

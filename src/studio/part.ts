@@ -53,17 +53,20 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
       kinds: ['image', 'video', 'music', 'upscale', 'background_removal'] satisfies MediaKind[],
       isOpen: `status in (${generationStates.sql('processing')})`,
     }),
-  sweeps: ({ database, temporal, files, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
+  sweeps: ({ database, temporal, log, files, generationWaiters: waiters, generationPolicy: { deadlineMs } }) => [
     {
       name: 'end generations that were terminated in Temporal',
       everyMs: 5_000,
-      run: watchStoppedGenerations({ database, temporal, files, waiters }),
+      run: watchStoppedGenerations({ database, temporal, log, files, waiters }),
     },
     {
       name: 'end generations that nobody works on',
       everyMs: 60_000,
       run: () =>
-        inBatches((limit) => endOverdueGenerations({ database, files, waiters }, deadlineMs, limit), overdueAtOnce),
+        inBatches(
+          (limit) => endOverdueGenerations({ database, log, files, waiters }, deadlineMs, limit),
+          overdueAtOnce,
+        ),
     },
     { name: 'count ended generations in blocks', everyMs: 60_000, run: () => countGenerationBlocks(database) },
   ],

@@ -170,7 +170,10 @@ export class TemporalClient {
       ...(once && { workflowIdReusePolicy: 'REJECT_DUPLICATE' }),
       ...(summary && { staticSummary: summary }),
       memo: { correlationId: args.correlationId, ...memo },
-      typedSearchAttributes: [...attributesOf(args.organizationId, resourceId), ...searchAttributes],
+      typedSearchAttributes: [
+        ...attributesOf(args.organizationId, resourceId, args.correlationId),
+        ...searchAttributes,
+      ],
       priority: { priorityKey: priority, fairnessKey: fairness.key, fairnessWeight: fairness.weight },
     };
   }

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { ScheduleNotFoundError } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
 import type { TemporalClient } from './client.ts';
 import { queues } from './contracts/queues.ts';
 import { type KeptSchedule, keepAsRow } from './kept-schedules.ts';
+import { attributesOf } from './search-attributes.ts';
 
 /** A Temporal server with one Schedule, whose changes a test can hold back. */
 function serverOf(hold: (what: string) => Promise<void>) {
@@ -18,8 +20,10 @@ function serverOf(hold: (what: string) => Promise<void>) {
   const handle = {
     async describe() {
       if (!kept) throw new ScheduleNotFoundError('There is none.', 'one');
-      const { everyMs, queue, args } = wanted(false);
-      return { ...kept, spec: { intervals: [{ every: everyMs }] }, action: { taskQueue: queue.name, args: [args] } };
+      const { id, everyMs, queue, args, tenant, resourceId } = wanted(false);
+      const typedSearchAttributes = new TypedSearchAttributes(attributesOf(tenant.organizationId, resourceId, id));
+      const action = { taskQueue: queue.name, args: [args], typedSearchAttributes };
+      return { ...kept, spec: { intervals: [{ every: everyMs }] }, action };
     },
     pause: pause(true),
     unpause: pause(false),

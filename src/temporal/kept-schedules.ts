@@ -5,6 +5,7 @@ import {
   type ScheduleHandle,
   ScheduleNotFoundError,
 } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
 import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from './client.ts';
 import { priorities } from './contracts/priorities.ts';
@@ -13,7 +14,7 @@ import { attributesOf } from './search-attributes.ts';
 
 /** A Temporal Schedule that stands for a row: it starts a workflow for it, again and again. */
 export interface KeptSchedule {
-  /** Also that of the workflows, with the time they were due at. */
+  /** Also that of the workflows, with the time they were due at, and the correlation id of their work. */
   id: string;
   tenant: Tenant;
   /** Of the row. */
@@ -63,7 +64,7 @@ const deleteSchedule = (temporal: TemporalClient, id: string): Promise<unknown> 
 
 function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
   const { id, tenant, resourceId, everyMs, workflowType, queue, args, longestRunMs } = wanted;
-  const typedSearchAttributes = attributesOf(tenant.organizationId, resourceId);
+  const typedSearchAttributes = attributesOf(tenant.organizationId, resourceId, id);
   return {
     spec: { intervals: [{ every: everyMs }], jitter: Math.floor(everyMs / 3) },
     // Of all that is asked for while one runs, one more follows it.
@@ -82,13 +83,22 @@ function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
   } as const;
 }
 
+/** Whether the workflows of a Schedule have these search attributes, which earlier versions gave them fewer of. */
+function hasAttributes(
+  { typedSearchAttributes: known }: ScheduleDescription['action'],
+  wanted: ReturnType<typeof attributesOf>,
+): boolean {
+  return known instanceof TypedSearchAttributes && wanted.every(({ key, value }) => known.get(key) === value);
+}
+
 /** Whether a Schedule starts what this installation is configured for. */
 function isCurrent({ spec, action }: ScheduleDescription, wanted: ReturnType<typeof optionsOf>): boolean {
   const [interval] = spec.intervals ?? [];
-  const { args, taskQueue } = wanted.action;
+  const { args, taskQueue, typedSearchAttributes } = wanted.action;
   return (
     interval?.every === wanted.spec.intervals[0]!.every &&
     action.taskQueue === taskQueue &&
+    hasAttributes(action, typedSearchAttributes) &&
     isDeepStrictEqual(action.args ?? [], JSON.parse(JSON.stringify(args)))
   );
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import { type Statement, sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -42,15 +43,18 @@ export const overdueRows = ({ name, table, isOpen }: WorkTable, from: 'created_a
       order by ${from} limit $2`,
   );
 
-/** Ends the rows that the statement finds, one after the other. Across all tenants. @returns how many */
+/** Ends the rows that the statement finds, one after the other, and logs each. Across all tenants. @returns how many */
 export async function endOverdueRows(
-  database: Database,
+  { database, log }: { database: Database; log: Log },
   overdue: Statement<OpenRow>,
   values: number[],
   end: (row: OpenRow) => Promise<unknown>,
 ): Promise<number> {
   const rows = await sqlOn(database.pool).rows(overdue, values);
-  for (const row of rows) await end(row);
+  for (const row of rows) {
+    await end(row);
+    log.warn(row, `${overdue.name}: ended, because it is overdue`);
+  }
   return rows.length;
 }
 

@@ -1,5 +1,6 @@
 import type { QueryResultRow } from 'pg';
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import { type Statement, sqlOn } from '../platform/sql.ts';
 import type { TemporalClient } from './client.ts';
 import type { Queue } from './contracts/queues.ts';
@@ -63,7 +64,7 @@ export function watchStopped<Row extends QueryResultRow, Result>(
 
 /** As `watchStopped`, with an end for each row by itself. The function returns how many rows it ended. */
 export const watchEachStopped = <Row extends QueryResultRow & { id: string }>(
-  services: { database: Database; temporal: TemporalClient },
+  services: { database: Database; temporal: TemporalClient; log: Log },
   { end, ...watched }: Omit<WatchedWorkflows<Row, number>, 'end'> & { end(row: Row): Promise<boolean> },
 ): (() => Promise<number>) =>
   watchStopped(services, {
@@ -71,8 +72,11 @@ export const watchEachStopped = <Row extends QueryResultRow & { id: string }>(
     async end(rows) {
       let ended = 0;
       for (const row of rows) {
-        if ((await services.temporal.state(watched.workflowId(row.id))) === 'open') continue;
-        if (await end(row)) ended++;
+        const workflowId = watched.workflowId(row.id);
+        if ((await services.temporal.state(workflowId)) === 'open' || !(await end(row))) continue;
+        const facts: object = { workflow: watched.type, workflowId, ...row };
+        services.log.warn(facts, 'workflow terminated: its row was ended');
+        ended++;
       }
       return ended;
     },

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import { voiceCallWorkflowId, voiceWorkflows } from '../temporal/contracts/voice.ts';
@@ -14,7 +15,7 @@ const calls = { name: 'voice', table: 'voice_call', isOpen: `status in (${voiceC
 const overdueCalls = overdueRows(calls, 'created_at');
 const openCalls = openRows(calls);
 
-type WatchServices = StopServices & { database: Database };
+type WatchServices = StopServices & { database: Database; log: Log };
 
 const end = (services: WatchServices, row: OpenRow, error: VoiceCallError) =>
   stopCall(services, scopeOfRow(services.database, row), { callId: row.id, waiter: null }, error);
@@ -26,9 +27,7 @@ const end = (services: WatchServices, row: OpenRow, error: VoiceCallError) =>
  */
 export function endOverdueCalls(services: WatchServices, deadlineMs: number, limit: number): Promise<number> {
   const error = { code: 'timeout', message: 'The provider did not answer in time.' } as const;
-  return endOverdueRows(services.database, overdueCalls, [deadlineMs + graceMs, limit], (row) =>
-    end(services, row, error),
-  );
+  return endOverdueRows(services, overdueCalls, [deadlineMs + graceMs, limit], (row) => end(services, row, error));
 }
 
 /** Ends the calls whose workflows an operator terminated, or that timed out. */

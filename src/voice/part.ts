@@ -42,16 +42,17 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
       ...{ name: 'voice_calls', title: 'Texts and recordings', table: 'voice_call', kinds: ['tts', 'stt'] },
       isOpen: `status in (${voiceCallStates.sql('processing')})`,
     }),
-  sweeps: ({ database, temporal, files, voiceWaiters: waiters, voicePolicy: { deadlineMs } }) => [
+  sweeps: ({ database, temporal, log, files, voiceWaiters: waiters, voicePolicy: { deadlineMs } }) => [
     {
       name: 'end voice calls that were terminated in Temporal',
       everyMs: 5_000,
-      run: watchStoppedCalls({ database, temporal, files, waiters }),
+      run: watchStoppedCalls({ database, temporal, log, files, waiters }),
     },
     {
       name: 'end voice calls that nobody works on',
       everyMs: 60_000,
-      run: () => inBatches((limit) => endOverdueCalls({ database, files, waiters }, deadlineMs, limit), overdueAtOnce),
+      run: () =>
+        inBatches((limit) => endOverdueCalls({ database, log, files, waiters }, deadlineMs, limit), overdueAtOnce),
     },
     {
       name: 'remove voice calls after a day',

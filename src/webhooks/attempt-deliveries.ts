@@ -55,6 +55,9 @@ async function attemptOne(
 ): Promise<EndedAttempt> {
   const { deliveryId, correlationId } = work;
   const isRetry = work.attempts > 0;
+  const { subscriptionId: webhookId, eventType } = work;
+  if (!isRetry)
+    services.log.info({ deliveryId, webhookId, eventType, correlationId, ...scope.tenant }, 'delivery begun');
   try {
     const outcome = await makeAttempt(services, scope.tenant, work, signal);
     failPoint(isRetry ? 'retry.sent' : 'delivery.sent');

@@ -1,5 +1,6 @@
 import type { Background } from '../../platform/background.ts';
 import type { IdempotencyClaim } from '../../platform/idempotency.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
@@ -16,6 +17,7 @@ export interface BeginServices extends Omit<PerformServices, 'waiters'> {
   actionWaiters: PerformServices['waiters'];
   begunActions: BegunActions;
   background: Background;
+  log: Log;
 }
 
 /** The connection that an action would use. @throws AppError not_connected, auth_expired */
@@ -58,9 +60,13 @@ export async function beginAction(
     const { actionId } = created;
     const ending = { actionId, waiter: waiters.channel };
     const attempt = firstAttempt(requested, actionId, account.id);
+    const { integrationId: integration, actionId: action } = requested;
+    const facts = { actionId, integration, action, correlationId: scope.correlationId, ...scope.tenant };
+    services.log.info(facts, 'action begun');
     const progress = makeAttempt({ ...services, waiters }, scope, ending, attempt, new AbortController().signal);
     begunActions.add(actionId, progress);
-    background.run('integration action', progress);
+    const logged = progress.then((end) => services.log.info({ ...facts, end }, 'action attempted'));
+    background.run('integration action', logged);
   }
   return created;
 }

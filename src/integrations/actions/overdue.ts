@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import { actionWorkflowId, integrationWorkflows } from '../../temporal/contracts/integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
@@ -22,7 +23,7 @@ const actions = { name: 'action', table: 'integration_action', isOpen };
 const overdueActions = overdueRows(actions, 'due_at');
 const openActions = openRows(actions);
 
-type WatchServices = EndServices & { database: Database };
+type WatchServices = EndServices & { database: Database; log: Log };
 
 const end = (services: WatchServices, row: OpenRow, status: 'failed' | 'cancelled') =>
   breakOffAction(services, scopeOfRow(services.database, row), { actionId: row.id, waiter: null }, status);
@@ -32,9 +33,7 @@ const end = (services: WatchServices, row: OpenRow, status: 'failed' | 'cancelle
  * @returns how many
  */
 export const endOverdueActions = (services: WatchServices, deadlineMs: number, limit: number): Promise<number> =>
-  endOverdueRows(services.database, overdueActions, [deadlineMs + graceMs, limit], (row) =>
-    end(services, row, 'failed'),
-  );
+  endOverdueRows(services, overdueActions, [deadlineMs + graceMs, limit], (row) => end(services, row, 'failed'));
 
 /** Ends the actions whose workflows an operator terminated, or that timed out. */
 export const watchStoppedActions = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>

@@ -2,5 +2,6 @@
 export const searchAttributes = {
   organization: 'OrgId',
   resource: 'ResourceId',
+  correlation: 'CorrelationId',
   deliveryStatus: 'DeliveryStatus',
 } as const;
