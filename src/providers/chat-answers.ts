@@ -21,30 +21,71 @@ export function checkContent(content: unknown): void {
   if (bytes > maxContentBytes) throw new Error(`The answer is larger than ${maxContentBytes} bytes.`);
 }
 
+/** Texts that arrive within this time are passed on as one: a provider may send a character at a time. */
+const coalesceMs = 20;
+
+/** Gathers the texts of a stream. The first one is passed on at once. */
+class CoalescedText {
+  readonly #pass: Listener;
+  #waiting = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pass: Listener) {
+    this.#pass = pass;
+  }
+
+  add(text: string): void {
+    this.#waiting += text;
+    if (this.#timer) return;
+    this.flush();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.flush();
+    }, coalesceMs);
+  }
+
+  flush(): void {
+    const text = this.#waiting;
+    this.#waiting = '';
+    if (text !== '') this.#pass(text);
+  }
+
+  /** Drops what waits. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#waiting = '';
+  }
+}
+
 /**
  * Passes on what a stream says. While the model may call tools, it is kept until the answer has ended: a call makes it a
  * thought, and not part of the reply.
- * @returns the listener of the stream, undefined when nobody wants one, and what is to be called once it has ended well
+ * @returns the listener of the stream, undefined when nobody wants one; what is to be called once it has ended well; and
+ *   what is to be called in any case
  */
 export function heldBack(
   { onDelta, onThought }: Pick<ChatCall, 'onDelta' | 'onThought'>,
   mayCall: boolean,
-): { onText: Listener | undefined; end(hasCalls: boolean): void } {
-  if (!onDelta) return { onText: undefined, end: () => undefined };
-  const kept: string[] = [];
+): { onText: Listener | undefined; end(hasCalls: boolean): void; close(): void } {
+  if (!onDelta) return { onText: undefined, end: () => undefined, close: () => undefined };
+  const coalesced = new CoalescedText(onDelta);
+  let kept = '';
   let length = 0;
   return {
     onText(text) {
       length += text.length;
       if (length > maxContentBytes) throw new Error(`The answer is larger than ${maxContentBytes} characters.`);
       if (text === '') return;
-      if (mayCall) kept.push(text);
-      else onDelta(text);
+      if (mayCall) kept += text;
+      else coalesced.add(text);
     },
     end(hasCalls) {
-      if (hasCalls && kept.length > 0) onThought?.(kept.join(''));
-      else for (const text of kept) onDelta(text);
+      coalesced.flush();
+      if (kept === '') return;
+      if (hasCalls) onThought?.(kept);
+      else onDelta(kept);
     },
+    close: () => coalesced.close(),
   };
 }
 

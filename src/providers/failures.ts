@@ -1,5 +1,5 @@
 import { readRetryAfter } from '../platform/core/retry-after.ts';
-import type { HttpExchange } from './http-exchange.ts';
+import { AnswerTooLong, type HttpExchange } from './http-exchange.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
 /** Variables that name the models of voice. */
@@ -202,6 +202,12 @@ export function toProviderFailure(error: unknown, call: FailedCall): ProviderFai
     const [kind] = rules.find(([, fits]) => fits(refusal))!;
     const wait = retryAfter(undefined, refusal);
     return new ProviderFailure(kind, message(kind, call, refusal), wait === undefined ? {} : { retryAfterMs: wait });
+  }
+  if (broken instanceof AnswerTooLong) {
+    // Another attempt would cost as much.
+    return new ProviderFailure('malformed_answer', `${call.provider} sent a response that is too long.`, {
+      retryable: false,
+    });
   }
   // A complete response that the SDK could not parse.
   if (status !== undefined && broken === undefined) {

@@ -1,5 +1,15 @@
+import { EventCount } from '../platform/core/event-count.ts';
+
 /** Well above the longest output of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;
+
+/** Events of one stream, keep-alives included. Providers send several tokens in each. */
+const maxEvents = 20_000;
+
+/** An answer with more bytes or events than are read. */
+export class AnswerTooLong extends Error {
+  override name = 'AnswerTooLong';
+}
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 type Chunk = Uint8Array<ArrayBuffer>;
@@ -19,9 +29,12 @@ function patientDispatcher(): Dispatcher | undefined {
 
 async function* limited(response: Response): AsyncGenerator<Chunk> {
   let size = 0;
+  const events = new EventCount(maxEvents);
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > maxAnswerBytes) throw new Error(`The response is larger than ${maxAnswerBytes} bytes.`);
+    if (size > maxAnswerBytes) throw new AnswerTooLong(`The response is larger than ${maxAnswerBytes} bytes.`);
+    // Whatever its type says: an SDK that asked for a stream reads the response as one.
+    if (!events.add(chunk)) throw new AnswerTooLong(`The response has more than ${maxEvents} events.`);
     yield chunk;
   }
 }

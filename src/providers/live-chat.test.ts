@@ -189,6 +189,27 @@ describe.each(liveAdapters)('$provider', (one) => {
     await until('the request ends', async () => journal[0]!.end !== undefined);
   });
 
+  test.each(['text', 'comments'] as const)('a stream of too many events is too long: %s', async (kind) => {
+    next({ flood: 400_000, with: kind });
+    const before = process.cpuUsage();
+    expect(await fail(true)).toMatchObject({
+      ...{ kind: 'malformed_answer', retryable: false },
+      message: `${one.title} sent a response that is too long.`,
+    });
+    // The fake writes them in this process too. It was 24 seconds.
+    expect(process.cpuUsage(before).user / 1_000_000).toBeLessThan(5);
+    expect(fakes.get(one)!.journal).toHaveLength(1);
+  });
+
+  test('events are passed on together when many arrive', async () => {
+    next({ flood: 15_000, with: 'text', say: { text: 'The end.' } });
+    const { answer, deltas } = await reply(one, {}, { isStream: true });
+    expect(deltas.join('')).toBe(answer.text);
+    expect(answer.text.replaceAll('x', '')).toBe('The end.');
+    expect(answer.text).toHaveLength(15_008);
+    expect(deltas.length).toBeLessThan(1_500);
+  });
+
   test('waits as long as it is asked to', async () => {
     next({ fail: { status: 429, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } } });
     expect(await fail(true)).toMatchObject({ kind: 'rate_limited', retryable: true, retryAfterMs: 7_000 });

@@ -135,11 +135,15 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
 
     async reply(request, call: ChatCall) {
       const offered = offeredTools(request);
-      const { onText, end } = heldBack(call, offered.mayCall);
-      const { reply, ...answer } = await askOnce({ ...request, ...offered }, call, onText);
-      const calls = offered.mayCall && !answer.truncated ? reply.calls : [];
-      end(calls.length > 0);
-      return { ...answer, calls, content: reply.content };
+      const { onText, end, close } = heldBack(call, offered.mayCall);
+      try {
+        const { reply, ...answer } = await askOnce({ ...request, ...offered }, call, onText);
+        const calls = offered.mayCall && !answer.truncated ? reply.calls : [];
+        end(calls.length > 0);
+        return { ...answer, calls, content: reply.content };
+      } finally {
+        close();
+      }
     },
   };
 }

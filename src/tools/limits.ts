@@ -30,6 +30,8 @@ export const toolLimits: ToolLimits = {
 export const longestArguments = 256 * 1024;
 /** Of JSON: one message of a server. */
 export const longestMessage = 4 * 1024 * 1024;
+/** Messages of a server during one call that are not its answer. */
+export const maxNotifications = 1_000;
 /** Tools that a model is offered at once. */
 export const mostTools = 64;
 /** Of the descriptions of tools. */

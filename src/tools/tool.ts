@@ -59,6 +59,15 @@ export class AnswerTooLarge extends ToolFailure {
   }
 }
 
+/** A server sent more messages beside its answer than are read. */
+export class TooManyNotifications extends ToolFailure {
+  override name = 'TooManyNotifications';
+
+  constructor(max: number) {
+    super(`The tool sent more than ${max.toLocaleString('en')} notifications. The call was ended.`);
+  }
+}
+
 /** A connection to one server of one tenant. */
 export interface ToolConnection {
   list(signal: AbortSignal): Promise<ListedTool[]>;

@@ -70,6 +70,8 @@ export type Behaviour =
   | 'garbage'
   /** Text without an end. */
   | 'endless'
+  /** So many events before the rest: of one character each, or keep-alives. */
+  | { flood: number; with: 'text' | 'comments'; say?: Said }
   /** A stream that ends with this error. */
   | { interrupt: WireAnswer }
   /** The page of some gateway, with status 200. */
@@ -215,6 +217,12 @@ async function act(
   response.writeHead(200, headers);
   if (behaviour === 'endless') return writeEndless(response, writing);
   if (behaviour === 'garbage') return void response.end([...half, garbage, ...parts.slice(half.length)].join(''));
+  const isFlood = typeof behaviour === 'object' && 'flood' in behaviour;
+  if (isFlood) {
+    const event = behaviour.with === 'text' ? dialect.frame(dialect.delta('x')) : ': keep-alive\n\n';
+    const at = parts.length - half.length;
+    return void response.end([...parts.slice(0, at), event.repeat(behaviour.flood), ...parts.slice(at)].join(''));
+  }
   const isWhole = typeof behaviour === 'object' && 'say' in behaviour;
   await writeParts(response, isWhole ? parts : half);
   if (behaviour === 'stall') return;
@@ -231,7 +239,7 @@ async function act(
 const saidOf = (behaviour: Behaviour): Said => {
   if (typeof behaviour === 'string') return {};
   if ('after' in behaviour) return saidOf(behaviour.then ?? { say: {} });
-  return 'say' in behaviour ? behaviour.say : {};
+  return 'say' in behaviour ? (behaviour.say ?? {}) : {};
 };
 
 /** A server on a free loopback port that speaks `dialect`, does as it is told, and remembers what it heard. */

@@ -6,6 +6,8 @@ import { broken, fakeGithubOfTests } from './fake-github.ts';
 
 const github = fakeGithubOfTests();
 
+const tooMany = { text: 'The tool sent more than 1,000 notifications. The call was ended.', isError: true };
+
 describe('a hostile server', () => {
   test('cannot lead a request elsewhere', async () => {
     let hits = 0;
@@ -65,6 +67,32 @@ describe('a hostile server', () => {
       expect(sent).toBeLessThan(50_000_000);
       await github.fake.close();
     }
+  });
+
+  const notification = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
+  test.each<[string, string, string, object]>([
+    ['notifications', 'text/event-stream', `data: ${JSON.stringify(notification)}\n\n`, tooMany],
+    ['comments', 'text/event-stream', ':\n', tooMany],
+    ['messages in one list', 'application/json', `${JSON.stringify(notification)},`, broken],
+  ])('cannot occupy the process with %s without end', async (_, type, message, expected) => {
+    await github.begin({
+      instead(_, response, { method, id, params }) {
+        if (method !== 'tools/call') return false;
+        const times = params.arguments.times as number;
+        const result = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } });
+        const isList = type === 'application/json';
+        const before = (isList ? '[' : '') + message.repeat(times);
+        response.writeHead(200, { 'content-type': type });
+        response.end(isList ? `${before}${result}]` : `${before}data: ${result}\n\n`);
+        return true;
+      },
+    });
+    if (expected === tooMany) expect(await github.echo({ times: 1_000 })).toEqual({ text: 'done', isError: false });
+    const before = process.cpuUsage();
+    expect(await github.echo({ times: 40_000 })).toEqual(expected);
+    // It was a second for each call.
+    expect(process.cpuUsage(before).user / 1_000_000).toBeLessThan(0.5);
+    await github.fake.close();
   });
 
   test('that drips or says nothing is given up when the time is over', async () => {

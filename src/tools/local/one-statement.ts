@@ -1,5 +1,3 @@
-import { withoutEnd } from '../../platform/core/without-end.ts';
-
 /** What SQLite's tokenizer passes over as one piece: texts, names in quotes, and comments. */
 const piece = /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 
@@ -19,7 +17,10 @@ export function isOneStatement(sql: string): boolean {
     rest += found === undefined ? sql[at] : isComment ? ' ' : 'x';
     at += found?.length ?? 1;
   }
-  const trimmed = withoutEnd(rest, ' \t\n\v\f\r;');
+  // This runs in the process of a tool server, which can read only this folder of the product.
+  let end = rest.length;
+  while (end > 0 && /[\s;]/.test(rest[end - 1]!)) end--;
+  const trimmed = rest.slice(0, end);
   if (trimmed.trim() === '') return false;
   if (trigger.test(trimmed)) return /;\s*end$/i.test(trimmed) && !/;\s*end\s*;/i.test(trimmed);
   return !trimmed.includes(';');

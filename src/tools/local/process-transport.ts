@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { longestMessage } from '../limits.ts';
-import { AnswerTooLarge } from '../tool.ts';
+import { longestMessage, maxNotifications } from '../limits.ts';
+import { AnswerTooLarge, TooManyNotifications } from '../tool.ts';
 import type { ServerProcess } from './server-process.ts';
 
 const newline = 0x0a;
@@ -21,6 +21,8 @@ export class ProcessTransport implements Transport {
   readonly #process: ServerProcess;
   #pieces: Buffer[] = [];
   #size = 0;
+  /** Lines since the last message was sent. */
+  #lines = 0;
 
   constructor(process: ServerProcess) {
     this.#process = process;
@@ -33,6 +35,7 @@ export class ProcessTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (!this.#process.isAlive) throw new Error('The process of the tool server has ended.');
+    this.#lines = 0;
     this.#process.child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -62,6 +65,11 @@ export class ProcessTransport implements Transport {
 
   /** @returns whether the next line may be read */
   #read(line: Buffer): boolean {
+    // One more than the notifications: the answer itself.
+    if (++this.#lines > maxNotifications + 1) {
+      this.#fail(new TooManyNotifications(maxNotifications));
+      return false;
+    }
     if (line.length === 0) return true;
     if (line.length > longestMessage) {
       this.#fail(new AnswerTooLarge(longestMessage));

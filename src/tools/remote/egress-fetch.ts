@@ -1,7 +1,8 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { EventCount } from '../../platform/core/event-count.ts';
 import type { Egress } from '../../platform/egress.ts';
-import { longestMessage } from '../limits.ts';
-import { AnswerTooLarge, ToolFailure } from '../tool.ts';
+import { longestMessage, maxNotifications } from '../limits.ts';
+import { AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -37,6 +38,24 @@ const toResponse = (status: number, headers: Record<string, string>, body: Reada
 /** Of a 401 or 403: what the organization configured is not accepted. */
 const refused = () => new ToolFailure('The tool server refused the credentials.');
 
+const openingBracket = 0x5b;
+
+/**
+ * Checks the messages of an answer as its bytes arrive: they are counted, whether they come as events or as a list.
+ * @returns why the rest is not read
+ */
+function messageCheck(): (piece: Uint8Array) => Error | undefined {
+  // One more than the notifications: the answer itself.
+  const events = new EventCount(maxNotifications + 1);
+  let isFirst = true;
+  return (piece) => {
+    const isList = isFirst && Buffer.from(piece).toString('latin1').trimStart().charCodeAt(0) === openingBracket;
+    if (piece.length > 0) isFirst = false;
+    if (isList) return new Error('The tool server answered with a list of messages.');
+    return events.add(piece) ? undefined : new TooManyNotifications(maxNotifications);
+  };
+}
+
 /**
  * Sends the requests of the Model Context Protocol through the egress guard: to public addresses only, whatever a name
  * resolves to, with limits of time and size, and without following redirects. A server has no stream on which it could
@@ -60,6 +79,7 @@ export const egressFetch =
       writer.abort(failure).catch(() => {});
       broken(failure);
     };
+    const check = messageCheck();
     egress
       .request({
         ...{ url: url.href, method, headers, deadlineMs, maxResponseBytes: longestMessage },
@@ -68,7 +88,11 @@ export const egressFetch =
         started: (status, of) => {
           if (status === 200) answered.resolve(toResponse(status, of, readable));
         },
-        write: (piece) => writer.write(piece),
+        write(piece) {
+          const problem = check(piece);
+          if (problem) throw problem;
+          return writer.write(piece);
+        },
       })
       .then(
         ({ status, headers: of, body: rest, truncated }) => {
