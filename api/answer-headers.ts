@@ -1,4 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
+import { connectionOf } from './connection/connection.ts';
 import type { ApiContext } from './context.ts';
 
 /**
@@ -18,4 +19,10 @@ export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-Ra
 export function dropAnswerHeaders(c: ApiContext, names: readonly string[]): void {
   const outgoing = (c.env as HttpBindings | undefined)?.outgoing;
   for (const name of names) outgoing?.removeHeader(name);
+}
+
+/** Counts what waits of the answer, until its client takes it, as the organization's. */
+export function attributeAnswer(c: ApiContext, organizationId: string): void {
+  const incoming = (c.env as HttpBindings | undefined)?.incoming;
+  if (incoming) connectionOf(incoming)?.belongsTo(organizationId);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { shareBody } from './connection/outgoing-answer.ts';
 import type { ApiContext } from './context.ts';
 
 /** RFC 9110, 13.1.2: one of a list of tags, compared weakly. */
@@ -10,9 +11,9 @@ const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
   (acceptEncoding ?? '').split(',').some((coding) => /^\s*(x-)?gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
 
 function serialize(document: unknown) {
-  const plain = new TextEncoder().encode(JSON.stringify(document));
+  const plain = shareBody(new TextEncoder().encode(JSON.stringify(document)));
   const opaque = `"${createHash('sha256').update(plain).digest('base64url')}"`;
-  return { plain, compressed: new Uint8Array(gzipSync(plain)), opaque };
+  return { plain, compressed: shareBody(new Uint8Array(gzipSync(plain))), opaque };
 }
 
 /**

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import packageJson from '../package.json' with { type: 'json' };
 import { commitOf } from '../src/operations/commit.ts';
 import type { Services } from '../src/services.ts';
 import { openApi } from './app.ts';
+import { connectionOf, openConnection } from './connection/connection.ts';
+import { OutgoingAnswer } from './connection/outgoing-answer.ts';
+import { WaitingBytes } from './connection/waiting-bytes.ts';
 import { awaitContinue } from './expect-continue.ts';
 import { refuseBytes, refuseHead, refuseRequest } from './unreadable-request.ts';
 
@@ -13,6 +16,8 @@ import { refuseBytes, refuseHead, refuseRequest } from './unreadable-request.ts'
 const checkArrivalsEveryMs = 5_000;
 /** Longer than clients and proxies keep idle connections, so that no request meets a connection being closed. */
 const keepAliveMs = 75_000;
+/** What clients have not taken, of all connections of an organization, and of all callers without a key. */
+const maxWaitingBytes = 64 * 1024 * 1024;
 /** How often idle connections are closed while draining. */
 const closeIdleEveryMs = 50;
 
@@ -42,7 +47,7 @@ export interface ApiServer {
 
 /** Serves the API on HOST and PORT; port 0 takes any free one. */
 export async function startApiServer(services: Services): Promise<ApiServer> {
-  const { env, draining } = services;
+  const { env, draining, log } = services;
   const { app, refuse } = openApi(services, {
     version: packageJson.version,
     commit: env.COMMIT_SHA ?? (await commitOf()),
@@ -50,13 +55,22 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
   const arrivalMs = env.REQUEST_ARRIVAL_SECONDS * 1000;
   // Replaces the global Request and Response, which would take a third of a request's time.
   const listener = getRequestListener(app.fetch, { hostname: hostOfHttp10, errorHandler: refuseRequest });
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  const begin = (request: IncomingMessage, response: OutgoingAnswer): void => {
     const problem = hostProblem(request);
     if (problem) refuseHead(response, 400, problem);
     else if (!refuse(request, response)) void listener(request, response);
   };
+  const answer = (request: IncomingMessage, response: OutgoingAnswer): void =>
+    connectionOf(request)?.accept(response, () => begin(request, response));
+  const waitingBytes = new WaitingBytes(
+    { maxBytesPerOwner: maxWaitingBytes, maxStallMs: env.ANSWER_STALL_SECONDS * 1000 },
+    (reason, organizationId) =>
+      log.info({ reason, ...(organizationId && { organizationId }) }, 'a connection that is not read was closed'),
+  );
   const server = createServer(
     {
+      IncomingMessage,
+      ServerResponse: OutgoingAnswer,
       // Checked above, for an answer with a body.
       requireHostHeader: false,
       requestTimeout: arrivalMs,
@@ -66,11 +80,14 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
     },
     answer,
   );
+  server.on('connection', (socket) => openConnection(socket, waitingBytes));
   server.on('checkContinue', (request, response) => {
     awaitContinue(response);
     answer(request, response);
   });
-  server.on('checkExpectation', (_, response) => refuseHead(response, 417, 'No expectation but 100-continue is met.'));
+  server.on('checkExpectation', (request, response) =>
+    connectionOf(request)?.accept(response, () => refuseHead(response, 417, 'No expectation but 100-continue is met.')),
+  );
   server.on('clientError', refuseBytes);
   server.listen(env.PORT, env.HOST);
   await once(server, 'listening');
@@ -87,6 +104,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
       const closing = setInterval(() => server.closeIdleConnections(), closeIdleEveryMs);
       await closed;
       clearInterval(closing);
+      waitingBytes.stop();
     },
   };
 }

@@ -10,7 +10,7 @@ import { type LimitedOperation, plans } from '../../src/tenancy/core/plans.ts';
 import type { RateDecision, RateLimits } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
-import { setAnswerHeaders } from '../answer-headers.ts';
+import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
 import { checkVariantHeader, chooseDialect } from '../dialects/choose-dialect.ts';
@@ -90,6 +90,7 @@ export const headersOf = ({ limit, remaining, resetAt }: RateDecision) => ({
 
 function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateDecision): void {
   setAnswerHeaders(c, headersOf(decision));
+  attributeAnswer(c, tenant.organizationId);
   if (!decision.allowed) throw rateLimited(decision);
   access.requestCounter.count(tenant);
 }

@@ -39,6 +39,7 @@ const platformShape = {
   URL_SIGNING_KEY: secret.optional(),
   CRON_SECRET: secret.optional(),
   REQUEST_ARRIVAL_SECONDS: z.coerce.number().min(0.1).max(300).default(30),
+  ANSWER_STALL_SECONDS: z.coerce.number().min(0.1).max(300).default(30),
   SYNC_WAIT_SECONDS: z.coerce.number().min(0).max(3600).default(300),
   DRAIN_NOTICE_SECONDS: z.coerce.number().min(0).max(60).default(0),
   COMMIT_SHA: z

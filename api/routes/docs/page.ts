@@ -43,7 +43,7 @@ export function docsRoutes(): OpenAPIHono<ApiEnv> {
     // Large and rarely needed: loaded on the first request.
     const { compressedScript } = await import('./reference-script.ts');
     const script = await compressedScript;
-    return c.body(new Uint8Array(script), 200, {
+    return c.body(script, 200, {
       'Content-Type': 'text/javascript; charset=utf-8',
       'Content-Encoding': 'gzip',
       'Cache-Control': `public, max-age=${dayInSeconds}`,

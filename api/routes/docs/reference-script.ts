@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import plugin from '@scalar/fastify-api-reference';
+import { shareBody } from '../../connection/outgoing-answer.ts';
 
 /** A file that the plugin serves. */
 interface ServedFile {
@@ -27,4 +28,9 @@ function findScript(): string {
 }
 
 /** Gzip shrinks the 4 MB to a quarter. */
-export const compressedScript: Promise<Buffer> = promisify(gzip)(findScript());
+async function compress(): Promise<Uint8Array<ArrayBuffer>> {
+  const { buffer, byteOffset, byteLength } = await promisify(gzip)(findScript());
+  return shareBody(new Uint8Array(buffer, byteOffset, byteLength));
+}
+
+export const compressedScript = compress();

@@ -3,6 +3,7 @@ import type { Services } from '../../../src/services.ts';
 import { readRange } from '../../../src/storage/core/byte-range.ts';
 import { downloadName } from '../../../src/storage/files.ts';
 import type { FileRecord } from '../../../src/storage/ports.ts';
+import { attributeAnswer } from '../../answer-headers.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { newRoutes } from '../../new-routes.ts';
@@ -74,6 +75,7 @@ export function fileRoutes({ files, signedUrls, downloads }: Services): OpenAPIH
     if (secondsLeft === undefined) throw refusedAddress();
     const file = await files.find(name);
     if (!file) throw fileNotFound(name);
+    attributeAnswer(c, file.organizationId);
     const eTag = eTagOf(file);
     const ofAnswer = { ETag: eTag, 'Cache-Control': `private, immutable, max-age=${secondsLeft}` };
     if (names(c.req.header('if-none-match'), eTag)) return c.body(null, 304, ofAnswer);

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { OutgoingAnswer } from './outgoing-answer.ts';
+import { ReadGate } from './read-gate.ts';
+import type { SlowConnection, WaitingBytes } from './waiting-bytes.ts';
+
+/** Each from its head until its answer was handed to the socket. */
+export const maxRequestsUnderWay = 16;
+
+/** Of callers without a key. */
+const withoutKey = '';
+
+/**
+ * A client's connection. Its requests are begun one after the other, as the client reads the answers: of requests that were
+ * sent ahead nothing but the heads is in memory. RFC 9112 (9.3.2) allows more at the same time for safe methods alone.
+ */
+export class Connection implements SlowConnection {
+  readonly #socket: Socket;
+  readonly #waitingBytes: WaitingBytes;
+  readonly #gate: ReadGate;
+  /** Requests that have not begun. */
+  readonly #queue: { answer: OutgoingAnswer; begin: () => void }[] = [];
+  #current: OutgoingAnswer | undefined;
+  #owner = withoutKey;
+  /** Bytes that the operating system has taken, when they were last looked at. */
+  #taken = 0;
+  #isWaiting = false;
+
+  constructor(socket: Socket, waitingBytes: WaitingBytes) {
+    this.#socket = socket;
+    this.#waitingBytes = waitingBytes;
+    this.#gate = new ReadGate(socket, () => maxRequestsUnderWay - this.#queue.length - (this.#current ? 1 : 0));
+    socket.on('drain', () => this.measure());
+    socket.once('close', () => {
+      this.#queue.length = 0;
+      this.#waitingBytes.set(this, this.#owner, 0, false);
+    });
+  }
+
+  /** Begins a request when the answers to those before it were handed to the socket. */
+  accept(answer: OutgoingAnswer, begin: () => void): void {
+    if (this.#current) {
+      this.#queue.push({ answer, begin });
+      return;
+    }
+    this.#begin(answer, begin);
+  }
+
+  /** Whose bytes those of the current answer are, once it is known. */
+  belongsTo(organizationId: string): void {
+    this.#owner = organizationId;
+    if (this.#isWaiting) this.measure();
+  }
+
+  /** Counts the bytes that wait. To be called when something was written. */
+  measure(): void {
+    const { bytesWritten, writableLength } = this.#socket;
+    const bytes = this.#current?.waitingBytes ?? writableLength;
+    if (bytes === 0 && !this.#isWaiting) return;
+    const taken = bytesWritten - writableLength;
+    const hasTaken = taken > this.#taken;
+    this.#taken = taken;
+    this.#isWaiting = bytes > 0;
+    this.#waitingBytes.set(this, this.#owner, bytes, hasTaken);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #begin(answer: OutgoingAnswer, begin: () => void): void {
+    this.#current = answer;
+    this.#owner = withoutKey;
+    answer.once('close', () => this.#next());
+    begin();
+  }
+
+  #next(): void {
+    this.#current = undefined;
+    this.measure();
+    const next = this.#queue.shift();
+    // After an answer that closes the connection the others are never sent, so their requests do not begin.
+    if (next?.answer.socket && this.#socket.writable) this.#begin(next.answer, next.begin);
+    this.#gate.release();
+  }
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+/** To be called for each connection of a server. */
+export function openConnection(socket: Socket, waitingBytes: WaitingBytes): void {
+  connections.set(socket, new Connection(socket, waitingBytes));
+}
+
+/** The connection that a request came on. */
+export const connectionOf = ({ socket }: Pick<IncomingMessage, 'socket'>): Connection | undefined =>
+  connections.get(socket);
