@@ -1,11 +1,13 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { OutgoingAnswer } from './outgoing-answer.ts';
 import { ReadGate } from './read-gate.ts';
 import type { SlowConnection, WaitingBytes } from './waiting-bytes.ts';
 
 /** Each from its head until its answer was handed to the socket. */
 export const maxRequestsUnderWay = 16;
+
+/** An answer that knows what its client has not taken of it. */
+type CountedAnswer = Pick<ServerResponse, 'socket' | 'once'> & { readonly waitingBytes: number };
 
 /** Of callers without a key. */
 const withoutKey = '';
@@ -19,8 +21,8 @@ export class Connection implements SlowConnection {
   readonly #waitingBytes: WaitingBytes;
   readonly #gate: ReadGate;
   /** Requests that have not begun. */
-  readonly #queue: { answer: OutgoingAnswer; begin: () => void }[] = [];
-  #current: OutgoingAnswer | undefined;
+  readonly #queue: { answer: CountedAnswer; begin: () => void }[] = [];
+  #current: CountedAnswer | undefined;
   #owner = withoutKey;
   /** Bytes that the operating system has taken, when they were last looked at. */
   #taken = 0;
@@ -38,7 +40,7 @@ export class Connection implements SlowConnection {
   }
 
   /** Begins a request when the answers to those before it were handed to the socket. */
-  accept(answer: OutgoingAnswer, begin: () => void): void {
+  accept(answer: CountedAnswer, begin: () => void): void {
     if (this.#current) {
       this.#queue.push({ answer, begin });
       return;
@@ -68,7 +70,7 @@ export class Connection implements SlowConnection {
     this.#socket.destroy();
   }
 
-  #begin(answer: OutgoingAnswer, begin: () => void): void {
+  #begin(answer: CountedAnswer, begin: () => void): void {
     this.#current = answer;
     this.#owner = withoutKey;
     answer.once('close', () => this.#next());
