@@ -16,6 +16,8 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('waiting synchronous requests', (plan) => plan.waitingRequests),
   fromPlan('workflows', (plan) => plan.workflows),
   fromPlan('schedules', (plan) => plan.schedules),
+  fromPlan('webhooks', (plan) => plan.webhooks),
+  fromPlan('deliveries that wait', (plan) => plan.waitingDeliveries),
   fromPlan('hosts of scheduling', (plan) => plan.hosts),
   fromPlan('recurring patterns', (plan) => plan.recurringPatterns),
   fromPlan('blackout periods', (plan) => plan.blackoutPeriods),

@@ -2,6 +2,7 @@ import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
 import { Dispatcher } from '../src/webhooks/dispatcher.ts';
+import { FanOut } from '../src/webhooks/fan-out.ts';
 import { Parking } from '../src/webhooks/parking.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import { prepareBundle } from './bundle.ts';
@@ -42,6 +43,8 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
   parking.start();
+  const fanOut = new FanOut(services);
+  fanOut.start();
   await ensureSchedule(services, {
     workflowType: webhookWorkflows.redriveDeadLetters,
     queue: queues.webhooks,
@@ -52,7 +55,7 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
     failed: Promise.race([worker.failed, workflows.done]),
     async stop() {
       workflows.shutdown();
-      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), parking.stop()]);
+      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), parking.stop(), fanOut.stop()]);
     },
   };
 }

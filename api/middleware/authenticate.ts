@@ -67,9 +67,15 @@ const whenKnown = <Value, Result>(
 ): Result | Promise<Awaited<Result>> =>
   value instanceof Promise ? (value.then(use) as Promise<Awaited<Result>>) : use(value);
 
-/** Counts a request of the tenant and sets the headers of its limits. @throws AppError rate_limit_exceeded */
-export const limitRequests = (c: ApiContext, access: Access, tenant: Tenant, limits: RateLimits) =>
-  whenKnown(access.limiter.take(subjectOf(tenant), limits), (decision) => announce(c, access, tenant, decision));
+/**
+ * Counts a request of the tenant and sets the headers of its limits.
+ * @param requests how many it counts as
+ * @throws AppError rate_limit_exceeded
+ */
+export const limitRequests = (c: ApiContext, access: Access, tenant: Tenant, limits: RateLimits, requests = 1) =>
+  whenKnown(access.limiter.take(subjectOf(tenant), limits, requests), (decision) =>
+    announce(c, access, tenant, decision, requests),
+  );
 
 /** The same for a request that counts in the window of an operation as well. @throws AppError rate_limit_exceeded */
 function limitOperation(c: ApiContext, access: Access, caller: Caller, name: LimitedOperation) {
@@ -88,11 +94,11 @@ export const headersOf = ({ limit, remaining, resetAt }: RateDecision) => ({
   'Cache-Control': 'no-store',
 });
 
-function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateDecision): void {
+function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateDecision, requests = 1): void {
   setAnswerHeaders(c, headersOf(decision));
   attributeAnswer(c, tenant.organizationId);
   if (!decision.allowed) throw rateLimited(decision);
-  access.requestCounter.count(tenant);
+  access.requestCounter.count(tenant, requests);
 }
 
 /** What the `{id}` of a path is, where the route reads nothing else of its request. */

@@ -39,7 +39,7 @@ function triggerOf(integration: Integration, event: string): string {
 
 /**
  * Creates a webhook for an event of an integration, which need not be connected. Once per Idempotency-Key.
- * @throws AppError validation_error with paths event and url, conflict, idempotency_key_reused; SealError
+ * @throws AppError validation_error with paths event and url, forbidden, idempotency_key_reused; SealError
  */
 export async function createIntegrationWebhook(
   services: SubscriptionServices,
@@ -69,7 +69,7 @@ const list = statement<Omit<IntegrationWebhook, 'event'> & { events: string[] }>
     order by created_at desc, id desc`,
 );
 
-/** All of an integration, newest first. An organization has at most a hundred webhooks. */
+/** All of an integration, newest first. The plan limits how many there are. */
 export async function listIntegrationWebhooks(scope: Scope, integration: Integration): Promise<IntegrationWebhook[]> {
   const rows = await scope.rows(list, integration.id);
   return rows.map(({ events: [type], ...row }) => ({

@@ -15,8 +15,9 @@ export interface RateLimiter {
   /**
    * Decides about a request, and counts it if it is allowed. `subject` is that of `subjectOf`. A promise only where
    * another process is asked.
+   * @param requests how many it counts as: all of them or none
    */
-  take(subject: string, limits: RateLimits): RateDecision | Promise<RateDecision>;
+  take(subject: string, limits: RateLimits, requests?: number): RateDecision | Promise<RateDecision>;
   /** The same for a request that counts in the window of its operation as well: in all windows or in none. */
   takeOperation(subject: string, limits: RateLimits, operation: OperationLimit): RateDecision | Promise<RateDecision>;
   /** The same as `take` where this process decides alone; undefined, and nothing counted, where another one is asked. */
@@ -48,15 +49,15 @@ export class MemoryRateLimiter implements RateLimiter {
     this.#now = now;
   }
 
-  take(subject: string, limits: RateLimits): RateDecision {
+  take(subject: string, limits: RateLimits, requests = 1): RateDecision {
     const now = this.#now();
     const { counts } = this.#current(subject, now);
-    const allowed = fits(limits, counts);
+    const allowed = fits(limits, counts, requests);
     if (allowed) {
-      counts.minute++;
-      counts.day++;
+      counts.minute += requests;
+      counts.day += requests;
     }
-    return decide(limits, counts, allowed, now);
+    return decide(limits, counts, allowed, now, requests);
   }
 
   takeOperation(subject: string, limits: RateLimits, { name, perMinute }: OperationLimit): RateDecision {

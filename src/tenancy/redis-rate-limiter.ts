@@ -10,14 +10,15 @@ import {
 } from './core/rate-windows.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
-/** Counts a request in both windows or in neither, atomically. Returns {allowed, minute, day}. */
-const takeOne = `
+/** Counts requests in both windows or in neither, atomically. Returns {allowed, minute, day}. */
+const takeAll = `
 local minute = tonumber(redis.call('GET', KEYS[1]) or '0')
 local day = tonumber(redis.call('GET', KEYS[2]) or '0')
-if minute >= tonumber(ARGV[1]) or day >= tonumber(ARGV[2]) then return {0, minute, day} end
-redis.call('SET', KEYS[1], minute + 1, 'EX', 120)
-redis.call('SET', KEYS[2], day + 1, 'EX', 172800)
-return {1, minute + 1, day + 1}`;
+local requests = tonumber(ARGV[3])
+if minute + requests > tonumber(ARGV[1]) or day + requests > tonumber(ARGV[2]) then return {0, minute, day} end
+redis.call('SET', KEYS[1], minute + requests, 'EX', 120)
+redis.call('SET', KEYS[2], day + requests, 'EX', 172800)
+return {1, minute + requests, day + requests}`;
 
 /** The same with the minute of an operation. Returns {allowed, minute, day, minute of the operation}. */
 const takeOneOfOperation = `
@@ -74,16 +75,16 @@ export class RedisRateLimiter implements RateLimiter {
     this.#redis.connect().catch(() => {});
   }
 
-  async take(subject: string, limits: RateLimits): Promise<RateDecision> {
+  async take(subject: string, limits: RateLimits, requests = 1): Promise<RateDecision> {
     const now = Date.now();
     const { minute, day } = windowStarts(now);
     try {
       const keys = [keyOf(subject, 'm', minute), keyOf(subject, 'd', day)];
-      const answer = await this.#redis.eval(takeOne, 2, ...keys, limits.perMinute, limits.perDay);
+      const answer = await this.#redis.eval(takeAll, 2, ...keys, limits.perMinute, limits.perDay, requests);
       const [allowed, minuteCount, dayCount] = answer as [number, number, number];
-      return decide(limits, { minute: minuteCount, day: dayCount }, allowed === 1, now);
+      return decide(limits, { minute: minuteCount, day: dayCount }, allowed === 1, now, requests);
     } catch {
-      return this.#fallback.take(subject, limits);
+      return this.#fallback.take(subject, limits, requests);
     }
   }
 

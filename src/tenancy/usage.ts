@@ -42,11 +42,11 @@ export class RequestCounter {
     this.#log = log;
   }
 
-  count(tenant: Tenant): void {
+  count(tenant: Tenant, requests = 1): void {
     const name = `${tenant.organizationId}:${tenant.environment}`;
     const counted = this.#counts.get(name);
-    if (counted) counted.requests++;
-    else this.#counts.set(name, { tenant, requests: 1 });
+    if (counted) counted.requests += requests;
+    else this.#counts.set(name, { tenant, requests });
   }
 
   start(): void {
@@ -70,9 +70,7 @@ export class RequestCounter {
       ]);
     } catch (error) {
       this.#log.warn({ err: error }, 'usage counts could not be written and will be retried');
-      for (const { tenant, requests } of counted) {
-        for (let again = 0; again < requests; again++) this.count(tenant);
-      }
+      for (const { tenant, requests } of counted) this.count(tenant, requests);
     }
   }
 }

@@ -54,6 +54,11 @@ export const WebhookSubscription = defineEntity({
   },
   indexes: [
     { name: 'webhook_subscription_tenant_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    {
+      name: 'webhook_subscription_active_index',
+      properties: ['organizationId', 'environment'],
+      where: 'is_active and deleted_at is null',
+    },
   ],
 });
 export type WebhookSubscription = InferEntity<typeof WebhookSubscription>;

@@ -1,6 +1,7 @@
 import { defineFailPoints } from '../platform/fail-points.ts';
 
 export const failPoint = defineFailPoints(
+  'event.fanned_out',
   'delivery.leased',
   'delivery.sent',
   'delivery.recorded',

@@ -18,6 +18,8 @@ export interface WebhookHealth {
   waiting: number;
   /** Counted up to `mostCounted`. */
   deadLettered: number;
+  /** Events that were not delivered, because too many deliveries waited, and that no recovery has brought since. */
+  skipped: number;
   /** Of the attempts of the last 24 hours, in [0, 1]; null when there were none. */
   successRate24h: number | null;
 }
@@ -28,6 +30,7 @@ interface HealthRow {
   nextProbeAt: Date | null;
   waiting: number;
   deadLettered: number;
+  skipped: number;
   delivered: number;
   failed: number;
 }
@@ -43,7 +46,8 @@ const findHealth = statement<HealthRow>(
           case when s.is_active then s.next_probe_at end as "nextProbeAt",
           ${counted("d.status = 'pending' and d.attempts = 0")}
             + ${counted(`d.status in (${openDelivery}) and d.attempts > 0`)} as waiting,
-          ${counted("d.status = 'dead_lettered'")} as "deadLettered", day.delivered, day.failed
+          ${counted("d.status = 'dead_lettered'")} as "deadLettered",
+          coalesce((select count from skipped_events where subscription_id = s.id), 0) as skipped, day.delivered, day.failed
      from webhook_subscription s cross join lateral ${attemptsOfDay('s.id')} day
     where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
 );
@@ -61,12 +65,13 @@ export async function getSubscriptionDetail(
   const subscription = await getSubscription(services, scope, id);
   const row = await scope.one(findHealth, subscription.id);
   if (!row) throw webhookNotFound(id);
-  const { failures, failingSince, nextProbeAt, waiting, deadLettered, delivered, failed } = row;
+  const { failures, failingSince, nextProbeAt, waiting, deadLettered, skipped, delivered, failed } = row;
   const state = healthState(failures, nextProbeAt !== null);
   const health = {
     ...{ state, failingSince, nextProbeAt },
     waiting: Math.min(waiting, mostCounted),
     deadLettered,
+    skipped,
     successRate24h: successRate(delivered, failed),
   };
   return { ...subscription, health };

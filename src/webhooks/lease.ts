@@ -18,7 +18,7 @@ const subscriptionsAtOnce = 64;
 const mostOfOne = 64;
 
 // Each names the condition of a partial index. The time is that of the statement: for a volatile one no index is used.
-const isFirst = "status = 'pending' and attempts = 0";
+export const isFirst = "status = 'pending' and attempts = 0";
 const isExempt = `ignores_breaker and status in (${openDelivery})`;
 const isFree = '(leased_until is null or leased_until < clock_timestamp())';
 
@@ -33,7 +33,7 @@ const retrying = `
                             order by next_attempt_at limit 1) due)`;
 
 /** Skips from subscription to subscription along a partial index, however many deliveries wait for each. */
-const subscriptionsOf = (condition: string) => `
+export const subscriptionsOf = (condition: string) => `
      (with recursive due as (
         (select subscription_id as id from delivery where ${condition} order by subscription_id limit 1)
         union all

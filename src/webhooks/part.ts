@@ -5,6 +5,7 @@ import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { testWebhook } from './core/events.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
+import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
 import {
@@ -18,6 +19,7 @@ import {
 } from './entities.ts';
 import { fillEventTypes } from './event-types.ts';
 import { failPoint } from './fail-points.ts';
+import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
 import { deliveryGauges } from './gauges.ts';
 import { Listening } from './listening.ts';
 import { deliveriesChannel } from './publish-event.ts';
@@ -55,6 +57,9 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     WebhookHost,
     ...countedDeliveries,
     RecoveryProgress,
+    EventFanOut,
+    DeliveryBacklog,
+    SkippedEvents,
   ],
   settings: webhookSettings,
   ids: [webhookIds, eventIds, deliveryIds, recoveryIds],
@@ -103,6 +108,7 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
       run: () => inBatches((limit) => sweepTurnedOff(database, limit)),
     },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
+    { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },
     { name: 'fill event types of earlier deliveries', everyMs: 60_000, run: () => fillEventTypes(database) },
     {
       name: 'remove old deliveries',

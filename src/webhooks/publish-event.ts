@@ -31,12 +31,34 @@ export const eventIdOf = (delivery: string) =>
 export const eventOf = (delivery: string, columns: string) =>
   `cross join lateral (select ${columns} from event where id = ${eventIdOf(delivery)} offset 0)`;
 
-/** A CTE that writes the deliveries of `new_event` to the webhooks of the tenant $1, $2 that listen. */
-export const newDeliveries = `new_delivery as (
-     insert into delivery (${deliveryColumns})
-     ${newDelivery('e', 's')} from new_event e
+/** Deliveries that one statement creates at most. The events that would need more are left to the fan-out. */
+export const maxDirectDeliveries = 1_000;
+
+/** For SQL: whether so many deliveries of the tenant $1, $2 wait that none is created any more. */
+export const isBacklogFull = `exists (select from delivery_backlog where organization_id = $1 and environment = $2 and room <= 0)`;
+
+/** A CTE with the active webhooks of the tenant $1, $2 that listen to the types of the CTE `events`, one row for each type. */
+export const listenersOf = (events: string) => `listener as materialized (
+     select t.type, s.id, s.created_at from (select distinct type from ${events}) t
        join webhook_subscription s on s.organization_id = $1 and s.environment = $2 and ${subscriptionIs('s', 'active')}
-        and ${listens('s', 'e')}
+        and ${listens('s', 't')})`;
+
+/**
+ * CTEs that write the deliveries of `new_event` to the webhooks of the tenant $1, $2 that listen: the first thousand. The
+ * events after those are put off, see fan-out.ts, and so are all while too many deliveries wait.
+ */
+export const newDeliveries = `${listenersOf('new_event')},
+   addressed as (
+     select e.id, e.type, e.created_at,
+            sum(l.webhooks) over (order by e.created_at, e.id) > ${maxDirectDeliveries} or ${isBacklogFull} as waits
+       from new_event e join (select type, count(*) as webhooks from listener group by type) l using (type)),
+   put_off as (
+     insert into event_fan_out (organization_id, environment, event_id)
+     select $1::uuid, $2::text, id from addressed where waits
+     returning event_id),
+   new_delivery as (
+     insert into delivery (${deliveryColumns})
+     ${newDelivery('e', 's')} from addressed e join listener s using (type) where not e.waits
      returning id)`;
 
 /**

@@ -22,4 +22,5 @@ export const RecoveryProgress = defineEntity({
     queued: p.integer(),
     finishedAt: p.datetime().nullable(),
   },
+  indexes: [{ name: 'recovery_open_index', properties: ['id'], where: 'finished_at is null' }],
 });

@@ -3,6 +3,7 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { hasFullBacklog, takeBacklogRoom } from './delivery-backlog.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 import { type ReplayServices, renewed, requireActive } from './replay.ts';
@@ -16,7 +17,7 @@ import { beginRetries } from './retry-clock.ts';
 
 /** Dead letters, or events, that one part reads. */
 const perPart = 1_000;
-/** Parts that the request itself does. */
+/** Parts that the request itself does: of dead letters, and one of events, which creates deliveries. */
 const partsAtOnce = 3;
 /** How long the outbox works on a recovery before it takes its turn again. */
 const turnMs = 8_000;
@@ -117,6 +118,27 @@ const recoverEvents = statement<Part>(
    ${answer}`,
 );
 
+// What it brought is not skipped any more. Events that came since it was asked for may be.
+const forgetSkipped = statement(
+  'recovery.forget_skipped',
+  `with rest as (
+     select r.subscription_id, count(e.id)::int as count, min(e.created_at) as first_at
+       from recovery r
+       join skipped_events k on k.subscription_id = r.subscription_id and k.first_at >= r.since
+       join webhook_subscription s on s.id = r.subscription_id
+       left join event e on e.organization_id = $1 and e.environment = $2 and e.created_at > r.until
+             and e.created_at <= k.last_at and ${listens('s', 'e')}
+             and not exists (select from delivery d where d.subscription_id = s.id and d.event_id = e.id)
+             and not exists (select from event_fan_out f
+                              where f.organization_id = $1 and f.environment = $2 and f.event_id = e.id)
+      where ${ofThis} group by r.subscription_id),
+   gone as (
+     delete from skipped_events k using rest
+      where k.organization_id = $1 and k.environment = $2 and k.subscription_id = rest.subscription_id and rest.count = 0)
+   update skipped_events k set count = rest.count, first_at = rest.first_at from rest
+    where k.organization_id = $1 and k.environment = $2 and k.subscription_id = rest.subscription_id and rest.count > 0`,
+);
+
 const finish = statement(
   'recovery.finish',
   `update recovery set finished_at = clock_timestamp() where organization_id = $1 and environment = $2 and id = $3`,
@@ -131,7 +153,9 @@ async function recoverPart(
   const { subscriptionId, readsEvents } = of;
   const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverLetters, recoveryId))!;
   if (retried) await beginRetries(tx, [subscriptionId]);
+  await takeBacklogRoom(tx, queued);
   const isLastPart = read < perPart;
+  if (readsEvents && isLastPart) await tx.rows(forgetSkipped, recoveryId);
   return {
     ...of,
     readsEvents: readsEvents || isLastPart,
@@ -157,8 +181,12 @@ export async function recoverDeliveries(
     const recoveryId = newId();
     await tx.rows(begin, recoveryId, subscriptionId, since);
     let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
-    for (let part = 0; part < partsAtOnce && !done.complete; part++) done = await recoverPart(tx, recoveryId, done);
-    if (!done.complete) await tx.enqueue('webhook.recover', recoveryId);
+    const isFull = await hasFullBacklog(tx);
+    for (let part = 0, isEnough = isFull; part < partsAtOnce && !done.complete && !isEnough; part++) {
+      isEnough = done.readsEvents;
+      done = await recoverPart(tx, recoveryId, done);
+    }
+    if (!done.complete && !isFull) await tx.enqueue('webhook.recover', recoveryId);
     return { recoveryId, queued: done.queued, complete: done.complete };
   };
   const once = await scope.transaction(recover, { claim });
@@ -167,12 +195,15 @@ export async function recoverDeliveries(
   return once;
 }
 
-/** Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. */
+/**
+ * Goes on with a recovery, and comes back to it when it takes long. It is over when the subscription is turned off. While
+ * too many deliveries wait it rests until `sweepDeliveryBacklog` lets it go on.
+ */
 export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
   const end = performance.now() + turnMs;
   const proceed = async (tx: Transaction): Promise<boolean> => {
     const recovery = await tx.one(findRecovery, recoveryId);
-    if (!recovery) return true;
+    if (!recovery || (await hasFullBacklog(tx))) return true;
     try {
       await requireActive(tx, recovery.subscriptionId);
     } catch (error) {

@@ -99,6 +99,11 @@ const endAll = statement<{ id: string }>(
    returning id`,
 );
 
+const forgetSkipped = statement(
+  'subscription.forget_skipped',
+  'delete from skipped_events where organization_id = $1 and environment = $2 and subscription_id = $3',
+);
+
 /**
  * Fails the open deliveries and dead letters of a deleted subscription for good.
  * @param scope of the transaction that deleted the subscription
@@ -108,6 +113,7 @@ export async function endDeliveries(scope: Scope, subscriptionId: string): Promi
   await forgetDeliveryBlocks(scope, subscriptionId);
   await endSome(scope, subscriptionId, endAll);
   await scope.rows(forgetAttempts, subscriptionId);
+  await scope.rows(forgetSkipped, subscriptionId);
   await wakeRetries(scope, subscriptionId);
 }
 

@@ -1,18 +1,17 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
-import { AppError } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
 import { WebhookSubscription } from './entities.ts';
 import { webhookNotFound } from './errors.ts';
 import type { Listening } from './listening.ts';
+import { enforcePlanLimit } from './plan-limit.ts';
 import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
 import type { OffReason } from './subscription-off.ts';
@@ -60,7 +59,6 @@ type SubscriptionRow = Omit<Subscription, 'headers' | 'rateLimit' | 'disabledRea
   [Column in 'sealedHeaders' | 'disabledReason']?: string | null | undefined;
 } & { rateLimit?: number | null | undefined };
 
-export const mostSubscriptions = 100;
 export const defaultConcurrency = 8;
 
 /** The failure state of a new subscription, and of one that was repaired or has a new URL. */
@@ -87,19 +85,6 @@ export function viewOf(
   };
 }
 
-const countLive = statement<{ count: number }>(
-  'subscription.count',
-  `select count(*)::int as count from webhook_subscription
-    where organization_id = $1::uuid and environment = $2::varchar and deleted_at is null`,
-);
-
-async function checkRoom(tx: Transaction): Promise<void> {
-  await takeTurn(tx, 'webhooks');
-  const { count } = (await tx.one(countLive))!;
-  if (count < mostSubscriptions) return;
-  throw new AppError('conflict', `There are ${mostSubscriptions} webhooks already.`, { limit: mostSubscriptions });
-}
-
 export interface CreatedSubscription extends Subscription {
   secret: string;
 }
@@ -107,7 +92,7 @@ export interface CreatedSubscription extends Subscription {
 /**
  * Creates a subscription, once per Idempotency-Key. Its secret is returned here and nowhere else, except when
  * this request is repeated.
- * @throws AppError validation_error with paths url and headers.<name>, conflict, idempotency_key_reused; SealError
+ * @throws AppError validation_error with paths url and headers.<name>, forbidden, idempotency_key_reused; SealError
  */
 export async function createSubscription(
   services: SubscriptionServices,
@@ -120,7 +105,7 @@ export async function createSubscription(
   const { sealer } = services;
   const { tenant } = scope;
   const create = async (tx: Transaction) => {
-    await checkRoom(tx);
+    await enforcePlanLimit(tx);
     const { headers, ...fields } = input;
     const id = newId();
     if (fields.isActive) await checkSameUrl(tx, { id, ...fields });

@@ -25,7 +25,7 @@ export const webhookDetailExamples = alike({
   ...shown,
   health: {
     ...{ state: 'failing' as const, failingSince: '2026-11-21T11:02:17.310Z', nextProbeAt: null },
-    ...{ waiting: 412, deadLettered: 0, successRate24h: 0.9641 },
+    ...{ waiting: 412, deadLettered: 0, skipped: 0, successRate24h: 0.9641 },
   },
 });
 export const createdWebhookExamples = alike({ ...shown, secret });

@@ -143,6 +143,12 @@ const health = z
     deadLettered: z.int().openapi({
       description: `Deliveries that can be replayed. ${mostCounted} means ${mostCounted} or more.`,
     }),
+    skipped: z.int().openapi({
+      description: [
+        'Events that were recorded and not delivered, because as many deliveries waited as the plan allows. `recover`',
+        'delivers them.',
+      ].join(' '),
+    }),
     successRate24h: z
       .number()
       .nullable()

@@ -7,7 +7,7 @@ import type { Followed } from './followed.ts';
 /** In one run. The rest waits for the next one. */
 const mostPages = 50;
 /** Events in one statement. */
-const atOnce = 250;
+const atOnce = 1_000;
 
 const findCursor = statement<{ cursor: string }>(
   'integration.poll_cursor',

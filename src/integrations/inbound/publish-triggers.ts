@@ -31,8 +31,8 @@ export interface TriggeredEvent {
 export const digestOf = (connectionId: string, key: string): string =>
   hash('sha256', `${connectionId} ${key}`, 'hex').slice(0, 32);
 
-/** Events in one statement. */
-export const mostAtOnce = 500;
+/** Events in one statement: those of a request, so that they share its thousand deliveries. */
+export const mostAtOnce = 1_000;
 
 /** Those of the types of `given` that a webhook of the tenant listens to: a thousand events have a handful of types. */
 export const heardTypes = `heard as materialized (
@@ -108,7 +108,7 @@ const rowsOf = (scope: Scope, source: Source, events: readonly TriggeredEvent[])
 /**
  * Publishes events of a provider that somebody listens to, each once for a connection: the events and their deliveries in
  * one statement, which tells the dispatchers.
- * @param events at most 500
+ * @param events at most 1,000
  * @returns the ids of the events that were written, as uuids
  */
 export async function publishTriggers(
@@ -163,7 +163,7 @@ export class TriggerPublisher {
 
   /**
    * As `publishTriggers`, but the caller tells the dispatchers.
-   * @param events at most 500
+   * @param events at most 1,000
    * @returns once they are committed
    */
   async publish(scope: Scope, source: Source, events: readonly TriggeredEvent[]): Promise<void> {

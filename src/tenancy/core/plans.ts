@@ -30,6 +30,10 @@ export interface Plan {
   /** What may exist. After a downgrade what exists stays, and nothing is added. */
   workflows: number;
   schedules: number;
+  /** Webhooks of all kinds. An event has a delivery for each that listens. */
+  webhooks: number;
+  /** Deliveries whose attempts are still to come. Above that an event is recorded and not delivered. */
+  waitingDeliveries: number;
   /** Of scheduling. The work of finding free times grows with them. */
   hosts: number;
   recurringPatterns: number;
@@ -69,6 +73,8 @@ export const plans: Record<PlanName, Plan> = {
     storageBytes: 2 * gib,
     mailsPerDay: 100,
     monthlyCredits: 100,
+    webhooks: 20,
+    waitingDeliveries: 50_000,
     withoutFeatures: [],
   },
   pro: {
@@ -82,6 +88,8 @@ export const plans: Record<PlanName, Plan> = {
     storageBytes: 50 * gib,
     mailsPerDay: 1_000,
     monthlyCredits: 1_000,
+    webhooks: 100,
+    waitingDeliveries: 500_000,
     withoutFeatures: [],
   },
   team: {
@@ -95,6 +103,8 @@ export const plans: Record<PlanName, Plan> = {
     storageBytes: 500 * gib,
     mailsPerDay: 10_000,
     monthlyCredits: 5_000,
+    webhooks: 500,
+    waitingDeliveries: 5_000_000,
     withoutFeatures: [],
   },
   enterprise: {
@@ -108,6 +118,8 @@ export const plans: Record<PlanName, Plan> = {
     storageBytes: 5 * 1024 * gib,
     mailsPerDay: 100_000,
     monthlyCredits: 10_000,
+    webhooks: 5_000,
+    waitingDeliveries: 50_000_000,
     withoutFeatures: [],
   },
 };

@@ -36,15 +36,22 @@ export function windowStarts(now: number): { minute: number; day: number } {
   return { minute: now - (now % minuteMs), day: now - (now % dayMs) };
 }
 
-/** Whether another request is allowed. A rejected request is counted in neither window. */
-export const fits = (limits: RateLimits, counts: RateCounts): boolean =>
-  counts.minute < limits.perMinute && counts.day < limits.perDay;
+/** Whether so many more requests are allowed. Rejected requests are counted in neither window. */
+export const fits = (limits: RateLimits, counts: RateCounts, requests = 1): boolean =>
+  counts.minute + requests <= limits.perMinute && counts.day + requests <= limits.perDay;
 
 /**
  * The decision and its rate limit headers.
- * @param counts after this request was counted, if it was allowed
+ * @param counts after the requests were counted, if they were allowed
+ * @param requests how many were asked for at once
  */
-export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean, now: number): RateDecision {
+export function decide(
+  limits: RateLimits,
+  counts: RateCounts,
+  allowed: boolean,
+  now: number,
+  requests = 1,
+): RateDecision {
   const starts = windowStarts(now);
   const minute = {
     window: 'minute' as const,
@@ -59,7 +66,8 @@ export function decide(limits: RateLimits, counts: RateCounts, allowed: boolean,
     end: starts.day + dayMs,
   };
   // If both windows are exhausted, the longer wait applies.
-  const tighter = day.remaining <= minute.remaining ? day : minute;
+  const isDay = allowed ? day.remaining <= minute.remaining : day.remaining < requests;
+  const tighter = isDay ? day : minute;
   return {
     allowed,
     window: tighter.window,

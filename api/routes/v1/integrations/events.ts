@@ -58,12 +58,21 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     throw new AppError('unauthorized', 'The request is not signed by the provider, or too old.');
   }
 
-  /** Signed requests for a sandbox count toward the limits of its keys. @throws AppError rate_limit_exceeded */
-  async function limitSandbox(c: ApiContext, { sandbox }: Proven): Promise<void> {
+  /**
+   * Signed requests for a sandbox count toward the limits of its keys, each event as a request.
+   * @throws AppError rate_limit_exceeded; payload_too_large for more events than a whole window holds
+   */
+  async function limitSandbox(c: ApiContext, { sandbox, notices }: Proven): Promise<void> {
     if (!sandbox) return;
     const limits = await findRateLimits(database, sandbox.organizationId);
     const { organizationId, environment } = sandbox;
-    await limitRequests(c, services, { organizationId, environment }, limits);
+    const events = notices?.length ?? 0;
+    const limit = Math.min(limits.perMinute, limits.perDay);
+    if (events > limit) {
+      const message = `The request brings ${events} events. Each counts as a request, and the rate limit is ${limit}.`;
+      throw new AppError('payload_too_large', message, { events, limit });
+    }
+    await limitRequests(c, services, { organizationId, environment }, limits, Math.max(1, events));
   }
 
   const routes = newRoutes();
@@ -77,10 +86,10 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     if (unsigned) return unsigned;
     const proven = await proveSender(services, integration, inbound, request, Date.now());
     if (!proven) return refuse(c);
+    const { notices } = proven;
     await limitSandbox(c, proven);
     const signed = answerHandshake(c, inbound, request, true);
     if (signed) return signed;
-    const { notices } = proven;
     if (!notices || notices.length > mostNotices) {
       throw invalid([{ path: '', message: `Expected at most ${mostNotices} events in the form of the provider.` }]);
     }

@@ -7,7 +7,6 @@ import {
 } from '../../../../src/integrations/webhooks.ts';
 import type { Services } from '../../../../src/services.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
-import { mostSubscriptions } from '../../../../src/webhooks/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -83,7 +82,7 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
       'Sends an event of the integration to your URL while the integration is connected. The body of a delivery is',
       '`{id, type, timestamp, integration, data, signature}`: `signature` is `sha256=` and the HMAC-SHA256 in hexadecimal of',
       'the same JSON without that member, with the whole secret as key. The headers are those of every webhook.',
-      `${beside} It counts toward the limit of ${mostSubscriptions} webhooks; one more is answered with 409 \`conflict\`.`,
+      `${beside} It counts toward the webhooks that the plan includes; one more is answered with 403 \`forbidden\`.`,
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {

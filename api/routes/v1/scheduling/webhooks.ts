@@ -2,7 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
-import { createSubscription, defaultConcurrency, mostSubscriptions } from '../../../../src/webhooks/subscriptions.ts';
+import { createSubscription, defaultConcurrency } from '../../../../src/webhooks/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
@@ -32,7 +32,7 @@ export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Create a webhook for bookings',
     description: [
       'Sends events of bookings to a URL of yours. It is a webhook like any other: it is listed, changed and deleted below',
-      `\`/webhooks\`, and counts among the ${mostSubscriptions} there can be; one more is answered with 409 \`conflict\`.`,
+      '`/webhooks`, and counts toward the webhooks that the plan includes; one more is answered with 403 `forbidden`.',
     ].join(' '),
     middleware: [requireKey(services, 'scheduling'), jsonBody()] as const,
     request: {

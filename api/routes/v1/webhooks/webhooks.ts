@@ -9,7 +9,6 @@ import {
   createSubscription,
   defaultConcurrency,
   listSubscriptions,
-  mostSubscriptions,
   type Subscription,
 } from '../../../../src/webhooks/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
@@ -96,7 +95,8 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Create a webhook',
     description: [
       'Sends events to a URL of yours. Deliveries are signed with the returned secret, which is shown once.',
-      `Beyond ${mostSubscriptions} webhooks the answer is 409 \`conflict\`.`,
+      'The plan says how many webhooks there can be, those of scheduling and of integrations included; one more is answered',
+      'with 403 `forbidden`.',
     ].join(' '),
     middleware: [key, jsonBody()] as const,
     request: {

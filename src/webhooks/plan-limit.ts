@@ -1,0 +1,25 @@
+import { AppError } from '../platform/errors.ts';
+import type { Transaction } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+
+const countWebhooks = statement<{ plan: PlanName; count: number }>(
+  'plan_limit.webhooks',
+  `select o.plan, (select count(*)::int from webhook_subscription
+                    where organization_id = $1 and environment = $2 and deleted_at is null) as count
+     from organization o where o.id = $1`,
+);
+
+/**
+ * Whether the plan includes one more webhook, of whichever kind. Transactions of a tenant that ask take turns.
+ * @throws AppError forbidden
+ */
+export async function enforcePlanLimit(tx: Transaction): Promise<void> {
+  await takeTurn(tx, 'webhooks');
+  const { plan, count } = (await tx.one(countWebhooks))!;
+  const limit = plans[plan].webhooks;
+  if (count < limit) return;
+  const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} webhooks.`;
+  throw new AppError('forbidden', message, { limit, plan });
+}
