@@ -114,9 +114,13 @@ describe('a webhook of an integration', () => {
     for (const refused of [client.post(of('slack'), { event: 'mention', url }), client.post('/v1/webhooks', all)]) {
       expect(await refused).toMatchObject({ status: 400, body: { error: { details: { errors: [{ path: 'url' }] } } } });
     }
-    const made = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => client.post(of('slack'), { event: 'mention', url: `${url}/${index}` })),
-    );
+    const made: { status: number }[] = [];
+    for (let batch = 0; batch < 20; batch++) {
+      const posts = Array.from({ length: 5 }, (_, n) =>
+        client.post(of('slack'), { event: 'mention', url: `${url}/${batch}/${n}` }),
+      );
+      made.push(...(await Promise.all(posts)));
+    }
     expect(made.filter(({ status }) => status === 201)).toHaveLength(95);
     expect(made.filter(({ status }) => status === 403)).toHaveLength(5);
   });

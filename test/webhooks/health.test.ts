@@ -19,7 +19,7 @@ interface Health {
   successRate24h: number | null;
 }
 
-const untried = { state: 'healthy', failingSince: null, nextProbeAt: null, waiting: 0, deadLettered: 0 };
+const untried = { state: 'healthy', failingSince: null, nextProbeAt: null, waiting: 0, deadLettered: 0, skipped: 0 };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const healthOf = async ({ id }: Pick<Subscribed, 'id'>, headers = {}): Promise<Health> =>
   (await scene.api.get(`/v1/webhooks/${id}`, headers)).body.data.health;
@@ -53,7 +53,7 @@ describe('the health of a webhook', () => {
     await send(webhook);
     expect(await becomes('failing', webhook)).toEqual({
       ...{ state: 'failing', failingSince: time, nextProbeAt: null },
-      ...{ waiting: 1, deadLettered: 0, successRate24h: 0 },
+      ...{ waiting: 1, deadLettered: 0, skipped: 0, successRate24h: 0 },
     });
     for (let n = 0; n < 11; n++) await send(webhook);
     const open = await becomes('open', webhook);
@@ -74,7 +74,7 @@ describe('the health of a webhook', () => {
     await send(webhook);
     await scene.reaches(webhook.id, 'dead_lettered');
     const failing = { state: 'failing', failingSince: time, nextProbeAt: null };
-    expect(await healthOf(webhook)).toEqual({ ...failing, waiting: 0, deadLettered: 1, successRate24h: 0 });
+    expect(await healthOf(webhook)).toEqual({ ...failing, waiting: 0, deadLettered: 1, skipped: 0, successRate24h: 0 });
     const open = `update webhook_subscription set next_probe_at = now() + interval '1 hour' where id = $1`;
     await sql(open, [webhookIds.parse(webhook.id)]);
     expect(await healthOf(webhook)).toMatchObject({ state: 'open', nextProbeAt: time });

@@ -46,7 +46,7 @@ describe('reading and writing', () => {
       updatedAt: shown.createdAt,
     });
     const own = `${path}/${shown.id}`;
-    const health = { state: 'healthy', failingSince: null, nextProbeAt: null, waiting: 0, deadLettered: 0 };
+    const health = { state: 'healthy', failingSince: null, nextProbeAt: null, waiting: 0, deadLettered: 0, skipped: 0 };
     const detail = { health: { ...health, successRate24h: null } };
     expect((await client.get(own, headers)).body.data).toEqual({ ...shown, ...detail });
 
