@@ -25,6 +25,7 @@ import { Notifications } from './platform/notifications.ts';
 import { type DrainReport, Outbox } from './platform/outbox.ts';
 import type { Sweep } from './platform/part.ts';
 import { Probe } from './platform/probe.ts';
+import { requireServerVersionAt } from './platform/server-version.ts';
 import { watchStatements } from './platform/sql.ts';
 import { type Tracing, traceStatements } from './platform/telemetry.ts';
 import { providers } from './providers/part.ts';
@@ -167,6 +168,7 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     },
     sweepRunner: new SweepRunner(sweeps, foundation.log),
     async start() {
+      await requireServerVersionAt(env.DATABASE_URL);
       await notifications.start();
       const excess = await findExcess(database.pool).catch(() => undefined);
       if (excess) log.warn(`${excess} docs/self-hosting.md says how to give the application one of its own.`);

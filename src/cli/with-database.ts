@@ -1,5 +1,6 @@
 import type { Database } from '../platform/database.ts';
-import type { Variables } from '../platform/env.ts';
+import { EnvError, type Variables } from '../platform/env.ts';
+import { requireServerVersionAt } from '../platform/server-version.ts';
 import { openProductDatabase } from '../services.ts';
 import { applyPlanLimits } from '../tenancy/plan-limits.ts';
 import { findServers } from './servers.ts';
@@ -24,6 +25,10 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
     const { databaseUrl } = await findServers(variables);
     const database = await openProductDatabase(databaseUrl, 2);
     try {
+      // Where the server does not answer or does not know the login, the command says so: `migrate` makes the login.
+      await requireServerVersionAt(databaseUrl).catch((error) => {
+        if (error instanceof EnvError) throw error;
+      });
       print(render(await work(database), output));
     } finally {
       await database.close();

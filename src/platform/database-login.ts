@@ -49,8 +49,5 @@ export async function prepareLogin(owner: Client, applicationUrl: string, roles:
   const excess = existing && excessOf(existing);
   if (excess) throw new Error(`${excess} Name another one in DATABASE_URL; it is made.`);
   await owner.query(`${existing ? 'alter' : 'create'} role ${name} login noinherit${withPassword}`);
-  // Since PostgreSQL 16 each grant says whether it is inherited.
-  const { rows } = await owner.query<{ server_version_num: string }>('show server_version_num');
-  const options = Number(rows[0]!.server_version_num) >= 160_000 ? ' with inherit false, set true' : '';
-  await owner.query(`grant ${roles.join(', ')} to ${name}${options}`);
+  await owner.query(`grant ${roles.join(', ')} to ${name} with inherit false, set true`);
 }

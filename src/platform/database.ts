@@ -5,6 +5,7 @@ import pg, { type ClientBase, type Pool } from 'pg';
 import { areSeparate, prepareLogin } from './database-login.ts';
 import { type OutboxOfProcess, releaseToDrain } from './enqueue.ts';
 import { entityConnection } from './entity-connection.ts';
+import { requireServerVersion } from './server-version.ts';
 import { SharedConnections } from './shared-connections.ts';
 import { sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
@@ -139,12 +140,14 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
  * Two processes that start at once take turns on an advisory lock.
  * @param ownerUrl of the login that owns the tables; the application's own unless given
  * @returns the names of the migrations it ran.
+ * @throws EnvError when the server is too old
  */
 export async function migrate({ settings }: Pick<Database, 'settings'>, ownerUrl = settings.url): Promise<string[]> {
   const guard = new pg.Client({ connectionString: ownerUrl, application_name: 'atelier migrations' });
   const orm = await MikroORM.init(ormConfig({ ...settings, url: ownerUrl }));
   await guard.connect();
   try {
+    await requireServerVersion(guard);
     await guard.query("select pg_advisory_lock(hashtext('atelier.migrate'))");
     const migrated = (await orm.migrator.up()).map((migration) => migration.name);
     if (areSeparate(ownerUrl, settings.url)) {
