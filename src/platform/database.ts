@@ -5,10 +5,12 @@ import pg, { type ClientBase, type Pool } from 'pg';
 import { areSeparate, prepareLogin } from './database-login.ts';
 import { type OutboxOfProcess, releaseToDrain } from './enqueue.ts';
 import { entityConnection } from './entity-connection.ts';
+import { LocalLocks } from './local-locks.ts';
 import { requireServerVersion } from './server-version.ts';
 import { SharedConnections } from './shared-connections.ts';
 import { sqlOn } from './sql.ts';
 import type { Tenant } from './tenant.ts';
+import { TenantConnections } from './tenant-connections.ts';
 
 /**
  * The roles that the product works in. Its login can become either and has no rights of its own; migrations use the login
@@ -24,6 +26,10 @@ export interface Database {
   pool: Pool;
   /** In the role `tenant`: only `Scope` takes connections from it. */
   tenantPool: Pool;
+  /** The same for the work of one organization. */
+  tenantConnections: TenantConnections;
+  /** What transactions of this process wait for without a connection. */
+  localLocks: LocalLocks;
   /** Of that pool, for reads by key: only `Scope` uses them. */
   sharedConnections: SharedConnections;
   /**
@@ -111,6 +117,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
     orm,
     pool,
     tenantPool,
+    tenantConnections: new TenantConnections(tenantPool, settings.poolSize),
+    localLocks: new LocalLocks(),
     sharedConnections: new SharedConnections(tenantPool),
     settings,
     entitiesOn(client, tenant) {

@@ -35,6 +35,10 @@ export const fingerprintOf = (body: unknown): Buffer =>
     .update(sortedJson(body ?? null))
     .digest();
 
+/** The name of the lock that its insertion takes. */
+export const claimLock = ({ method, path, key }: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>): string =>
+  `claim ${method} ${path} ${key}`;
+
 /** For who sends a request again before the first one with its Idempotency-Key is answered. */
 export const requestInProgress = () =>
   new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');

@@ -3,7 +3,8 @@ import type { ClientBase, QueryResultRow } from 'pg';
 import { auditValues, recordAudit, type TenantAuditRecord } from './audit.ts';
 import type { Database } from './database.ts';
 import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
-import { type ClaimOptions, type Once, once } from './idempotency.ts';
+import { type ClaimOptions, claimLock, type Once, once } from './idempotency.ts';
+import { LockTaken, TransactionLocks } from './local-locks.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
 import { type Statement, sqlOn, type TenantSql } from './sql.ts';
 import type { Tenant } from './tenant.ts';
@@ -56,7 +57,7 @@ export class Scope implements TenantSql {
 
   /**
    * One transaction of statements, entities, audit entries, events and outbox entries: all of them or none. After the
-   * commit the platform attempts what it enqueued.
+   * commit the platform attempts what it enqueued. `work` may be called again, after a rollback: see `requireLocally`.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -70,7 +71,8 @@ export class Scope implements TenantSql {
     options: ClaimOptions<Outcome>,
   ): Promise<Once<Outcome>>;
   transaction(work: (tx: Transaction) => Promise<object>, options?: ClaimOptions<object>): Promise<unknown> {
-    return this.inTransaction<unknown>((tx) => (options ? once(tx, options, work) : work(tx)));
+    const locks = options?.claim ? [claimLock(options.claim)] : [];
+    return this.inTransaction<unknown>((tx) => (options ? once(tx, options, work) : work(tx)), locks);
   }
 
   /**
@@ -99,11 +101,32 @@ export class Scope implements TenantSql {
     return auditValues({ ...tenant, actor, correlationId, ...record });
   }
 
-  protected async inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** @param names of locks that the transaction will need: they are waited for before it has a connection */
+  protected async inTransaction<T>(work: (tx: Transaction) => Promise<T>, names: readonly string[] = []): Promise<T> {
+    const locks = new TransactionLocks(this.#database.localLocks, this.tenant);
+    try {
+      let missing = names;
+      for (;;) {
+        if (missing.length > 0) await locks.wait(missing);
+        try {
+          return await this.#begin(work, locks);
+        } catch (error) {
+          if (!(error instanceof LockTaken)) throw error;
+          missing = error.names;
+        }
+      }
+    } finally {
+      locks.release();
+    }
+  }
+
+  async #begin<T>(work: (tx: Transaction) => Promise<T>, locks: TransactionLocks): Promise<T> {
     const [result, enqueued] = await this.#withConnection(async (client) => {
       const unit = new UnitOfWork(this.#database, client, this.tenant);
-      return [await unit.run(() => work(new Transaction(this.#database, this, unit))), unit.enqueued] as const;
+      return [await unit.run(() => work(new Transaction(this.#database, this, unit, locks))), unit.enqueued] as const;
     });
+    // Those who wait for a lock of this transaction do not wait for what follows from it.
+    locks.release();
     if (enqueued.length > 0) await this.#nudge(this.#withHints(enqueued));
     return result;
   }
@@ -125,16 +148,17 @@ export class Scope implements TenantSql {
   }
 
   /** Lends a connection that is assigned to this tenant. After an error of unknown cause the connection is closed. */
-  async #withConnection<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
-    const client = await this.#database.tenantPool.connect();
-    try {
-      const [, result] = await Promise.all([assignTenant(client, this.tenant), work(client)]);
-      client.release();
-      return result;
-    } catch (error) {
-      client.release(isConnectionSound(client, error) ? undefined : true);
-      throw error;
-    }
+  #withConnection<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
+    return this.#database.tenantConnections.lend(this.tenant.organizationId, async (client) => {
+      try {
+        const [, result] = await Promise.all([assignTenant(client, this.tenant), work(client)]);
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(isConnectionSound(client, error) ? undefined : true);
+        throw error;
+      }
+    });
   }
 }
 
@@ -143,12 +167,22 @@ export class Transaction extends Scope {
   readonly #database: Database;
   readonly #outer: Scope;
   readonly #unit: UnitOfWork;
+  readonly #locks: TransactionLocks;
 
-  constructor(database: Database, outer: Scope, unit: UnitOfWork) {
+  constructor(database: Database, outer: Scope, unit: UnitOfWork, locks: TransactionLocks) {
     super(database, outer.tenant, outer.correlationId, outer.actor);
     this.#database = database;
     this.#outer = outer;
     this.#unit = unit;
+    this.#locks = locks;
+  }
+
+  /**
+   * To be called before PostgreSQL is asked for a lock, with a name for it. Where another transaction of this process has the
+   * lock this one is rolled back, and `work` is called again when it is free: the connection does not wait with it.
+   */
+  requireLocally(names: readonly string[]): void {
+    this.#locks.require(names);
   }
 
   /**
@@ -192,6 +226,6 @@ export class Transaction extends Scope {
   }
 
   protected override inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#unit.nested((unit) => work(new Transaction(this.#database, this, unit)));
+    return this.#unit.nested((unit) => work(new Transaction(this.#database, this, unit, this.#locks)));
   }
 }

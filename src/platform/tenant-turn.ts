@@ -12,11 +12,12 @@ const take = statement(
 
 /**
  * Lets transactions of a tenant that do the same thing take turns: waits until no other one has its turn, which lasts until
- * the commit. For rules about many rows, such as a greatest number.
+ * the commit. For rules about many rows, such as a greatest number. The transaction may be begun again for it.
  */
 export const takeTurn = (tx: Transaction, what: string): Promise<void> => takeTurns(tx, [what]);
 
 /** The same for several things at once. A transaction calls it once, and does not call `takeTurn` for a thing of their kind. */
 export async function takeTurns(tx: Transaction, what: readonly string[]): Promise<void> {
+  tx.requireLocally(what);
   await tx.rows(take, what);
 }

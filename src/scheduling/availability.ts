@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { invalid } from '../platform/errors.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Bookable, readBookable } from './calendar-rules.ts';
-import { dayNumber } from './core/calendar-date.ts';
+import { dayNumber, writeDay } from './core/calendar-date.ts';
 import { type Remaining, remainingBookings } from './core/limits.ts';
 import { readDayRange } from './core/read-times.ts';
 import { holidayDaysForSlots, readsForCheck, readsForSlots, type SlotQuery } from './core/reads.ts';
 import { type Slot, walkSlots } from './core/slots.ts';
 import { writeSlots } from './core/write-times.ts';
+import { ZoneClock } from './core/zone-clock.ts';
 import { holidaysNear } from './holidays.ts';
 import { readTaken } from './taken.ts';
 
@@ -18,10 +19,22 @@ export interface ShownSlot {
   available: boolean;
 }
 
+/** Maximum number of times in one answer: a week of times of one minute has as many. */
+const maxSlots = 10_000;
+
+/** The refusal of days that have more times than that. @param first the first time that is too many */
+function tooManySlots(first: Slot, timezone: string): AppError {
+  const day = new ZoneClock(timezone, { startsAt: first.startsAt, endsAt: first.endsAt }).dayAt(first.startsAt);
+  const longestEnd = writeDay(day - 1);
+  const count = maxSlots.toLocaleString('en-US');
+  const errors = [{ path: 'end', message: `Expected at most ${count} times. Ask for days up to ${longestEnd}.` }];
+  return new AppError('validation_error', 'The request is not valid.', { errors, longestEnd, slots: maxSlots });
+}
+
 /**
  * The times of an event type on some days of a zone, in order. What is read grows with the days.
  * @param id in either form
- * @throws AppError validation_error with path end for too many days, not_found
+ * @throws AppError validation_error with path end for too many days or times, not_found
  */
 export async function findAvailability(
   scope: Scope,
@@ -32,10 +45,20 @@ export async function findAvailability(
   if ('problems' in days) throw invalid(days.problems);
   const bookable = await readBookable(scope, id);
   if (!bookable.eventType.isActive) return [];
-  const shown: ShownSlot[] = [];
+  const found: Slot[][] = [];
+  let count = 0;
   const query = { range: days.range, timezone };
   for await (const page of walkAvailability(scope, bookable, query, { now: Date.now() })) {
+    const left = maxSlots - count;
+    if (page.length > left) throw tooManySlots(page[left]!, timezone);
+    count += page.length;
+    found.push(page);
+  }
+  // Written at the end: what is refused costs no texts.
+  const shown: ShownSlot[] = [];
+  for (const page of found) {
     for (const slot of writeSlots(page, timezone)) shown.push(slot);
+    await nextTurn();
   }
   return shown;
 }

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { organizationIds } from '../../src/tenancy/core/ids.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { makeWorkflow } from '../automation/make-workflow.ts';
+import { openProduct, type Product, type Tenant } from '../product.ts';
+import { until } from '../until.ts';
+
+/** So few connections that fifty requests would have them all. */
+const poolSize = 4;
+
+let product: Product;
+let tenant: Tenant;
+let api: ApiClient;
+let other: ApiClient;
+/** Of the superuser, who sees what the others wait for. */
+let owner: pg.Client;
+
+beforeAll(async () => {
+  product = await openProduct();
+  owner = new pg.Client(product.ownerUrl);
+  await owner.connect();
+  tenant = await product.createTenant({ plan: 'enterprise' });
+  const { api: url } = await product.start(['api', 'runs'], { DATABASE_POOL_SIZE: String(poolSize) });
+  api = apiClient(url, tenant.testKey);
+  other = apiClient(url, (await product.createTenant()).testKey);
+});
+afterAll(async () => {
+  await owner.end();
+  await product.close();
+});
+
+/** Connections that wait for the transaction of a lock. */
+async function waitingConnections(): Promise<number> {
+  const { rows } = await owner.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and application_name = 'atelier'`,
+  );
+  return rows[0]!.count;
+}
+
+/** Holds what `lock` locks while `requests` wait for it. Another organization is served meanwhile. */
+async function whileLocked<Answer>(
+  lock: (client: pg.Client) => Promise<unknown>,
+  requests: () => Promise<Answer>[],
+): Promise<{ answers: Answer[]; waiting: number }> {
+  const client = new pg.Client(product.ownerUrl);
+  await client.connect();
+  await client.query('begin');
+  try {
+    await lock(client);
+    const answers = Promise.all(requests());
+    await until('a request waits', async () => (await waitingConnections()) > 0);
+    for (let count = 0; count < 20; count++) expect((await other.get('/api/v1/workflows')).status).toBe(200);
+    const waiting = await waitingConnections();
+    await client.query('commit');
+    return { answers: await answers, waiting };
+  } finally {
+    await client.end();
+  }
+}
+
+const lockRow = (id: string) => (client: pg.Client) =>
+  client.query('select 1 from automation where id = $1 for update', [id]);
+const lockNamed = (what: string) => (client: pg.Client) =>
+  client.query(`select pg_advisory_xact_lock(hashtextextended(concat_ws(':', $1::uuid, 'test', $2::text), 0))`, [
+    organizationIds.parse(tenant.organizationId),
+    what,
+  ]);
+const fifty = <Answer>(request: (index: number) => Promise<Answer>) => Array.from({ length: 50 }, (_, n) => request(n));
+
+test('of fifty requests with one Idempotency-Key one waits in PostgreSQL, and all get its answer', async () => {
+  const { id } = await makeWorkflow(api);
+  const { answers, waiting } = await whileLocked(lockRow(id), () =>
+    fifty(() => api.post(`/api/v1/workflows/${id}/execute`, { input: 'x' }, { 'idempotency-key': 'fifty' })),
+  );
+  expect(waiting).toBe(1);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(new Set(answers.map(({ body }) => body.data.runId)).size).toBe(1);
+});
+
+test('of fifty workflows that are created at once one waits for the lock of their count', async () => {
+  const { answers, waiting } = await whileLocked(lockNamed('workflows'), () =>
+    fifty((index) => api.post('/api/v1/workflows', { name: `At once ${index}`, steps: [] })),
+  );
+  expect(waiting).toBe(1);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+});
+
+test('requests of an organization that wait for a row leave connections to the others', async () => {
+  const { id } = await makeWorkflow(api);
+  const { answers, waiting } = await whileLocked(lockRow(id), () =>
+    fifty((index) => api.post(`/api/v1/workflows/${id}/execute`, { input: String(index), async: true })),
+  );
+  expect(waiting).toBeLessThan(poolSize);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(new Set(answers.map(({ body }) => body.data.runId)).size).toBe(50);
+});
+
+test('transactions that need the same locks in different order all come through', async () => {
+  const connect = () => api.post('/api/v1/integrations/slack/connect', { redirectUrl: 'https://app.example.com/done' });
+  const answers = await Promise.all(Array.from({ length: 20 }, connect));
+  expect(new Set(answers.map(({ status }) => status)).size).toBe(1);
+});
