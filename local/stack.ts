@@ -257,7 +257,7 @@ function environmentOf({ settings, secrets, ports, folder }: Start, databaseUrl:
     SEALING_KEYS: given.SEALING_KEYS || secrets.SEALING_KEYS,
     URL_SIGNING_KEY: given.URL_SIGNING_KEY || secrets.URL_SIGNING_KEY,
     CRON_SECRET: given.CRON_SECRET || secrets.CRON_SECRET,
-    ...namedSettings(given, ['TEMPORAL_TLS', 'TEMPORAL_API_KEY']),
+    ...namedSettings(given, ['NODE_ENV', 'PLAN_LIMITS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_TLS', 'TEMPORAL_API_KEY']),
     ...storageSettings(given, folder),
     ...egressSettings(given),
   };

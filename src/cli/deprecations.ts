@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { announceDeprecations } from '../operations/deprecations.ts';
-import { readMailSettings, type Variables } from '../platform/env.ts';
+import { readMailSettings } from '../platform/env.ts';
 import { openMailer } from '../platform/mail.ts';
 import type { WithDatabase } from './with-database.ts';
 
 /** `deprecation announce`. It fails if a mail could not be sent; the other mails are sent, and none is sent twice. */
-export function addDeprecationCommands(program: Command, withDatabase: WithDatabase, variables: Variables): void {
+export function addDeprecationCommands(program: Command, withDatabase: WithDatabase): void {
   program
     .command('deprecation')
     .description('deprecated routes')
@@ -13,8 +13,8 @@ export function addDeprecationCommands(program: Command, withDatabase: WithDatab
     .description('mail each organization whose keys used a deprecated route, once per route')
     .option('--json', 'print one JSON document')
     .action((options: { json?: boolean }) =>
-      withDatabase(async (database) => {
-        const mailer = openMailer(readMailSettings(variables));
+      withDatabase(async (database, settings) => {
+        const mailer = openMailer(readMailSettings(settings));
         try {
           const { sent, failed, withoutAddress } = await announceDeprecations(database, mailer);
           if (failed.length > 0) {

@@ -13,8 +13,8 @@ export interface Migrated {
 }
 
 /** Migrates the database, and registers the search attributes where TEMPORAL_ADDRESS is known and permits it. */
-export async function migrateServers(database: Database, variables: Variables): Promise<Migrated> {
-  const { temporal, migrationUrl } = await findServers(variables);
+export async function migrateServers(database: Database, settings: Variables): Promise<Migrated> {
+  const { temporal, migrationUrl } = findServers(settings);
   const migrated = await migrate(database, migrationUrl);
   if (!temporal) return { migrated };
   try {

@@ -1,22 +1,23 @@
 import type { Command } from 'commander';
 import { addRedirect, listRedirects, removeRedirect } from '../connections/redirects.ts';
-import type { Variables } from '../platform/env.ts';
 import type { WithDatabase } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
 
 /** `org redirects add`, `remove` and `list`. */
-export function addRedirectCommands(organization: Command, withDatabase: WithDatabase, variables: Variables): void {
+export function addRedirectCommands(organization: Command, withDatabase: WithDatabase): void {
   const redirects = organization
     .command('redirects')
     .description('addresses to which users may be sent back after they connected an account');
-  const allowsLoopback = variables.NODE_ENV !== 'production';
   redirects
     .command('add <orgId> <url>')
     .description('allow an address, with any query')
     .option(...json)
     .action((id, url, options) =>
-      withDatabase(async (database) => addRedirect(database, id, url, allowsLoopback), options),
+      withDatabase(
+        async (database, { NODE_ENV }) => addRedirect(database, id, url, NODE_ENV !== 'production'),
+        options,
+      ),
     );
   redirects
     .command('remove <orgId> <url>')

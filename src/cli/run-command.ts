@@ -18,7 +18,7 @@ import { migrateServers } from './migrate.ts';
 import { addOutboxCommands } from './outbox.ts';
 import { addRedirectCommands } from './redirects.ts';
 import { addRunCommands } from './runs.ts';
-import { addSecretCommands } from './secrets.ts';
+import { addSecretCommands, UnreadableSecrets } from './secrets.ts';
 import { addToolCommands } from './tools.ts';
 import { type Terminal, withDatabaseOf } from './with-database.ts';
 
@@ -41,8 +41,10 @@ async function withGrant(
   return organization;
 }
 
-function describe(error: unknown): { code: string; message: string } {
+function describe(error: unknown): { code: string; message: string; details?: object } {
   if (error instanceof AppError) return { code: error.code, message: error.message };
+  if (error instanceof UnreadableSecrets)
+    return { code: 'secrets_unreadable', message: error.message, details: error.details };
   if (error instanceof BrokenAudit) return { code: 'audit_broken', message: error.message };
   if (error instanceof EnvError) return { code: 'environment', message: error.message };
   if (error instanceof CommanderError) {
@@ -104,7 +106,7 @@ function commands({ variables, print }: Terminal): Command {
       withDatabase(async (database) => ({ organizations: await listOrganizations(database) }), options),
     );
 
-  addRedirectCommands(organization, withDatabase, variables);
+  addRedirectCommands(organization, withDatabase);
 
   const key = program.command('key').description('API keys');
   key
@@ -132,17 +134,17 @@ function commands({ variables, print }: Terminal): Command {
   addAuditCommands(program, withDatabase);
   addCreditCommands(program, withDatabase);
   addDeliveryCommands(program, withDatabase);
-  addDeprecationCommands(program, withDatabase, variables);
+  addDeprecationCommands(program, withDatabase);
   addOutboxCommands(program, withDatabase);
   addRunCommands(program, withDatabase);
-  addSecretCommands(program, withDatabase, variables);
-  addToolCommands(program, withDatabase, variables);
+  addSecretCommands(program, withDatabase);
+  addToolCommands(program, withDatabase);
 
   program
     .command('migrate')
     .description('migrate the database schema, and register search attributes in Temporal')
     .option(...json)
-    .action((options) => withDatabase((database) => migrateServers(database, variables), options));
+    .action((options) => withDatabase(migrateServers, options));
   return program;
 }
 

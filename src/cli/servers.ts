@@ -10,7 +10,7 @@ export interface Servers {
   temporal?: { endpoint: TemporalEndpoint; namespace: string };
 }
 
-async function readConnection(path: string): Promise<Record<string, string>> {
+async function readConnection(path: string): Promise<Variables> {
   try {
     return JSON.parse(await readFile(path, 'utf8')).environment;
   } catch {
@@ -19,31 +19,28 @@ async function readConnection(path: string): Promise<Record<string, string>> {
 }
 
 /**
- * Those that the environment names. Without DATABASE_URL those of the local stack that runs in this folder.
+ * The settings that a command works with: the environment. Without DATABASE_URL they are those of the local stack that runs
+ * in this folder, beneath what the environment says.
  * @throws EnvError when there is neither
  */
-export async function findServers(variables: Variables): Promise<Servers> {
-  const {
-    databaseUrl: given,
-    migrationUrl,
-    temporalAddress,
-    temporalNamespace,
-    temporalTls,
-    temporalApiKey,
-    connectionFile,
-  } = readCliSettings(variables);
-  const local = given === undefined ? await readConnection(connectionFile) : {};
-  const databaseUrl = given ?? local.DATABASE_URL!;
-  const address = temporalAddress ?? local.TEMPORAL_ADDRESS;
+export async function findSettings(variables: Variables): Promise<Variables> {
+  const { databaseUrl, connectionFile } = readCliSettings(variables);
+  if (databaseUrl !== undefined) return variables;
+  const given = Object.entries(variables).filter(([, value]) => value !== '');
+  return { ...(await readConnection(connectionFile)), ...Object.fromEntries(given) };
+}
+
+/** The servers of those settings. */
+export function findServers(settings: Variables): Servers {
+  const { databaseUrl, migrationUrl, temporalAddress, temporalNamespace, temporalTls, temporalApiKey } =
+    readCliSettings(settings);
   const endpointAt = (TEMPORAL_ADDRESS: string) =>
-    temporalEndpoint({
-      TEMPORAL_ADDRESS,
-      TEMPORAL_TLS: temporalTls ?? local.TEMPORAL_TLS,
-      TEMPORAL_API_KEY: temporalApiKey ?? local.TEMPORAL_API_KEY,
-    });
+    temporalEndpoint({ TEMPORAL_ADDRESS, TEMPORAL_TLS: temporalTls, TEMPORAL_API_KEY: temporalApiKey });
   return {
-    databaseUrl,
-    migrationUrl: migrationUrl ?? local.MIGRATION_DATABASE_URL ?? databaseUrl,
-    ...(address !== undefined && { temporal: { endpoint: endpointAt(address), namespace: temporalNamespace } }),
+    databaseUrl: databaseUrl!,
+    migrationUrl: migrationUrl ?? databaseUrl!,
+    ...(temporalAddress !== undefined && {
+      temporal: { endpoint: endpointAt(temporalAddress), namespace: temporalNamespace },
+    }),
   };
 }

@@ -3,7 +3,7 @@ import { SealError, Sealer } from '../platform/crypto.ts';
 import type { Database } from '../platform/database.ts';
 import { Egress } from '../platform/egress.ts';
 import { egressRules } from '../platform/egress-destination.ts';
-import { EnvError, readGuardSettings, readSealingKeysIfGiven, type Variables } from '../platform/env.ts';
+import { EnvError, readGuardSettings, readSealingKeysIfGiven } from '../platform/env.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
@@ -75,12 +75,7 @@ const json = ['--json', 'print one JSON document'] as const;
 const environment = ['--env <environment>', 'test or live', 'live'] as const;
 
 /** `tools configure`, `tools list` and `tools remove`. */
-export function addToolCommands(
-  program: Command,
-  withDatabase: WithDatabase,
-  variables: Variables,
-  readInput = readStandardInput,
-): void {
+export function addToolCommands(program: Command, withDatabase: WithDatabase, readInput = readStandardInput): void {
   const tools = program.command('tools').description('tool servers of an organization');
   tools
     .command('configure')
@@ -95,10 +90,10 @@ export function addToolCommands(
     .option(...json)
     .action(({ org, env, server, url, set: values, secret, disable, json: asJson }) =>
       withDatabase(
-        async (database) => {
+        async (database, settings) => {
           const services = {
-            sealer: new Sealer(readSealingKeysIfGiven(variables)),
-            egress: new Egress(egressRules(readGuardSettings(variables))),
+            sealer: new Sealer(readSealingKeysIfGiven(settings)),
+            egress: new Egress(egressRules(readGuardSettings(settings))),
           };
           const scope = await scopeOf(database, { org, env });
           const change = { enabled: !disable, url, values, secrets: await readSecrets(secret, readInput) };

@@ -3,7 +3,7 @@ import { EnvError, type Variables } from '../platform/env.ts';
 import { requireServerVersionAt } from '../platform/server-version.ts';
 import { openProductDatabase } from '../services.ts';
 import { applyPlanLimits } from '../tenancy/plan-limits.ts';
-import { findServers } from './servers.ts';
+import { findServers, findSettings } from './servers.ts';
 
 /** The environment and the output of a command. */
 export interface Terminal {
@@ -16,20 +16,27 @@ interface Output {
   json?: boolean;
 }
 
-/** Opens the database, does the work, prints the result and always closes the database. */
-export type WithDatabase = (work: (database: Database) => Promise<object>, output: Output) => Promise<void>;
+/**
+ * Opens the database, does the work, prints the result and always closes the database. The work gets the settings of the
+ * installation whose database it is: those of the environment, and for the local stack those that it runs with.
+ */
+export type WithDatabase = (
+  work: (database: Database, settings: Variables) => Promise<object>,
+  output: Output,
+) => Promise<void>;
 
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
   return async (work, output) => {
-    applyPlanLimits(variables);
-    const { databaseUrl } = await findServers(variables);
+    const settings = await findSettings(variables);
+    applyPlanLimits(settings);
+    const { databaseUrl } = findServers(settings);
     const database = await openProductDatabase(databaseUrl, 2);
     try {
       // Where the server does not answer or does not know the login, the command says so: `migrate` makes the login.
       await requireServerVersionAt(databaseUrl).catch((error) => {
         if (error instanceof EnvError) throw error;
       });
-      print(render(await work(database), output));
+      print(render(await work(database, settings), output));
     } finally {
       await database.close();
     }

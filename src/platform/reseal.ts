@@ -1,4 +1,4 @@
-import type { Sealer } from './crypto.ts';
+import { SealError, type SealedPlace, type Sealer } from './crypto.ts';
 import type { Database } from './database.ts';
 import { Scope } from './scope.ts';
 import { sqlOn, statement } from './sql.ts';
@@ -15,6 +15,23 @@ export interface SealedTable {
 }
 
 type Row = Tenant & { id: string } & Record<string, string | null>;
+
+/** A value that cannot be opened: it was sealed with a key that the ring does not have, or it was changed. */
+export interface UnreadableValue extends Tenant {
+  table: string;
+  column: string;
+  /** Of the row. */
+  id: string;
+  /** For operators; names the key, never a secret. */
+  reason: string;
+}
+
+export interface Resealed {
+  /** How many values were resealed. */
+  resealed: number;
+  /** Those that were left as they are. */
+  unreadable: UnreadableValue[];
+}
 
 const batch = 200;
 
@@ -34,7 +51,22 @@ function statementsFor({ table, columns }: SealedTable) {
   return { find, replacements: columns.map((column) => ({ column, replace: replace(column) })) };
 }
 
-async function resealTable(database: Database, sealer: Sealer, sealed: SealedTable): Promise<number> {
+/** @returns undefined where the current key sealed it, or why it cannot be opened */
+function sealAnew(sealer: Sealer, text: string, place: SealedPlace): { text: string } | { reason: string } | undefined {
+  try {
+    return sealer.needsResealing(text) ? { text: sealer.seal(sealer.open(text, place), place) } : undefined;
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    return { reason: error.message };
+  }
+}
+
+async function resealTable(
+  database: Database,
+  sealer: Sealer,
+  sealed: SealedTable,
+  unreadable: UnreadableValue[],
+): Promise<number> {
   const { table } = sealed;
   const { find, replacements } = statementsFor(sealed);
   let resealed = 0;
@@ -46,10 +78,11 @@ async function resealTable(database: Database, sealer: Sealer, sealed: SealedTab
       const scope = new Scope(database, tenant, 'reseal', 'operator');
       for (const { column, replace } of replacements) {
         const text = texts[column] ?? null;
-        if (text === null || !sealer.needsResealing(text)) continue;
-        const place = { table, column, rowId: id, tenant };
-        const anew = sealer.seal(sealer.open(text, place), place);
-        if (await scope.one(replace, id, text, anew)) resealed++;
+        if (text === null) continue;
+        const anew = sealAnew(sealer, text, { table, column, rowId: id, tenant });
+        if (anew === undefined) continue;
+        if ('reason' in anew) unreadable.push({ table, column, id, organizationId, environment, reason: anew.reason });
+        else if (await scope.one(replace, id, text, anew.text)) resealed++;
       }
     }
     if (rows.length < batch) return resealed;
@@ -59,12 +92,11 @@ async function resealTable(database: Database, sealer: Sealer, sealed: SealedTab
 
 /**
  * Reseals what was sealed with a key other than the first one, so that the other keys can be removed. It can be repeated,
- * and run while the product runs.
- * @returns how many texts were resealed
- * @throws SealError when a text was sealed with a key that the ring does not have
+ * and run while the product runs. A value that cannot be opened is left as it is, and the others go on.
  */
-export async function reseal(database: Database, sealer: Sealer, tables: readonly SealedTable[]): Promise<number> {
+export async function reseal(database: Database, sealer: Sealer, tables: readonly SealedTable[]): Promise<Resealed> {
+  const unreadable: UnreadableValue[] = [];
   let resealed = 0;
-  for (const table of tables) resealed += await resealTable(database, sealer, table);
-  return resealed;
+  for (const table of tables) resealed += await resealTable(database, sealer, table, unreadable);
+  return { resealed, unreadable };
 }

@@ -30,8 +30,8 @@ test('the secrets of sandbox accounts are sealed anew with another key, each for
   const both = new Sealer(`${newKey},${secrets.SEALING_KEYS}`);
   const sealedNow = async () => (await listConnections(scope))[0]!.sealedSandboxSecret!;
   expect(openSandboxSecret(both, await sealedNow(), id, scope.tenant)).toBe('the secret');
-  expect(await reseal(database, both, integrations.sealed!)).toBe(1);
-  expect(await reseal(database, both, integrations.sealed!)).toBe(0);
+  expect(await reseal(database, both, integrations.sealed!)).toEqual({ resealed: 1, unreadable: [] });
+  expect(await reseal(database, both, integrations.sealed!)).toEqual({ resealed: 0, unreadable: [] });
   const sealed = await sealedNow();
   const renewed = new Sealer(newKey);
   expect(openSandboxSecret(renewed, sealed, id, scope.tenant)).toBe('the secret');

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { runCli } from '../cli/run-cli.ts';
@@ -78,4 +81,66 @@ test('secrets are sealed anew with the first key', async () => {
   const both = `k2:${Buffer.alloc(32, 1).toString('base64')},${secrets.SEALING_KEYS}`;
   expect(await cli(['secrets', 'reseal'], both)).toMatchObject({ exitCode: 0, said: { resealed: 3 } });
   expect(await cli(['secrets', 'reseal'], both)).toMatchObject({ exitCode: 0, said: { resealed: 0 } });
+});
+
+test('what no key opens is left and listed, and all else is sealed anew', async () => {
+  const key = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
+  const newOrg = async () => organizationIds.format((await scene.newTenant('live')).tenant.organizationId);
+  const [readable, lost] = [await newOrg(), await newOrg()];
+  const configure = (organization: string, keys: string) =>
+    cli(['tools', 'configure', '--org', organization, '--server', 'slack', '--secret', 'token=x'], keys);
+  await configure(lost, key('lost', 3));
+  await configure(readable, key('k3', 4));
+  const ring = `${key('k4', 5)},${key('k3', 4)},${key('k2', 1)},${secrets.SEALING_KEYS}`;
+  const { exitCode, said } = await cli(['secrets', 'reseal'], ring);
+  expect({ exitCode, said }).toEqual({
+    exitCode: 1,
+    said: {
+      error: {
+        code: 'secrets_unreadable',
+        message: expect.stringMatching(/^1 values cannot be opened, and 4 were resealed\. .*"lost"/),
+        details: {
+          resealed: 4,
+          unreadable: [
+            {
+              table: 'tool_configuration',
+              column: 'sealed_secrets',
+              id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+              organizationId: lost,
+              environment: 'live',
+              reason: expect.stringContaining('"lost"'),
+            },
+          ],
+        },
+      },
+    },
+  });
+  // What is deleted is gone with its secrets, and the command succeeds.
+  await cli(['tools', 'remove', '--org', lost, '--server', 'slack']);
+  expect(await cli(['secrets', 'reseal'], key('k4', 5))).toEqual({ exitCode: 0, said: { resealed: 0 } });
+});
+
+test('a command uses the settings of the local stack that runs', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'atelier-cli-'));
+  const SEALING_KEYS = `local:${Buffer.alloc(32, 6).toString('base64')}`;
+  const local = async (environment: object, ...args: string[]) => {
+    writeFileSync(
+      join(folder, 'connection.json'),
+      JSON.stringify({ environment: { DATABASE_URL: scene.databaseUrl, ...environment } }),
+    );
+    const given = ['tools', 'configure', '--org', org, ...args, '--json'];
+    const { exitCode, stdout, stderr } = await runCli(given, { ATELIER_DATA: folder });
+    return { exitCode, said: JSON.parse(stdout || stderr) };
+  };
+  try {
+    const secret = ['--server', 'notion', '--secret', 'token=x'];
+    expect(await local({}, ...secret)).toMatchObject({ exitCode: 1, said: { error: { code: 'environment' } } });
+    expect(await local({ SEALING_KEYS }, ...secret)).toMatchObject({ exitCode: 0, said: { secrets: ['token'] } });
+    const own = ['--server', 'docker', '--url', 'http://127.0.0.1:9/'];
+    expect(await local({ SEALING_KEYS }, ...own)).toEqual(refusal('url: '));
+    const loopback = { SEALING_KEYS, EGRESS_ALLOW_CIDRS: '127.0.0.0/8' };
+    expect(await local(loopback, ...own)).toMatchObject({ exitCode: 0, said: { url: 'http://127.0.0.1:9/' } });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
