@@ -44,6 +44,29 @@ describe('transforms', () => {
     expect(answer.body.data.tokensUsed).toBe(0);
   });
 
+  test('give JSON as CEL says, whatever their type, and % works on the numbers of JSON', async () => {
+    const steps = [
+      transform('times', '[timestamp(input.at), timestamp(input.at) + duration("90m")]'),
+      transform('rest', '{"d": duration("90m"), "b": b"abc", "u": 5u, "odd": input.n % 2, "isOdd": input.n % 2 == 1}'),
+    ];
+    const { answer, detail } = await run(steps, { input: { at: '2026-01-31T09:30:00Z', n: 7 } });
+    expect(answer.status).toBe(200);
+    expect(detail.output.steps).toEqual({
+      times: ['2026-01-31T09:30:00Z', '2026-01-31T11:00:00Z'],
+      rest: { d: '5400s', b: 'YWJj', u: 5, odd: 1, isOdd: true },
+    });
+    const failed = await run([transform('t', 'input.n % 2')], { input: { n: 1.5 } });
+    expect(failed.inB.error).toMatchObject({ code: 'expression_error', message: 'The operator % takes whole numbers.' });
+    const refused = await api.post('/v1/workflows', {
+      name: 'Refused',
+      steps: [transform('a', 'type(input)'), transform('b', 'inptu + 1')],
+    });
+    expect(refused.body.error.details.errors).toEqual([
+      { path: 'steps.0.expression', message: expect.stringMatching(/^The result is not JSON/) },
+      { path: 'steps.1.expression', message: expect.stringMatching(/^There is no variable inptu\./) },
+    ]);
+  });
+
   test('may stand in `prompt`, as the published step has it', async () => {
     const { answer } = await run([{ id: 't', type: 'transform', prompt: 'input + "!"' }], { input: 'hey' });
     expect(answer.body.data.output).toBe('hey!');

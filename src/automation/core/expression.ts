@@ -10,6 +10,8 @@ import {
   stepsIn,
   stepsNeededIn,
 } from './expression-nodes.ts';
+import { problemOf } from './expression-problems.ts';
+import { requireJsonType, toJson } from './expression-results.ts';
 import type { TemplateValues } from './template.ts';
 
 export { ExpressionError } from './expression-nodes.ts';
@@ -18,8 +20,6 @@ export const maxSourceLength = 2_000;
 const limits = { maxAstNodes: 200, maxDepth: 24, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 8 };
 /** Elements of a list that a loop, and a loop within a loop, may be given. */
 const maxElements = { 0: Number.POSITIVE_INFINITY, 1: 100_000, 2: 1_000 } as const;
-/** Characters of a result. */
-const maxResultLength = 4 * 1024 * 1024;
 
 /** Numbers that came as JSON are doubles; people write `x + 1` and mean it. */
 const environment = new Environment({
@@ -38,14 +38,25 @@ const environment = new Environment({
   .registerOperator('double * int', (a: number, b: bigint) => a * Number(b))
   .registerOperator('int * double', (a: bigint, b: number) => Number(a) * b)
   .registerOperator('double / int', (a: number, b: bigint) => a / Number(b))
-  .registerOperator('int / double', (a: bigint, b: number) => Number(a) / b);
+  .registerOperator('int / double', (a: bigint, b: number) => Number(a) / b)
+  .registerOperator('double % int', (a: number, b: bigint) => remainder(a, Number(b)))
+  .registerOperator('int % double', (a: bigint, b: number) => remainder(Number(a), b))
+  .registerOperator('double % double', remainder);
 
-const firstLine = (error: unknown): string =>
-  error instanceof Error ? (error.message.split('\n')[0] ?? '').slice(0, 200) : 'It cannot be evaluated.';
+function remainder(a: number, b: number): number {
+  if (!Number.isInteger(a) || !Number.isInteger(b)) {
+    throw new ExpressionError('The operator % takes whole numbers.');
+  }
+  if (b === 0) throw new ExpressionError('A number is divided by zero.');
+  return a % b;
+}
 
 /** Whether a step id can stand behind a dot; one with a hyphen reads as a subtraction. */
 const hint = (source: string): string =>
   /steps\.[A-Za-z0-9_]+-/.test(source) ? ' A step whose id has a hyphen is written steps["my-step"].' : '';
+
+const withHint = (problem: ExpressionError, source: string): ExpressionError =>
+  new ExpressionError(problem.message + hint(source));
 
 export type ExpressionKind = 'condition' | 'transform';
 
@@ -73,7 +84,7 @@ function parse(source: string) {
   try {
     return environment.parse(source);
   } catch (error) {
-    throw new ExpressionError(firstLine(error) + hint(source));
+    throw withHint(problemOf(error, source, 'The expression is not valid CEL.'), source);
   }
 }
 
@@ -130,10 +141,11 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
   const program = parse(source);
   const nesting = loopNesting(program.ast) as keyof typeof maxElements;
   const checked = program.check();
-  if (!checked.valid) throw new ExpressionError(firstLine(checked.error) + hint(source));
+  if (!checked.valid) throw withHint(problemOf(checked.error, source, 'The expression is not valid CEL.'), source);
   if (kind === 'condition' && checked.type !== 'bool' && checked.type !== 'dyn') {
     throw new ExpressionError(`A condition must be true or false; this one is of type ${checked.type}.`);
   }
+  if (kind === 'transform') requireJsonType(checked.type ?? 'dyn');
   const meter = new ExpressionMeter(program.ast);
   return {
     steps: stepsIn(program.ast),
@@ -149,13 +161,13 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
         result = program(values);
       } catch (error) {
         meter.check();
-        throw new ExpressionError(firstLine(error) + hint(source));
+        throw withHint(problemOf(error, source, 'The expression cannot be evaluated.'), source);
       }
       meter.check();
       if (kind === 'condition' && typeof result !== 'boolean') {
         throw new ExpressionError(`A condition must be true or false; this one gave ${typeof result}.`);
       }
-      return toJson(result, { left: maxResultLength });
+      return toJson(result);
     },
   };
 }
@@ -168,28 +180,4 @@ function longestCollection(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Array.isArray(value) ? value : Object.values(value);
   return members.reduce((longest: number, one) => Math.max(longest, longestCollection(one)), members.length);
-}
-
-/** The result as JSON has it: CEL's integers become numbers, and its maps objects. */
-function toJson(value: unknown, budget: { left: number }): unknown {
-  budget.left -= typeof value === 'string' ? value.length : 1;
-  if (budget.left < 0) throw new ExpressionError('The result is too large.');
-  if (typeof value === 'bigint') {
-    if (!Number.isSafeInteger(Number(value))) throw new ExpressionError('The result is a number beyond JSON.');
-    return Number(value);
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new ExpressionError('The result is a number beyond JSON.');
-  }
-  if (typeof value !== 'object' || value === null) {
-    if (typeof value === 'function' || typeof value === 'symbol') throw new ExpressionError('The result is not JSON.');
-    return value ?? null;
-  }
-  if (Array.isArray(value)) return value.map((one) => toJson(one, budget));
-  const entries = value instanceof Map ? [...value] : Object.entries(value);
-  const prototype = Object.getPrototypeOf(value);
-  if (!(value instanceof Map) && prototype !== Object.prototype && prototype !== null) {
-    throw new ExpressionError('The result is not JSON.');
-  }
-  return Object.fromEntries(entries.map(([key, one]) => [String(key), toJson(one, budget)]));
 }
