@@ -143,7 +143,7 @@ describe('every route that needs a key', () => {
       if (/\/(schedule|webhook-secret)$/.test(of)) expect(scopes.includes('runs:execute')).toBe(!of.startsWith('GET'));
     }
     expect(await ownersView()).toEqual(before);
-    const anyKey = /\/v1\/(health|credits|usage)$|\/performance\/vitals$/;
+    const anyKey = /\/v1\/(health|credits|usage|models)$|\/performance\/vitals$/;
     const withoutScope = operations.filter(({ scopes }) => scopes.length === 0).map(({ endpoint }) => endpoint);
     expect(withoutScope.filter((endpoint) => !anyKey.test(endpoint))).toEqual([]);
   });

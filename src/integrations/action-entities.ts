@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import type { ActionFailure, ActionStatus } from './core/action-status.ts';
 import type { ActionPriority } from './integration.ts';
 
-/** One requested action of an integration, and its outcome. Removed after a day. */
+/** One requested action of an integration, and its outcome. Removed a day after its end. */
 export const IntegrationAction = defineEntity({
   name: 'IntegrationAction',
   tableName: 'integration_action',

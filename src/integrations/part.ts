@@ -8,6 +8,7 @@ import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/co
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { IntegrationAction } from './action-entities.ts';
+import { cancelPerformAction } from './actions/action-workflows.ts';
 import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';
 import { BegunActions } from './actions/begun-actions.ts';
 import { type StartHint, startPendingAction } from './actions/create-action.ts';
@@ -105,6 +106,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
   },
   outbox: (services) => ({
     'action.start': (scope, id, hint?: StartHint) => startPendingAction(services, scope, id, hint),
+    'action.cancel': (_, id) => cancelPerformAction(services.temporal, id),
     [followKind]: (scope, id) => followSchedule(services, scope, id, { run: true }),
     'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),

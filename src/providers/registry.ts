@@ -1,8 +1,20 @@
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { ChatModel } from './chat-ports.ts';
-import { listedModels, type ModelList } from './models.ts';
+import { listedModels, type ModelList, type TextProvider } from './models.ts';
 import type { TextModel } from './ports.ts';
+
+/** A text model that callers can name. */
+export interface TextModelEntry {
+  id: string;
+  provider: TextProvider;
+  /** The provider's name of the model. */
+  upstream: string;
+  /** Null where it is not known. */
+  maxOutputTokens: number | null;
+  /** Whether the environment can ask it: in the sandbox every one, else those whose provider is configured. */
+  available: boolean;
+}
 
 /** Selects implementations by environment. No other code distinguishes live and sandbox. */
 export interface ProviderRegistry {
@@ -17,6 +29,8 @@ export interface ProviderRegistry {
   isChatModel(model: string): boolean;
   /** Whether a list, ours or the operator's, has a model of this name. Others are asked for as they are named. */
   isListed(model: string): boolean;
+  /** The models of our list and of the operator's, in that order. */
+  listModels(environment: Environment): TextModelEntry[];
   /** Whether models of this environment can be instant. If not, a worker need not try to execute model steps itself. */
   mayBeInstant(environment: Environment): boolean;
 }
@@ -43,6 +57,14 @@ export function providerRegistry(
     chatModel: find,
     isChatModel: (model) => models.has(model),
     isListed: (model) => models.has(model),
+    listModels: (environment) =>
+      [...models].map(([id, { provider, upstream, limits }]) => ({
+        id,
+        provider,
+        upstream,
+        maxOutputTokens: limits?.output ?? null,
+        available: environment === 'test' || live.has(provider),
+      })),
     mayBeInstant: (environment) => environment === 'test',
   };
 }

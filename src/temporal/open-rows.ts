@@ -17,6 +17,8 @@ export interface WorkTable {
   table: string;
   /** A condition in SQL. */
   isOpen: string;
+  /** The column from which it is counted how long rows are kept; by default that of their creation. */
+  keptFrom?: 'created_at' | 'finished_at';
 }
 
 /** Selects an `OpenRow`. */
@@ -71,7 +73,7 @@ const keptHours = 24;
  * @param also further CTEs, for what belongs to the rows: their ids are in `old`
  */
 export function forgetting(
-  { name, table, isOpen }: WorkTable,
+  { name, table, isOpen, keptFrom = 'created_at' }: WorkTable,
   also = '',
 ): (database: Database, limit: number) => Promise<number> {
   const forget = statement<{ count: number }>(
@@ -80,6 +82,7 @@ export function forgetting(
        delete from ${table} where ctid = any(array(
          select ctid from ${table}
           where created_at <= clock_timestamp() - make_interval(hours => $1) and not ${isOpen}
+            and ${keptFrom} <= clock_timestamp() - make_interval(hours => $1)
           order by created_at limit $2))
        returning id)${also && `, ${also}`}
      select count(*)::int as count from old`,

@@ -272,6 +272,12 @@ describe('what may run', () => {
     expect(answer.headers.has('retry-after')).toBe(false);
     expect(answer.body.error.details).toEqual({ provider: 'OPENAI' });
     expect((await live.get(`/v1/workflows/${id}`)).body.data.totalRuns).toBe(0);
+    // The list of models says so beforehand; the sandbox answers for all of them.
+    const availableTo = async (client: typeof live) =>
+      new Set(
+        (await client.get('/v1/models')).body.data.models.map((model: { available: boolean }) => model.available),
+      );
+    expect([await availableTo(live), await availableTo(product.api)]).toEqual([new Set([false]), new Set([true])]);
     const { rows } = await product.database.pool.query('select id from run where automation_id = $1', [id]);
     expect(rows).toEqual([]);
   });

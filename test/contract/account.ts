@@ -10,6 +10,7 @@ export async function recordAccount({ ask }: Caller): Promise<void> {
   await ask({ endpoint: 'HEAD /health' });
   await ask({ endpoint: 'GET /credits' });
   await ask({ endpoint: 'GET /usage' });
+  await ask({ endpoint: 'GET /models' });
 }
 
 /** What has no dialects: probes, measures of pages, the operator's endpoints and the reference. */

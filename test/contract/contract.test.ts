@@ -56,7 +56,7 @@ test('every operation succeeds as it was published', async () => {
     await recordAccount(caller);
     await recordScheduling(caller);
     await recordTools(caller);
-    await recordIntegrations(caller, () => connectInSandbox(apiClient(api, key), api, 'slack'));
+    await recordIntegrations(caller, (id) => connectInSandbox(apiClient(api, key), api, id));
   }
   await recordStudio(recorder, apiClient(api, await newKey()));
   await recordConversation(recorder, apiClient(api, await newKey()));

@@ -56,8 +56,23 @@ async function recordActions(caller: Caller): Promise<void> {
   await ask({ endpoint: 'DELETE /integrations/{integrationId}/connection', ids: say });
 }
 
-/** Connecting integrations in the sandbox. @param finish connects Slack */
-export async function recordIntegrations(caller: Caller, finish: () => Promise<unknown>): Promise<void> {
+/** Of an action that is to be done later, which is cancelled. */
+async function recordDelayedActions({ ask }: Caller): Promise<void> {
+  const ids = { integrationId: 'linkedin', actionId: 'send_connection' };
+  const body = { accountId: 'me', profileUrl: 'https://www.linkedin.com/in/ada-lovelace', delay: 86_400 };
+  const { actionRunId } = (await ask({ endpoint: act, what: 'that is delayed', ids, body })).body.data;
+  const [get, cancel] = ['GET /integrations/actions/{actionRunId}', 'POST /integrations/actions/{actionRunId}/cancel'];
+  await ask({ endpoint: get, ids: { actionRunId } });
+  for (const what of ['', 'once more']) await ask({ endpoint: cancel, ...(what && { what }), ids: { actionRunId } });
+  for (const endpoint of [get, cancel])
+    await ask({ endpoint, what: 'of nothing', ids: { actionRunId: 'act_nothing' } });
+}
+
+/** Connecting integrations in the sandbox. */
+export async function recordIntegrations(
+  caller: Caller,
+  connectTo: (integrationId: string) => Promise<unknown>,
+): Promise<void> {
   const { ask } = caller;
   const [connect, remove] = [
     'POST /integrations/{integrationId}/connect',
@@ -74,6 +89,9 @@ export async function recordIntegrations(caller: Caller, finish: () => Promise<u
   for (const endpoint of [connect, tested, remove]) await ask({ endpoint, what: 'of nothing', ids: unknown });
   for (const endpoint of [tested, remove]) await ask({ endpoint, what: 'not connected', ids });
   await recordRefusedActions(caller);
-  await recordEvents(caller, finish);
+  await recordEvents(caller, () => connectTo('slack'));
   await recordActions(caller);
+  await connectTo('linkedin');
+  await recordDelayedActions(caller);
+  await ask({ endpoint: remove, what: 'once more', ids: { integrationId: 'linkedin' } });
 }

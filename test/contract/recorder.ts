@@ -31,7 +31,7 @@ const varying: Record<string, string> = {
 /** Texts that differ from run to run, wherever they stand. The order counts. */
 const patterns: [RegExp, string][] = [
   [/(?:whsec|trg)_[\w+/=-]+/g, '<secret>'],
-  [/\b(wf|run|gen|vid|whk|dlv|evt|rcv|key|org|et|bkg|hst|rpt|blk)_[0-9a-f]{32}\b/g, '<$1 id>'],
+  [/\b(wf|run|gen|vid|whk|dlv|evt|rcv|key|org|et|bkg|hst|rpt|blk|act)_[0-9a-f]{32}\b/g, '<$1 id>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>'],
   [/\b20\d\d-\d\d-\d\d\b/g, '<date>'],

@@ -17,6 +17,7 @@ const nobodys = [
   { prefix: /./, parameter: 'serverId', id: 'nothing' },
   { prefix: /./, parameter: 'integrationId', id: 'nothing' },
   { prefix: /./, parameter: 'webhookId', id: uuid },
+  { prefix: /./, parameter: 'actionRunId', id: uuid },
   { prefix: /./, parameter: 'event', id: 'message_received' },
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'stepId', id: 'say' },

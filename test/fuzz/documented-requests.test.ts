@@ -74,6 +74,7 @@ const things = () => [
   { prefix: /./, parameter: 'actionId', id: 'send_message' },
   { prefix: /./, parameter: 'event', id: 'mention' },
   { prefix: /./, parameter: 'webhookId', id: webhookId },
+  { prefix: /./, parameter: 'actionRunId', id: workflowId },
   { prefix: /./, parameter: 'secret', id: triggerSecret },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'id', id: webhookId },
   { prefix: /\/webhooks\/\{id\}/, parameter: 'deliveryId', id: webhookId },

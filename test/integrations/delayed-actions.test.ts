@@ -97,6 +97,60 @@ describe('an action that is to be done later', () => {
     expect(await isOver(body.data.actionRunId)).toMatchObject({ status: 'cancelled' });
   });
 
+  test('can be read and cancelled by its caller, under either mount, and no more once it runs', async () => {
+    const { body } = await invite(3_600, {}, { 'idempotency-key': 'cancelled' });
+    const { actionRunId, runAt } = body.data;
+    const names = { actionRunId, integration: 'linkedin', action: 'send_connection', runAt };
+    const read = async (id = actionRunId, mount = '/api/v1') => api.get(`${mount}/integrations/actions/${id}`);
+    const cancel = (id = actionRunId, mount = '/api/v1') => api.post(`${mount}/integrations/actions/${id}/cancel`);
+    const waiting = await read();
+    expect([waiting.status, waiting.body.data]).toEqual([
+      200,
+      { ...names, status: 'scheduled', endedAt: null, error: null },
+    ]);
+    const cancelled = await cancel();
+    expect([cancelled.status, cancelled.body.data]).toEqual([
+      200,
+      { ...names, status: 'cancelled', endedAt: expect.any(String), error: null },
+    ]);
+    expect((await cancel(actionRunId, '/v1')).body).toEqual(cancelled.body);
+    expect((await read(actionRunIds.parse(actionRunId)!, '/v1')).body).toEqual(cancelled.body);
+    const handle = temporal.workflow.getHandle(actionWorkflowId(actionRunIds.parse(actionRunId)!));
+    await until('its workflow has stopped', async () => {
+      const found = await handle.describe().catch(() => undefined);
+      // Its start may not have been made when it was cancelled; then it is never made.
+      return found === undefined || found.status.name !== 'RUNNING';
+    });
+    expect(await rowOf(actionRunId)).toMatchObject({ status: 'cancelled' });
+
+    const done = (await invite(1)).body.data.actionRunId;
+    await isOver(done);
+    expect((await read(done)).body.data).toMatchObject({
+      status: 'completed',
+      endedAt: expect.any(String),
+      error: null,
+    });
+    const late = await cancel(done);
+    expect([late.status, late.body.error.code, late.body.error.details]).toEqual([
+      ...[409, 'conflict', { actionRunId: done, status: 'completed' }],
+    ]);
+    const client = await newClient();
+    const failing = (await invite(1, {}, {}, client)).body.data.actionRunId;
+    await client.delete('/api/v1/integrations/linkedin/connection');
+    await isOver(failing);
+    expect((await client.get(`/api/v1/integrations/actions/${failing}`)).body.data).toMatchObject({
+      status: 'failed',
+      error: { code: 'not_connected', message: expect.any(String) },
+    });
+    for (const id of [failing, 'act_nothing', 'nothing', 'act_0199aaaabbbb7ccc8dddeeeeffff0000']) {
+      for (const answer of [await read(id), await cancel(id)]) {
+        expect([answer.status, answer.body.error.code, answer.body.error.details]).toEqual([
+          ...[404, 'not_found', { actionRunId: id }],
+        ]);
+      }
+    }
+  });
+
   test('is refused where too many wait', async () => {
     const client = await newClient('free');
     const { rows } = await product.database.pool.query(

@@ -41,6 +41,20 @@ async function run({ provider, model }: Pick<LiveAdapter, 'provider' | 'model'>,
   return { answer, run: (await live.get(`/v1/runs/${runs[0].id}`)).body.data };
 }
 
+test('the models are listed with who serves them, those of the operator too', async () => {
+  const { status, body } = await live.get('/api/v1/models');
+  expect(status).toBe(200);
+  const { models } = body.data;
+  expect(new Set(models.map(({ id }: { id: string }) => id)).size).toBe(models.length);
+  const named = (id: string) => models.find((model: { id: string }) => model.id === id);
+  expect(named('gemini-2.0-flash')).toEqual({
+    ...{ id: 'gemini-2.0-flash', provider: 'GOOGLE', upstream: 'gemini-3.5-flash-lite' },
+    ...{ maxOutputTokens: 65_536, available: true },
+  });
+  expect(named('house-model')).toMatchObject({ provider: 'OPENAI', upstream: 'gpt-6-luna', available: true });
+  expect((await live.get('/v1/models')).body).toEqual(body);
+});
+
 describe('a run of a live key', () => {
   test.each(liveAdapters)('asks $provider once, and counts its tokens', async (adapter) => {
     const fake = fakeOf(adapter.provider);

@@ -47,7 +47,7 @@ export const scheduledActionSchema = z
     status: z.literal('scheduled'),
     actionRunId: z
       .string()
-      .openapi({ description: 'Operators find the workflow of the action, and its audit entry, by this id.' }),
+      .openapi({ description: 'Reads and cancels the action; operators find its workflow and audit entry by it.' }),
     runAt: z.iso.datetime().openapi({ description: 'When it is done.' }),
   })
   .openapi('ScheduledAction');

@@ -26,3 +26,7 @@ export const startPerformAction = (
     fairness,
     once: true,
   });
+
+/** Asks the workflow of an action to stop. Harmless when it is over or was never started. */
+export const cancelPerformAction = (temporal: TemporalClient, actionId: string): Promise<void> =>
+  temporal.cancel(actionWorkflowId(actionId));

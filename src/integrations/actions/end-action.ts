@@ -61,6 +61,13 @@ const breakOff = statement<Ended>(
    returning ${returned}`,
 );
 
+const cancelScheduled = statement<Ended>(
+  'action.cancel_scheduled',
+  `update integration_action set status = 'cancelled', payload = null, finished_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'scheduled'
+   returning ${returned}`,
+);
+
 /** What every end of an action includes. */
 async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, waiter }: Ending, ended: Ended) {
   const { integration, action, status, delayed, claim } = ended;
@@ -148,3 +155,14 @@ export const breakOffAction = (
 
 const failureOf = (outcome: 'failed' | 'unknown') =>
   JSON.stringify({ code: 'action_failed', outcome } satisfies ActionFailure);
+
+/**
+ * Cancels an action that waits for its time, and has its workflow stop.
+ * @returns false when it is being performed or has ended
+ */
+export const cancelScheduledAction = (services: EndServices, scope: Scope, actionId: string): Promise<boolean> =>
+  record(services, scope, { actionId, waiter: null }, async (tx) => {
+    const ended = await tx.one(cancelScheduled, actionId);
+    if (ended) await tx.enqueue('action.cancel', actionId);
+    return ended;
+  });

@@ -19,7 +19,8 @@ import { breakOffAction, type EndServices } from './end-action.ts';
 const graceMs = 60_000;
 
 const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
-const actions = { name: 'action', table: 'integration_action', isOpen };
+// A delay may be as long as what ended is kept, so that time is counted from the end.
+const actions = { name: 'action', table: 'integration_action', isOpen, keptFrom: 'finished_at' } as const;
 const overdueActions = overdueRows(actions, 'due_at');
 const openActions = openRows(actions);
 
@@ -43,5 +44,5 @@ export const watchStoppedActions = (services: WatchServices & { temporal: Tempor
     end: (row) => end(services, row, 'cancelled'),
   });
 
-/** Removes the actions of the day before, of all tenants. @returns how many; as many as `limit`: there may be more */
+/** Removes actions a day after their end, of all tenants. @returns how many; as many as `limit`: there may be more */
 export const forgetActions = forgetting(actions);

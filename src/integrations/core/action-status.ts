@@ -19,7 +19,7 @@ export const actionStates = defineStates(
       meaning: "The provider's answer was lost, so it may have performed the action; the request is not repeated.",
       to: [],
     },
-    cancelled: { meaning: 'An operator cancelled it before a request was sent.', to: [] },
+    cancelled: { meaning: 'Its caller or an operator cancelled it before a request was sent.', to: [] },
   },
 );
 

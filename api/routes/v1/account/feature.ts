@@ -2,11 +2,17 @@ import type { ApiFeature } from '../../../mount.ts';
 import { accountEvents } from '../../../schemas/account/events.ts';
 import { creditRoutes } from './credits.ts';
 import { healthRoutes } from './health.ts';
+import { modelRoutes } from './models.ts';
 import { usageRoutes } from './usage.ts';
 
 export const account: ApiFeature = {
-  tags: [{ name: 'Account', description: "Verify a key, and read its organization's credits and usage." }],
+  tags: [
+    {
+      name: 'Account',
+      description: "Verify a key, and read its organization's credits and usage, and the text models.",
+    },
+  ],
   ids: [],
-  routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services)],
+  routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services), modelRoutes(services)],
   events: accountEvents,
 };

@@ -40,6 +40,8 @@ const description = [
   `\n\n${actionsInWords}`,
 ].join(' ');
 
+const actionRunId = '$response.body#/data/actionRunId';
+
 export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const perform = createRoute({
     ...{ method: 'post' as const, path: '/{integrationId}/actions/{actionId}', operationId: 'performAction' },
@@ -58,6 +60,10 @@ export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
       }),
       202: answer('It will be performed later.', scheduledActionSchema, {
         examples: scheduledActionExamples,
+        links: {
+          get: { operationId: 'getActionRun', parameters: { actionRunId } },
+          cancel: { operationId: 'cancelActionRun', parameters: { actionRunId } },
+        },
         replayable: true,
       }),
       ...failures(404, 409, 413, 415, 422),

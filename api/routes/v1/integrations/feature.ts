@@ -1,5 +1,7 @@
+import { actionRunIds } from '../../../../src/integrations/core/ids.ts';
 import type { ApiFeature } from '../../../mount.ts';
 import { integrationEventDocuments } from '../../../schemas/integrations/events.ts';
+import { actionRunRoutes } from './action-runs.ts';
 import { actionRoutes } from './actions.ts';
 import { integrationConsentRoutes } from './consents.ts';
 import { eventRoutes } from './events.ts';
@@ -14,11 +16,12 @@ export const integrations: ApiFeature = {
       description: 'Connect third-party tools, call their actions, and receive their events.',
     },
   ],
-  ids: [],
+  ids: [actionRunIds],
   routes: (services) => [
     integrationConsentRoutes(services),
     integrationRoutes(services),
     actionRoutes(services),
+    actionRunRoutes(services),
     integrationWebhookRoutes(services),
     eventRoutes(services),
     triggerRoutes(services),
