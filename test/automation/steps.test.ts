@@ -56,7 +56,10 @@ describe('transforms', () => {
       rest: { d: '5400s', b: 'YWJj', u: 5, odd: 1, isOdd: true },
     });
     const failed = await run([transform('t', 'input.n % 2')], { input: { n: 1.5 } });
-    expect(failed.inB.error).toMatchObject({ code: 'expression_error', message: 'The operator % takes whole numbers.' });
+    expect(failed.inB.error).toMatchObject({
+      code: 'expression_error',
+      message: 'The operator % takes whole numbers.',
+    });
     const refused = await api.post('/v1/workflows', {
       name: 'Refused',
       steps: [transform('a', 'type(input)'), transform('b', 'inptu + 1')],
