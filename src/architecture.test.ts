@@ -72,7 +72,14 @@ describe('the house', () => {
   });
 
   test('a core imports cores alone, and knows no clock, chance, process or network', () => {
-    const pureLibraries = ['@marcbachmann/cel-js', '@sindresorhus/slugify', 'cron-parser', 'date-holidays', 'luxon'];
+    const pureLibraries = [
+      '@marcbachmann/cel-js',
+      '@marcbachmann/cel-js/evaluator',
+      '@sindresorhus/slugify',
+      'cron-parser',
+      'date-holidays',
+      'luxon',
+    ];
     const impure = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bfetch\(|\bcrypto\b/;
     const found = breaches(
       product.filter(({ path }) => isCore(path)),
