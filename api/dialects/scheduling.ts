@@ -1,7 +1,7 @@
 import type { Page } from '../../src/platform/page.ts';
 import type { BookingPages } from '../../src/scheduling/booking-pages.ts';
 import type { BookingView } from '../../src/scheduling/booking-view.ts';
-import { bookingIds, eventTypeIds } from '../../src/scheduling/core/ids.ts';
+import { bookingIds, eventTypeIds, hostIds } from '../../src/scheduling/core/ids.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext } from '../context.ts';
 import { paginationOf } from '../schemas/pagination.ts';
@@ -12,7 +12,12 @@ export function bookingAnswer(pages: BookingPages, booking: BookingView): Bookin
   const { id, eventTypeId, status, attendee, location, responses, metadata, rescheduleCount } = booking;
   const time = (name: string, at: Date | null) => at && { [name]: at.toISOString() };
   return {
-    ...{ id: bookingIds.format(id), eventTypeId: eventTypeIds.format(eventTypeId), status },
+    ...{
+      id: bookingIds.format(id),
+      eventTypeId: eventTypeIds.format(eventTypeId),
+      hostId: hostIds.format(booking.hostId),
+    },
+    status,
     ...{ start: booking.start.toISOString(), end: booking.end.toISOString() },
     ...{ attendee, location, ...pages.linksOf(booking.token), responses, metadata, rescheduleCount },
     ...time('previousStart', booking.previousStart),

@@ -5,6 +5,7 @@ import { blackoutIds } from './core/ids.ts';
 import { readInstant } from './core/read-times.ts';
 import { BlackoutPeriod } from './entities.ts';
 import { blackoutNotFound } from './errors.ts';
+import { keepNamedHosts } from './hosts.ts';
 import { requireRoom } from './plan-room.ts';
 
 export interface BlackoutFields {
@@ -16,6 +17,8 @@ export interface BlackoutFields {
   /** Every year from its own on. */
   recurring: boolean;
   reason: string | null;
+  /** UUID, or in either form as input. Null: all hosts. */
+  hostId: string | null;
 }
 
 export interface BlackoutView extends BlackoutFields {
@@ -23,14 +26,25 @@ export interface BlackoutView extends BlackoutFields {
   createdAt: Date;
 }
 
-const viewOf = ({ id, name, start, end, allDay, recurring, reason, createdAt }: BlackoutPeriod): BlackoutView => ({
-  ...{ id, name, start, end, allDay, recurring, reason: reason ?? null, createdAt },
+const viewOf = ({ reason, hostId, ...row }: BlackoutPeriod): BlackoutView => ({
+  id: row.id,
+  name: row.name,
+  start: row.start,
+  end: row.end,
+  allDay: row.allDay,
+  recurring: row.recurring,
+  reason: reason ?? null,
+  hostId: hostId ?? null,
+  createdAt: row.createdAt,
 });
 
 /** Dates as they are; instants in UTC. */
 const written = (moment: string, allDay: boolean) => (allDay ? moment : new Date(readInstant(moment)!).toISOString());
 
-/** Creates a blackout period, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */
+/**
+ * Creates a blackout period, once per Idempotency-Key.
+ * @throws AppError validation_error with path hostId for an unknown host, forbidden when the plan includes no more
+ */
 export function createBlackout(
   scope: Scope,
   fields: BlackoutFields,
@@ -39,8 +53,16 @@ export function createBlackout(
   const create = async (tx: Transaction) => {
     await requireRoom(tx, 'blackoutPeriods');
     const [start, end] = [written(fields.start, fields.allDay), written(fields.end, fields.allDay)];
+    const named = fields.hostId;
+    const hostId = named === null ? null : (await keepNamedHosts(tx, [{ hostId: named, path: 'hostId' }])).get(named)!;
     const made = tx.em.create(BlackoutPeriod, {
-      ...{ id: newId(), ...scope.tenant, ...fields, start, end, createdAt: new Date() },
+      ...fields,
+      ...scope.tenant,
+      id: newId(),
+      start,
+      end,
+      hostId,
+      createdAt: new Date(),
     });
     tx.em.persist(made);
     await tx.audit({ action: 'blackout_period.create', subjectId: made.id });

@@ -43,7 +43,7 @@ const rowOf = (
   { bookable, place, ...time }: Prepared,
   now: Date,
 ): Booking => ({
-  ...{ id, token: bookingPages.tokenOf(id), ...scope.tenant },
+  ...{ id, token: bookingPages.tokenOf(id), hostToken: null, ...scope.tenant },
   ...{ eventTypeId: bookable.eventTypeId, hostId: bookable.hostId, status: 'confirmed' },
   ...{ startAt: new Date(time.startsAt), endAt: new Date(time.endsAt), ...holdOf(time, bookable.eventType) },
   ...{ attendeeName: input.attendee.name, attendeeEmail: input.attendee.email },

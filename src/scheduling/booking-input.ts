@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { BookedLocation, OfferedLocation, Question } from './entities.ts';
 
@@ -25,13 +26,48 @@ export function chooseLocation(offered: readonly OfferedLocation[], type: string
 const isGiven = (value: unknown): boolean =>
   typeof value === 'string' ? value.trim() !== '' : Array.isArray(value) ? value.length > 0 : value != null;
 
-/** @throws AppError validation_error with a path responses.<label> for each required question without an answer */
+const emailSchema = z.email().max(254);
+/** Digits, with what people write between them. */
+const phonePattern = /^[\d+(][\d\s().,;*#/-]*$/;
+const numberPattern = /^[+-]?\d+(\.\d+)?$/;
+const maxPhoneLength = 40;
+const maxNumberLength = 40;
+
+const isPhone = (text: string) =>
+  text.length <= maxPhoneLength && phonePattern.test(text) && text.replaceAll(/\D/g, '').length >= 3;
+
+/** Forms send numbers as texts. */
+const isNumber = (answer: unknown) =>
+  typeof answer === 'number' ||
+  (typeof answer === 'string' && answer.length <= maxNumberLength && numberPattern.test(answer.trim()));
+
+/** What is wrong with an answer that is given; undefined for one of the question's type. */
+function problemOf({ type, options = [] }: Question, answer: unknown): string | undefined {
+  if (type === 'checkbox') return typeof answer === 'boolean' ? undefined : 'Expected true or false.';
+  if (type === 'number') return isNumber(answer) ? undefined : 'Expected a number.';
+  if (typeof answer !== 'string') return 'Expected a text.';
+  if (type === 'email') return emailSchema.safeParse(answer).success ? undefined : 'Expected an address of mail.';
+  if (type === 'phone') return isPhone(answer) ? undefined : 'Expected a telephone number.';
+  if (type === 'select') return options.includes(answer) ? undefined : `Expected one of ${options.join(', ')}.`;
+  return undefined;
+}
+
+/**
+ * Checks answers against the types of their questions. What answers no question is kept as it is.
+ * @throws AppError validation_error with a path responses.<label> for each answer that is missing or of another type
+ */
 export function checkResponses(questions: readonly Question[], responses: Record<string, unknown>): void {
-  const problems = questions.flatMap(({ label, type, required }): FieldError[] => {
-    if (!required) return [];
+  const problems = questions.flatMap((question): FieldError[] => {
+    const { label, type, required } = question;
+    const path = `responses.${label}`;
     const answer = Object.hasOwn(responses, label) ? responses[label] : undefined;
-    if (type === 'checkbox' ? answer === true : isGiven(answer)) return [];
-    return [{ path: `responses.${label}`, message: type === 'checkbox' ? 'Expected true.' : 'Required.' }];
+    if (isGiven(answer)) {
+      const message = problemOf(question, answer);
+      if (message !== undefined) return [{ path, message }];
+    }
+    if (!required) return [];
+    if (type === 'checkbox') return answer === true ? [] : [{ path, message: 'Expected true.' }];
+    return isGiven(answer) ? [] : [{ path, message: 'Required.' }];
   });
   if (problems.length > 0) throw invalid(problems);
 }

@@ -22,6 +22,7 @@ export interface Attendee {
 export interface BookingView {
   id: string;
   eventTypeId: string;
+  hostId: string;
   status: BookingStatus;
   start: Date;
   end: Date;
@@ -44,7 +45,14 @@ export interface BookingView {
 }
 
 export const viewOf = (row: Booking, effects: EffectView[]): BookingView => ({
-  ...{ id: row.id, eventTypeId: row.eventTypeId, status: row.status, start: row.startAt, end: row.endAt },
+  ...{
+    id: row.id,
+    eventTypeId: row.eventTypeId,
+    hostId: row.hostId,
+    status: row.status,
+    start: row.startAt,
+    end: row.endAt,
+  },
   attendee: {
     ...{ name: row.attendeeName, email: row.attendeeEmail },
     ...{ phone: row.attendeePhone ?? null, timezone: row.attendeeTimezone },

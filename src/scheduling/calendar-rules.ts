@@ -2,10 +2,11 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
-import { type CalendarRules, type EventTypeRules, noLimits } from './core/rules.ts';
+import { bothLimits, type CalendarRules, type EventTypeRules, noLimits } from './core/rules.ts';
 import type { OfferedLocation, Question } from './entities.ts';
 import { eventTypeNotFound } from './errors.ts';
 import { defaultHost } from './hosts.ts';
+import { hoursOfHost, type StoredBusinessHours } from './settings-records.ts';
 
 /** All that decides about the times of an event type, but for what is booked. */
 export interface Bookable {
@@ -26,8 +27,9 @@ interface Row extends EventTypeRules, Omit<Bookable, 'eventType' | 'rules' | 're
   isDeleted: boolean;
   timezone: string;
   weeklyHours: CalendarRules['weeklyHours'];
-  businessHours: CalendarRules['businessHours'];
+  businessHours: StoredBusinessHours | null;
   limits: CalendarRules['limits'] | null;
+  hostLimits: CalendarRules['limits'] | null;
   blackouts: CalendarRules['blackouts'];
   patterns: CalendarRules['patterns'];
 }
@@ -42,11 +44,11 @@ const find = statement<Row>(
           e.buffer_before as "bufferBefore", e.buffer_after as "bufferAfter", e.min_notice as "minNotice",
           e.max_advance as "maxAdvance", e.is_active and e.deleted_at is null as "isActive",
           e.deleted_at is not null as "isDeleted", h.timezone, h.weekly_hours as "weeklyHours",
-          s.business_hours as "businessHours", s.limits,
+          s.business_hours as "businessHours", s.limits, h.limits as "hostLimits",
           exists(select from calendar c where c.host_id = h.id) as "hasCalendars",
           (select coalesce(jsonb_agg(jsonb_build_object(
                     'start', starts, 'end', ends, 'allDay', all_day, 'recurring', recurring)), '[]')
-             from blackout_period where ${ofTenant}) as blackouts,
+             from blackout_period where ${ofTenant} and (host_id is null or host_id = h.id)) as blackouts,
           (select coalesce(jsonb_agg(jsonb_build_object(
                     'pattern', pattern, 'interval', every, 'daysOfWeek', days_of_week, 'timeStart', time_start,
                     'timeEnd', time_end, 'startDate', start_date, 'endDate', end_date, 'blockType', block_type)), '[]')
@@ -61,8 +63,10 @@ const find = statement<Row>(
 
 const bookableOf = (row: Row): Bookable => {
   const { eventTypeId, hostId, hasCalendars, locations, questions, reminders, isDeleted: _, ...rest } = row;
-  const { timezone, weeklyHours, businessHours, blackouts, patterns, limits, ...eventType } = rest;
-  const rules = { timezone, weeklyHours, businessHours, blackouts, patterns, limits: limits ?? noLimits };
+  const { timezone, weeklyHours, businessHours: stored, blackouts, patterns, limits, hostLimits, ...eventType } = rest;
+  const businessHours = stored && hoursOfHost(stored, hostId);
+  const allLimits = bothLimits(limits ?? noLimits, hostLimits ?? noLimits);
+  const rules = { timezone, weeklyHours, businessHours, blackouts, patterns, limits: allLimits };
   const offered = { locations, questions, reminders: reminders ?? defaultReminders };
   return { eventTypeId, hostId, hasCalendars, ...offered, eventType, rules };
 };

@@ -21,6 +21,10 @@ export const SchedulingHost = defineEntity({
     /** As it was sent. */
     timezone: p.string().length(64),
     weeklyHours: p.json<Week>(),
+    /** Beside those of all hosts; null for none. */
+    limits: p.json<BookingLimits>().nullable(),
+    /** Until then the default host is called as its organization. */
+    renamedAt: p.datetime().nullable(),
     ...times,
     deletedAt: p.datetime().nullable(),
   },
@@ -147,6 +151,8 @@ export const BlackoutPeriod = defineEntity({
   properties: {
     id: p.uuid().primary(),
     ...tenant,
+    /** Null: all hosts. */
+    hostId: p.uuid().nullable(),
     name: p.string().length(100),
     /** Dates when it is of whole days, otherwise instants in UTC. */
     start: p.string().length(40).name('starts'),
@@ -197,9 +203,14 @@ export const Booking = defineEntity({
     correlationId: p.string().length(128),
     /** Names its public page; null when the process that made it had no key for them. */
     token: p.string().length(22).nullable(),
+    /** Names its page for the host; made with the first mail or calendar entry that has a link to it. */
+    hostToken: p.string().length(22).nullable(),
     ...times,
   },
-  uniques: [{ name: 'booking_token_unique', properties: ['token'] }],
+  uniques: [
+    { name: 'booking_token_unique', properties: ['token'] },
+    { name: 'booking_host_token_unique', properties: ['hostToken'], where: 'host_token is not null' },
+  ],
   indexes: [
     { name: 'booking_list_index', properties: ['organizationId', 'environment', 'startAt', 'id'] },
     { name: 'booking_event_type_index', properties: ['eventTypeId', 'startAt', 'id'] },

@@ -1,12 +1,11 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { Calendar } from './calendar-entities.ts';
 import { hostIds } from './core/ids.ts';
-import { SchedulingEventType, SchedulingHost } from './entities.ts';
+import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
 import { requireRoom } from './plan-room.ts';
 import { defaultWeek, type Week } from './settings-records.ts';
@@ -26,7 +25,13 @@ export interface Host extends HostFields {
 
 export type HostChange = { [Field in keyof HostFields]?: HostFields[Field] | undefined };
 
-const columns = `id, name, email, timezone, is_default as "isDefault", weekly_hours as "weeklyHours"`;
+/** In SQL. The first host is called as its organization until it is renamed. @param host the table's name in the statement */
+export const hostName = (host: string): string =>
+  `case when ${host}.is_default and ${host}.renamed_at is null
+        then (select name from organization where id = ${host}.organization_id) else ${host}.name end`;
+
+const columns = `id, ${hostName('scheduling_host')} as name, email, timezone, is_default as "isDefault",
+  weekly_hours as "weeklyHours"`;
 const live = 'organization_id = $1 and environment = $2 and deleted_at is null';
 
 const findDefault = statement<Host>(
@@ -41,6 +46,10 @@ const makeDefault = statement(
    on conflict (organization_id, environment) where is_default do nothing`,
 );
 const findOne = statement<Host>('host.by_id', `select ${columns} from scheduling_host where ${live} and id = $3`);
+const keepNamed = statement<{ id: string }>(
+  'host.keep_named',
+  `select id from scheduling_host where ${live} and id = any($3::uuid[]) for share`,
+);
 const findAll = statement<Host>(
   'host.list',
   `select ${columns} from scheduling_host where ${live} order by created_at desc, id desc`,
@@ -73,7 +82,8 @@ const viewOf = ({ id, name, email, timezone, isDefault, weeklyHours }: Schedulin
   ...{ id, name, email: email ?? null, timezone, isDefault, weeklyHours },
 });
 
-async function lockHost(em: EntityManager, id: string): Promise<SchedulingHost> {
+/** @param id in either form. @throws AppError not_found */
+export async function lockHost(em: EntityManager, id: string): Promise<SchedulingHost> {
   const uuid = hostIds.parse(id);
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const found = uuid && (await em.findOne(SchedulingHost, { id: uuid, deletedAt: null }, { lockMode }));
@@ -93,6 +103,29 @@ export async function keepHost(tx: Transaction, id: string): Promise<string> {
   return found.id;
 }
 
+/** A host that a setting names, and the path of its id in the request. */
+export interface NamedHost {
+  hostId: string;
+  path: string;
+}
+
+/**
+ * Finds the hosts that settings name, and keeps them from being deleted until the commit.
+ * @returns their canonical ids by what was given
+ * @throws AppError validation_error with the path of each unknown host
+ */
+export async function keepNamedHosts(tx: Transaction, named: readonly NamedHost[]): Promise<Map<string, string>> {
+  const given = new Map(named.flatMap(({ hostId }) => [[hostId, hostIds.parse(hostId)] as const]));
+  const wanted = [...new Set([...given.values()].filter((id) => id !== undefined))];
+  const rows = wanted.length === 0 ? [] : await tx.rows(keepNamed, wanted);
+  const known = new Set(rows.map(({ id }) => id));
+  const problems = named.flatMap(({ hostId, path }) =>
+    known.has(given.get(hostId) ?? '') ? [] : [{ path, message: 'No host has this id.' }],
+  );
+  if (problems.length > 0) throw invalid(problems);
+  return given as Map<string, string>;
+}
+
 /** Creates a host with usual hours, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */
 export function createHost(scope: Scope, fields: HostFields, claim?: IdempotencyClaim): Promise<Once<Host>> {
   const create = async (tx: Transaction) => {
@@ -100,7 +133,7 @@ export function createHost(scope: Scope, fields: HostFields, claim?: Idempotency
     const now = new Date();
     const made = tx.em.create(SchedulingHost, {
       ...{ id: newId(), ...scope.tenant, ...fields, isDefault: false, weeklyHours: defaultWeek },
-      ...{ createdAt: now, updatedAt: now, deletedAt: null },
+      ...{ limits: null, renamedAt: null, createdAt: now, updatedAt: now, deletedAt: null },
     });
     tx.em.persist(made);
     await tx.audit({ action: 'host.create', subjectId: made.id });
@@ -110,15 +143,17 @@ export function createHost(scope: Scope, fields: HostFields, claim?: Idempotency
 }
 
 /** Changes only the given fields. @throws AppError not_found */
-export function updateHost(scope: Scope, id: string, change: HostChange): Promise<Host> {
-  return scope.transaction(async (tx) => {
+export async function updateHost(scope: Scope, id: string, change: HostChange): Promise<Host> {
+  await scope.transaction(async (tx) => {
     const host = await lockHost(tx.em, id);
     const given = Object.entries(change).filter(([, value]) => value !== undefined);
-    if (given.length === 0) return viewOf(host);
-    Object.assign(host, Object.fromEntries(given), { updatedAt: new Date() });
+    if (given.length === 0) return;
+    const now = new Date();
+    Object.assign(host, Object.fromEntries(given), { updatedAt: now });
+    if (change.name !== undefined) host.renamedAt = now;
     await tx.audit({ action: 'host.update', subjectId: host.id, facts: { given: given.map(([name]) => name) } });
-    return viewOf(host);
   });
+  return getHost(scope, id);
 }
 
 /** Sets when a host can be booked. @param id null for the default host. @throws AppError not_found */
@@ -133,22 +168,5 @@ export async function putHours(
     Object.assign(host, { timezone, weeklyHours, updatedAt: new Date() });
     await tx.audit({ action: 'host.update', subjectId: host.id, facts: { given: ['timezone', 'weeklyHours'] } });
     return viewOf(host);
-  });
-}
-
-/**
- * Deletes a host; its bookings stay.
- * @throws AppError not_found, conflict when it is the default host, an event type names it, or it has calendars
- */
-export function deleteHost(scope: Scope, id: string): Promise<void> {
-  return scope.transaction(async (tx) => {
-    const host = await lockHost(tx.em, id);
-    if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
-    const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });
-    if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });
-    const calendars = await tx.em.count(Calendar, { hostId: host.id });
-    if (calendars > 0) throw new AppError('conflict', 'Calendars of this host are connected.', { calendars });
-    host.deletedAt = new Date();
-    await tx.audit({ action: 'host.delete', subjectId: host.id });
   });
 }

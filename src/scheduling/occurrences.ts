@@ -7,6 +7,7 @@ import { holidaysNear } from './holidays.ts';
 import { defaultHost } from './hosts.ts';
 import { getPattern } from './patterns.ts';
 import { findSettings } from './settings.ts';
+import { hoursOfHost } from './settings-records.ts';
 
 /** Occurrences centuries apart, among many blackouts, cost up to a millisecond each. */
 const perTurn = 10;
@@ -21,10 +22,13 @@ export async function generateOccurrences(
   { count, fromDate }: { count: number; fromDate: string | undefined },
 ): Promise<Occurrence[]> {
   const pattern = await getPattern(scope, id);
-  const [{ timezone }, { businessHours }] = [await defaultHost(scope), await findSettings(scope)];
+  const { id: hostId, timezone } = await defaultHost(scope);
+  const businessHours = hoursOfHost((await findSettings(scope)).businessHours, hostId);
+  const all = await listBlackouts(scope);
+  const blackouts = all.filter((one) => one.hostId === null || one.hostId === hostId);
   const days = occurrenceDays(pattern, count, dayNumber(fromDate ?? pattern.startDate));
   const holidays = await holidaysNear({ businessHours }, holidayDaysForOccurrences(days), Date.now());
-  const rules = { timezone, businessHours, blackouts: await listBlackouts(scope) };
+  const rules = { timezone, businessHours, blackouts };
   const occurrences: Occurrence[] = [];
   for (const one of walkOccurrences(rules, pattern, days, holidays)) {
     occurrences.push(one);

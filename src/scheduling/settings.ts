@@ -1,8 +1,11 @@
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
+import { hostIds } from './core/ids.ts';
 import { type BookingLimits, noLimits } from './core/rules.ts';
+import { hostNotFound } from './errors.ts';
 import { checkHolidayCodes } from './holidays.ts';
+import { keepNamedHosts } from './hosts.ts';
 import type { StoredBusinessHours } from './settings-records.ts';
 
 interface Settings {
@@ -38,20 +41,66 @@ export async function findSettings(
   return { businessHours: found?.businessHours ?? noBusinessHours, limits: found?.limits ?? noLimits };
 }
 
+const limitsOfHost = statement<{ id: string; limits: BookingLimits | null }>(
+  'host.limits',
+  `select id, limits from scheduling_host
+    where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+);
+
+/** The limits that a host has beside those of all hosts. @param id in either form. @throws AppError not_found */
+export async function findHostLimits(scope: Scope, id: string): Promise<{ hostId: string; limits: BookingLimits }> {
+  const hostId = hostIds.parse(id);
+  const found = hostId && (await scope.one(limitsOfHost, hostId));
+  if (!found) throw hostNotFound(id);
+  return { hostId: found.id, limits: found.limits ?? noLimits };
+}
+
 async function put(tx: Transaction, of: typeof putLimitsStatement, action: string, value: object): Promise<void> {
   await tx.rows(of, JSON.stringify(value));
   await tx.audit({ action, subjectId: tx.tenant.organizationId });
 }
 
-/** Replaces the business hours. @throws AppError validation_error with paths holidays.<i> */
-export async function putBusinessHours(scope: Scope, hours: StoredBusinessHours): Promise<void> {
+/**
+ * Replaces the business hours. Exceptions name hosts in either form.
+ * @returns them as they are stored. @throws AppError validation_error with paths holidays.<i>, exceptions.<i>.hostId
+ */
+export async function putBusinessHours(scope: Scope, hours: StoredBusinessHours): Promise<StoredBusinessHours> {
   await checkHolidayCodes(hours.holidays);
-  await scope.transaction((tx) => put(tx, putBusinessHoursStatement, 'business_hours.update', hours));
+  return scope.transaction(async (tx) => {
+    const named = hours.exceptions.flatMap(({ hostId }, index) =>
+      hostId === undefined ? [] : [{ hostId, path: `exceptions.${index}.hostId` }],
+    );
+    const known = await keepNamedHosts(tx, named);
+    const exceptions = hours.exceptions.map((one) =>
+      one.hostId === undefined ? one : { ...one, hostId: known.get(one.hostId) },
+    );
+    const stored = { ...hours, exceptions };
+    await put(tx, putBusinessHoursStatement, 'business_hours.update', stored);
+    return stored;
+  });
 }
 
-/** Replaces the limits on bookings. The caller has checked them. */
+/** Replaces the limits on bookings of all hosts. The caller has checked them. */
 export const putLimits = (scope: Scope, limits: BookingLimits): Promise<void> =>
   scope.transaction((tx) => put(tx, putLimitsStatement, 'booking_limits.update', limits));
+
+const putLimitsOfHost = statement(
+  'host.put_limits',
+  `update scheduling_host set limits = $4::jsonb, updated_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/**
+ * Replaces the limits on bookings of one host, which hold beside those of all hosts. The caller has checked them.
+ * @param id in either form. @returns its canonical id. @throws AppError validation_error with path hostId
+ */
+export const putHostLimits = (scope: Scope, id: string, limits: BookingLimits): Promise<string> =>
+  scope.transaction(async (tx) => {
+    const hostId = (await keepNamedHosts(tx, [{ hostId: id, path: 'hostId' }])).get(id)!;
+    await tx.rows(putLimitsOfHost, hostId, JSON.stringify(limits));
+    await tx.audit({ action: 'host.update', subjectId: hostId, facts: { given: ['limits'] } });
+    return hostId;
+  });
 
 /** Audit actions on settings name the organization. */
 export const settingsIds = organizationIds;

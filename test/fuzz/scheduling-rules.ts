@@ -88,6 +88,11 @@ export const schedulingRules: WordedRule[] = [
     }),
   },
   {
+    at: ['NewBlackoutPeriod.hostId', 'NewBookingLimits.hostId'],
+    words: /The one host that it is for/,
+    follow: () => oneOf(null, undefined),
+  },
+  {
     at: ['NewBlackoutPeriod'],
     words: /The end is not before the start, and at most 366 days after it/,
     follow: (all) =>

@@ -101,8 +101,8 @@ describe('a booking', () => {
     const bodyOf = async ({ id }: { id: string }) =>
       JSON.parse((await mine.at(`/v1/webhooks/${hook.id}/deliveries/${id}`)).requestBody);
     const bodies = await Promise.all(deliveries.map(bodyOf));
-    const { id, eventTypeId, attendee, location } = booking;
-    const same = { id, eventTypeId, attendee, location, ...more, source: 'api' };
+    const { id, eventTypeId, hostId, attendee, location } = booking;
+    const same = { id, eventTypeId, hostId, attendee, location, ...more, source: 'api' };
     expect(bodies[0]).toEqual({
       ...{ id: expect.stringMatching(/^evt_/), type: 'booking.created', event: 'booking.created' },
       createdAt: expect.any(String),

@@ -153,6 +153,8 @@ describe('a service that fails', () => {
     expect(await paths({ events: [event, event] })).toEqual([400, 'events.1.id']);
     expect(await paths({ events: [{ ...event, end: at('09:00') }] })).toEqual([400, 'events.0.start']);
     expect(await paths({ events: [{ ...event, allDay: true, start: 'x' }] })).toEqual([400, 'events.0.start']);
+    const whole = { id: 'x', start: day, end: day, allDay: true };
+    expect(await paths({ events: [whole] })).toEqual([400, 'events.0.start']);
     expect(await paths({ events: [], fault: 'moon' })).toEqual([400, 'fault']);
     const many = Array.from({ length: 501 }, (_, index) => ({ ...event, id: `e${index}` }));
     expect(await paths({ events: many })).toEqual([400, 'events']);

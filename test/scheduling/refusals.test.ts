@@ -148,6 +148,27 @@ describe('a time is refused', () => {
     expect(await paths({})).toEqual([400, 'responses.Company', 'responses.Terms']);
     const responses = { Company: ' ', Terms: 'yes' };
     expect(await paths({ responses })).toEqual([400, 'responses.Company', 'responses.Terms']);
+    const typed = await scene.offer({
+      questions: [
+        { label: 'Note', type: 'textarea' },
+        { label: 'Other', type: 'email' },
+        { label: 'Phone', type: 'phone' },
+        { label: 'Seats', type: 'number' },
+        { label: 'News', type: 'checkbox' },
+        { label: 'Size', type: 'select', options: ['S', 'M'] },
+      ],
+    });
+    const answered = async (given: object) => {
+      const { status, body: answer } = await scene.book(typed.id, at('10:00'), { responses: given });
+      return [status, ...(answer.error?.details.errors ?? []).map(({ path }: { path: string }) => path)];
+    };
+    const wrong = { Note: ['x'], Other: 'none', Phone: 'call me', Seats: 'two', News: 'yes', Size: 'L' };
+    expect(await answered(wrong)).toEqual([400, ...Object.keys(wrong).map((label) => `responses.${label}`)]);
+    expect(await answered({ Note: 7, Seats: true, Size: 3 })).toEqual([
+      ...[400, 'responses.Note', 'responses.Seats', 'responses.Size'],
+    ]);
+    const right = { Note: 'x\ny', Other: 'a@b.example', Phone: '+49 (30) 12-34', Seats: '2', News: false, Size: 'M' };
+    expect(await answered({ ...right, Seats: null, Unknown: [1] })).toEqual([201]);
     expect(await paths({ location: { type: 'moon' } })).toEqual([400, 'location.type']);
     expect(await paths({ start: at('10:00').replace(':00Z', ':30Z') })).toEqual([400, 'start']);
     expect(await paths({ start: '2040-06-12T10:00:00' })).toEqual([400, 'start']);

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { findBlackoutProblems } from '../../../src/scheduling/core/blackouts.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { nameText, text } from '../text.ts';
-import { alike, blackoutId, exampleTime } from './values.ts';
+import { alike, blackoutId, exampleTime, hostOfSetting } from './values.ts';
 
 export const blackoutInPath = prefixedIdInPath('id', blackoutId);
 
@@ -22,6 +22,7 @@ export const newBlackoutSchema = z
       .nullable()
       .optional()
       .openapi({ type: ['string', 'null'] }),
+    hostId: hostOfSetting,
   })
   .superRefine(({ start, end, allDay = true }, context) => {
     for (const { path, message } of findBlackoutProblems({ start, end, allDay })) {
@@ -41,6 +42,7 @@ export const blackoutSchema = z
     allDay: z.boolean(),
     recurring: z.boolean(),
     reason: z.string().nullable(),
+    hostId: z.string().nullable().openapi({ description: 'Null: all hosts.' }),
     createdAt: z.iso.datetime(),
   })
   .openapi('BlackoutPeriod');
@@ -49,6 +51,6 @@ export const blackoutListSchema = z.object({ blackoutPeriods: z.array(blackoutSc
 const given = { name: 'Company holiday', start: '2030-12-24', end: '2031-01-01', recurring: true };
 const hours = { name: 'Fire drill', start: '2030-05-02T09:00:00Z', end: '2030-05-02T10:00:00Z', allDay: false };
 export const newBlackoutExamples = { A: given, B: hours };
-const shown = { id: blackoutId, ...given, allDay: true, reason: null, createdAt: exampleTime };
+const shown = { id: blackoutId, ...given, allDay: true, reason: null, hostId: null, createdAt: exampleTime };
 export const blackoutExamples = alike(shown);
 export const blackoutListExamples = alike({ blackoutPeriods: [shown] });

@@ -1,4 +1,4 @@
-import { alike, bookingId, eventTypeId, exampleTime } from './values.ts';
+import { alike, bookingId, eventTypeId, exampleTime, hostId } from './values.ts';
 
 const attendee = { name: 'Grace Hopper', email: 'grace@example.com' };
 const start = '2030-06-12T09:00:00Z';
@@ -24,7 +24,7 @@ const planned = [
   { ...effect, type: 'reminder' as const, at: '2030-06-12T08:00:00.000Z' },
 ];
 const shown = {
-  ...{ id: bookingId, eventTypeId, status: 'confirmed' as const },
+  ...{ id: bookingId, eventTypeId, hostId, status: 'confirmed' as const },
   ...{ start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
   attendee: { ...attendee, phone: null, timezone: 'UTC' },
   location: { type: 'phone', url: 'tel:+49301234567' },

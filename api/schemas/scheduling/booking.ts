@@ -35,7 +35,7 @@ export const newBookingSchema = z
     eventTypeId: z.string(),
     start: instant,
     attendee,
-    responses: attached('Answers to the questions, by their labels.').optional(),
+    responses: attached('Answers to the questions, by their labels, of the types of the questions.').optional(),
     metadata: attached('Anything; returned as it is.').optional(),
     location: z
       .object({ type: filledText(40) })
@@ -82,6 +82,7 @@ export const bookingSchema = z
   .object({
     id: z.string(),
     eventTypeId: z.string(),
+    hostId: z.string().openapi({ description: 'Whose time is booked.' }),
     status: z.enum(bookingStatuses).openapi({ description: describeStates(bookingStates) }),
     start: time,
     end: time,

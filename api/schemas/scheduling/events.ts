@@ -10,10 +10,10 @@ import { freeForm } from '../free-form.ts';
 import { documentEvent } from '../webhooks/event.ts';
 import { bookingSchema } from './booking.ts';
 
-const { id, eventTypeId, start, end, attendee, location } = bookingSchema.shape;
+const { id, eventTypeId, hostId, start, end, attendee, location } = bookingSchema.shape;
 const data = (status: string) =>
   z.object({
-    ...{ id, eventTypeId, status: z.literal(status), start, end, attendee, location },
+    ...{ id, eventTypeId, hostId, status: z.literal(status), start, end, attendee, location },
     ...{ responses: freeForm, metadata: freeForm },
     reason: z.string().nullable().openapi({ description: 'Of the change, where one was given.' }),
     source: z.enum(['api', 'page', 'calendar']),
@@ -22,6 +22,7 @@ const data = (status: string) =>
 const facts: BookingFacts = {
   bookingId: '0199aaaa-bbbb-7ccc-8ddd-444455556666',
   eventTypeId: '0199aaaa-bbbb-7ccc-8ddd-111122223333',
+  hostId: '0199aaaa-bbbb-7ccc-8ddd-777788889999',
   status: 'confirmed',
   start: '2030-06-12T09:00:00.000Z',
   end: '2030-06-12T09:30:00.000Z',

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import { hostIds } from '../../../src/scheduling/core/ids.ts';
 import { text } from '../text.ts';
-import { alike, date, dayHours, timezone, weekInput, weekShown } from './values.ts';
+import { alike, date, dayHours, hostOfSetting, timezone, weekInput, weekShown } from './values.ts';
 
 const mostExceptions = 500;
 const mostHolidays = 20;
@@ -25,6 +26,7 @@ export const hostInQuery = z.object({
 const exception = z.object({
   date,
   name: text(100).optional(),
+  hostId: hostOfSetting,
   hours: dayHours.openapi({
     description: 'With hours the date is open then, whatever the weekly hours and holidays say. Null: closed.',
   }),
@@ -35,12 +37,16 @@ const exceptions = z
   .max(mostExceptions, `Expected at most ${mostExceptions} exceptions.`)
   .superRefine((given, context) => {
     const seen = new Set<string>();
-    for (const [index, { date }] of given.entries()) {
-      if (seen.has(date)) context.addIssue({ code: 'custom', path: [index, 'date'], message: 'Listed twice.' });
-      seen.add(date);
+    for (const [index, { date, hostId }] of given.entries()) {
+      const name = `${date} ${hostId ? (hostIds.parse(hostId) ?? hostId) : ''}`;
+      if (seen.has(name)) context.addIssue({ code: 'custom', path: [index, 'date'], message: 'Listed twice.' });
+      seen.add(name);
     }
   })
-  .openapi({ description: 'A date stands once.' });
+  .openapi({
+    description:
+      'A date stands once for all hosts, and once for each host, for which that one takes the place of the other.',
+  });
 
 const holidays = z.array(z.string().max(10)).max(mostHolidays, `Expected at most ${mostHolidays} calendars.`).openapi({
   description:
@@ -66,7 +72,12 @@ export const businessHoursSchema = z
     timezone: z.string().nullable().openapi({ description: 'Null: that of each host.' }),
     default: z.union([weekShown, z.null()]).openapi({ description: nothing }),
     exceptions: z.array(
-      z.object({ date: z.string(), name: z.string().optional(), hours: z.array(z.string()).nullable() }),
+      z.object({
+        date: z.string(),
+        name: z.string().optional(),
+        hours: z.array(z.string()).nullable(),
+        hostId: z.string().optional(),
+      }),
     ),
     holidays: z.array(z.string()),
   })

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { findLimitProblems, maxConsecutive } from '../../../src/scheduling/core/limits.ts';
 import type { BookingLimits } from '../../../src/scheduling/core/rules.ts';
-import { alike, date } from './values.ts';
+import { alike, date, hostOfSetting } from './values.ts';
 
 const most = (unit: string) =>
   z
@@ -35,6 +35,7 @@ export const limitsOf = (given: { [Limit in keyof BookingLimits]?: number | null
 export const newLimitsSchema = z
   .object(fields)
   .partial()
+  .extend({ hostId: hostOfSetting })
   .superRefine((given, context) => {
     for (const { path, message } of findLimitProblems(limitsOf(given))) {
       context.addIssue({ code: 'custom', path: [path], message });
@@ -42,7 +43,19 @@ export const newLimitsSchema = z
   })
   .openapi('NewBookingLimits', { description: 'The limit of a longer period is not below that of a shorter one.' });
 
-export const limitsSchema = z.object(fields).openapi('BookingLimits');
+export const limitsSchema = z
+  .object({
+    ...z.object(fields).shape,
+    hostId: z.string().optional().openapi({ description: 'Where the limits are those of one host.' }),
+  })
+  .openapi('BookingLimits');
+
+export const hostOfLimits = z.object({
+  hostId: z
+    .string()
+    .optional()
+    .openapi({ param: { name: 'hostId', in: 'query' }, description: 'Without it: the limits of all hosts.' }),
+});
 
 export const limitCheckQuery = z.object({
   date: date.openapi({ param: { name: 'date', in: 'query' }, description: 'A day of the host, `YYYY-MM-DD`.' }),

@@ -75,6 +75,12 @@ export const weekShown = z
   })
   .openapi('WeeklyHours', { description: 'All seven days; null for a closed one.' });
 
+/** The host that a setting is for. One that is unknown is refused with 400 there. */
+export const hostOfSetting = z
+  .string()
+  .nullish()
+  .openapi({ type: ['string', 'null'], description: 'The one host that it is for. Without it, or null: all hosts.' });
+
 /** Scheduling has no ids or statuses that differ between the dialects. */
 export const alike = <Value>(value: Value) => ({ A: value, B: value });
 

@@ -5,6 +5,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import { calendarIds, hostIds } from '../core/ids.ts';
+import { hostName } from '../hosts.ts';
 
 /** Mail about resources of test keys never leaves the machine: it is a file, whatever is configured. */
 export function openCalendarMail(settings: MailSettings): Record<Environment, Mailer> {
@@ -31,7 +32,7 @@ interface Expired {
 // The contact of an organization is none of its keys' business: only the system reads it.
 const find = statement<Expired>(
   'calendar_notice.find',
-  `select c.id, c.name, c.service, h.id as "hostId", h.name as host, c.last_error_at as at, o.name as organization, o.email
+  `select c.id, c.name, c.service, h.id as "hostId", ${hostName('h')} as host, c.last_error_at as at, o.name as organization, o.email
      from calendar c
      join scheduling_host h on h.id = c.host_id
      join organization o on o.id = c.organization_id and o.email is not null

@@ -1,6 +1,6 @@
 import { defineEvent } from '../../platform/core/event-type.ts';
 import type { BookingStatus } from './booking-status.ts';
-import { bookingIds, eventTypeIds } from './ids.ts';
+import { bookingIds, eventTypeIds, hostIds } from './ids.ts';
 
 /** Who made a change: a request to the API, a visitor of a booking's page, or the host's calendar. */
 export type BookingSource = 'api' | 'page' | 'calendar';
@@ -9,6 +9,8 @@ export type BookingSource = 'api' | 'page' | 'calendar';
 export interface BookingFacts {
   bookingId: string;
   eventTypeId: string;
+  /** Missing in events that an earlier version recorded. */
+  hostId?: string;
   status: BookingStatus;
   start: string;
   end: string;
@@ -26,9 +28,10 @@ export interface RescheduledFacts extends BookingFacts {
   rescheduleCount: number;
 }
 
-const bookingData = <Facts extends BookingFacts>({ bookingId, eventTypeId, ...facts }: Facts) => ({
+const bookingData = <Facts extends BookingFacts>({ bookingId, eventTypeId, hostId, ...facts }: Facts) => ({
   id: bookingIds.format(bookingId),
   eventTypeId: eventTypeIds.format(eventTypeId),
+  ...(hostId !== undefined && { hostId: hostIds.format(hostId) }),
   ...facts,
 });
 

@@ -80,6 +80,21 @@ export const noLimits: BookingLimits = {
   minGapMinutes: null,
 };
 
+const stricter = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
+
+/** Limits that hold together. */
+export const bothLimits = (one: BookingLimits, other: BookingLimits): BookingLimits => ({
+  dailyMax: stricter(one.dailyMax, other.dailyMax),
+  weeklyMax: stricter(one.weeklyMax, other.weeklyMax),
+  monthlyMax: stricter(one.monthlyMax, other.monthlyMax),
+  consecutiveMax: stricter(one.consecutiveMax, other.consecutiveMax),
+  minGapMinutes:
+    one.minGapMinutes === null && other.minGapMinutes === null
+      ? null
+      : Math.max(one.minGapMinutes ?? 0, other.minGapMinutes ?? 0),
+});
+
 /** What of an event type decides. For a reschedule, duration and buffers are those with which the booking was made. */
 export interface EventTypeRules {
   /** Minutes. */

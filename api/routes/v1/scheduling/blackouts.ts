@@ -6,7 +6,7 @@ import {
   getBlackout,
   listBlackouts,
 } from '../../../../src/scheduling/blackouts.ts';
-import { blackoutIds } from '../../../../src/scheduling/core/ids.ts';
+import { blackoutIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -34,9 +34,10 @@ const links = {
   Delete: { operationId: 'deleteBlackoutPeriod', parameters: withThisId },
 };
 
-const toAnswer = ({ id, createdAt, ...blackout }: BlackoutView) => ({
+const toAnswer = ({ id, hostId, createdAt, ...blackout }: BlackoutView) => ({
   id: blackoutIds.format(id),
   ...blackout,
+  hostId: hostId ? hostIds.format(hostId) : null,
   createdAt: createdAt.toISOString(),
 });
 
@@ -64,7 +65,8 @@ export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'createBlackoutPeriod',
     summary: 'Create a blackout period',
-    description: 'A time in which nobody can be booked. Existing bookings stay. The plan limits how many there are.',
+    description:
+      'A time in which no host can be booked, or the one of `hostId`. Existing bookings stay. The plan limits how many there are.',
     middleware: [key, jsonBody()] as const,
     request: {
       headers: idempotencyHeader,
@@ -113,8 +115,8 @@ export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success({ blackoutPeriods: blackouts.map(toAnswer) }), 200);
   });
   routes.openapi(create, async (c) => {
-    const { allDay = true, recurring = false, reason = null, ...given } = c.req.valid('json');
-    const input = { ...given, allDay, recurring, reason };
+    const { allDay = true, recurring = false, reason = null, hostId = null, ...given } = c.req.valid('json');
+    const input = { ...given, allDay, recurring, reason, hostId };
     const { outcome, replayed } = await createBlackout(c.get('scope'), input, readIdempotency(c));
     markReplayed(c, replayed);
     return c.json(success(toAnswer(outcome)), 201);

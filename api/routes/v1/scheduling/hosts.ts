@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
-import { createHost, deleteHost, type Host, listHosts, updateHost } from '../../../../src/scheduling/hosts.ts';
+import { deleteHost } from '../../../../src/scheduling/delete-host.ts';
+import { createHost, type Host, listHosts, updateHost } from '../../../../src/scheduling/hosts.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -96,7 +97,7 @@ export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'deleteHost',
     summary: 'Delete a host',
     description:
-      'Its bookings stay. The default host, one that an event type names, and one with connected calendars are answered with 409 `conflict`.',
+      'Bookings that are over or cancelled stay; blackouts and exceptions that name it go with it. The default host, one that an event type names, one with connected calendars, and one with confirmed bookings that are not over are answered with 409 `conflict`.',
     middleware: [key] as const,
     request: { params: hostInPath },
     responses: { 200: deletedAnswer('The host was deleted.'), ...failures(404, 409) },

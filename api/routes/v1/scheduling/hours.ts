@@ -1,4 +1,5 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { hostIds } from '../../../../src/scheduling/core/ids.ts';
 import { getHost, putHours } from '../../../../src/scheduling/hosts.ts';
 import { findSettings, putBusinessHours } from '../../../../src/scheduling/settings.ts';
 import { type StoredBusinessHours, weekOf } from '../../../../src/scheduling/settings-records.ts';
@@ -62,7 +63,7 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'getBusinessHours',
     summary: 'Retrieve the business hours',
-    description: 'They hold for all hosts.',
+    description: 'They hold for all hosts, but for exceptions that name one.',
     middleware: [key] as const,
     responses: {
       200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }),
@@ -87,7 +88,11 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const shown = (hours: StoredBusinessHours) => ({
     ...hours,
-    exceptions: hours.exceptions.map(({ hours: open, ...exception }) => ({ ...exception, hours: open && [...open] })),
+    exceptions: hours.exceptions.map(({ hours: open, hostId, ...exception }) => ({
+      ...exception,
+      hours: open && [...open],
+      ...(hostId !== undefined && { hostId: hostIds.format(hostId) }),
+    })),
     holidays: [...hours.holidays],
   });
 
@@ -108,9 +113,9 @@ export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
   routes.openapi(putBusiness, async (c) => {
     const { timezone = null, default: week, exceptions = [], holidays = [] } = c.req.valid('json');
-    const hours: StoredBusinessHours = { timezone, default: week ? weekOf(week) : null, exceptions, holidays };
-    await putBusinessHours(c.get('scope'), hours);
-    return c.json(success(shown(hours)), 200);
+    const named = exceptions.map(({ hostId, ...one }) => (hostId ? { ...one, hostId } : one));
+    const hours = { timezone, default: week ? weekOf(week) : null, exceptions: named, holidays };
+    return c.json(success(shown(await putBusinessHours(c.get('scope'), hours))), 200);
   });
   return routes;
 }

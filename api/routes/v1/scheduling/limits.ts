@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { checkLimits } from '../../../../src/scheduling/availability.ts';
-import { findSettings, putLimits } from '../../../../src/scheduling/settings.ts';
+import { hostIds } from '../../../../src/scheduling/core/ids.ts';
+import { findHostLimits, findSettings, putHostLimits, putLimits } from '../../../../src/scheduling/settings.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
@@ -9,6 +10,7 @@ import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import {
+  hostOfLimits,
   limitCheckExamples,
   limitCheckQuery,
   limitCheckSchema,
@@ -32,9 +34,10 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'getBookingLimits',
     summary: 'Retrieve the limits on bookings',
-    description: 'Null where there is no limit.',
+    description: 'Those of all hosts, or those that `hostId` has beside them. Null where there is no limit.',
     middleware: [key] as const,
-    responses: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }), ...failures() },
+    request: { query: hostOfLimits },
+    responses: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }), ...failures(404) },
   });
   const put = createRoute({
     method: 'put',
@@ -43,7 +46,8 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security,
     operationId: 'putBookingLimits',
     summary: 'Set the limits on bookings',
-    description: 'Replaces them as a whole: what is left out has no limit. Existing bookings stay.',
+    description:
+      'Replaces them as a whole: what is left out has no limit. Existing bookings stay. With `hostId` they are those of one host, which hold beside those of all hosts: the stricter one decides.',
     middleware: [key, jsonBody()] as const,
     request: { body: { required: true, content: jsonContent(newLimitsSchema, newLimitsExamples) } },
     responses: {
@@ -68,11 +72,21 @@ export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
   });
 
   const routes = newRoutes();
-  routes.openapi(get, async (c) => c.json(success((await findSettings(c.get('scope'))).limits), 200));
+  routes.openapi(get, async (c) => {
+    const { hostId: named } = c.req.valid('query');
+    if (named === undefined) return c.json(success((await findSettings(c.get('scope'))).limits), 200);
+    const { hostId, limits } = await findHostLimits(c.get('scope'), named);
+    return c.json(success({ ...limits, hostId: hostIds.format(hostId) }), 200);
+  });
   routes.openapi(put, async (c) => {
-    const limits = limitsOf(c.req.valid('json'));
-    await putLimits(c.get('scope'), limits);
-    return c.json(success(limits), 200);
+    const { hostId: named, ...given } = c.req.valid('json');
+    const limits = limitsOf(given);
+    if (named === undefined || named === null) {
+      await putLimits(c.get('scope'), limits);
+      return c.json(success(limits), 200);
+    }
+    const hostId = await putHostLimits(c.get('scope'), named, limits);
+    return c.json(success({ ...limits, hostId: hostIds.format(hostId) }), 200);
   });
   routes.openapi(check, async (c) => {
     const { date, eventTypeId } = c.req.valid('query');

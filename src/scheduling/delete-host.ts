@@ -1,0 +1,42 @@
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { takeHosts } from './booking-turns.ts';
+import { Calendar } from './calendar-entities.ts';
+import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';
+import { lockHost } from './hosts.ts';
+
+const forgetExceptions = statement(
+  'host.forget_exceptions',
+  `update scheduling_settings
+      set business_hours = jsonb_set(business_hours, '{exceptions}', (
+            select coalesce(jsonb_agg(e order by n), '[]')
+              from jsonb_array_elements(business_hours->'exceptions') with ordinality as x (e, n)
+             where e->>'hostId' is distinct from $3::text))
+    where organization_id = $1 and environment = $2 and business_hours is not null`,
+);
+
+/**
+ * Deletes a host, with the blackouts and exceptions that name it. Bookings that are over or cancelled stay.
+ * @throws AppError not_found, conflict when it is the default host, an event type names it, it has calendars, or bookings
+ *   that are confirmed and not over
+ */
+export function deleteHost(scope: Scope, id: string): Promise<void> {
+  return scope.transaction(async (tx) => {
+    const host = await lockHost(tx.em, id);
+    // What is being booked is committed, or refused, before the bookings are counted.
+    await takeHosts(tx, [host.id]);
+    if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
+    const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });
+    if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });
+    const calendars = await tx.em.count(Calendar, { hostId: host.id });
+    if (calendars > 0) throw new AppError('conflict', 'Calendars of this host are connected.', { calendars });
+    const now = new Date();
+    const bookings = await tx.em.count(Booking, { hostId: host.id, status: 'confirmed', endAt: { $gt: now } });
+    if (bookings > 0) throw new AppError('conflict', 'The host has confirmed bookings.', { bookings });
+    await tx.em.nativeDelete(BlackoutPeriod, { hostId: host.id });
+    await tx.rows(forgetExceptions, host.id);
+    host.deletedAt = now;
+    await tx.audit({ action: 'host.delete', subjectId: host.id });
+  });
+}
