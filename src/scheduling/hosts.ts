@@ -1,5 +1,5 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
-import { AppError, invalid } from '../platform/errors.ts';
+import { invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
