@@ -1,5 +1,5 @@
 import { readRetryAfter } from '../platform/core/retry-after.ts';
-import type { Sealer } from '../platform/crypto.ts';
+import { SealError, type Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
 import type { Log } from '../platform/log.ts';
@@ -7,7 +7,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { deliveryIds, eventIds } from './core/ids.ts';
-import { type AttemptResult, unforeseen } from './core/retry-schedule.ts';
+import { type AttemptResult, unforeseen, unreadable } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { type EventCatalog, integrationPayloadOf, payloadOf } from './payload.ts';
 import { eventOf } from './publish-event.ts';
@@ -63,7 +63,7 @@ const findWork = statement<AttemptWork>(
      from delivery d
      join webhook_subscription s on s.id = d.subscription_id
      ${eventOf('d', 'id, type, facts, created_at, correlation_id')} e
-    where d.organization_id = $1 and d.environment = $2 and d.id = any($3)`,
+    where d.organization_id = $1 and d.environment = $2 and d.id = any($3) and s.deleted_at is null`,
 );
 
 export const loadAttempts = (scope: Scope, deliveryIds: readonly string[]): Promise<AttemptWork[]> =>
@@ -115,7 +115,7 @@ function requestOf(
 
 /**
  * Sends one attempt, signed with its own timestamp. One deadline covers connecting, sending and reading the answer.
- * @throws the reason of `signal`; a SealError when the secret cannot be read, and then nothing was sent
+ * @throws the reason of `signal`
  */
 export async function makeAttempt(
   services: AttemptServices,
@@ -125,8 +125,11 @@ export async function makeAttempt(
 ): Promise<AttemptOutcome> {
   const { deadlineMs, keptResponseBytes } = services.deliveryPolicy;
   const startedAt = new Date();
-  const request = requestOf(services, tenant, work, startedAt.getTime());
+  const failed = (errorClass: Extract<AttemptResult, { errorClass: string }>['errorClass'], durationMs: number) => {
+    return { work, result: { errorClass }, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
+  };
   try {
+    const request = requestOf(services, tenant, work, startedAt.getTime());
     const { status, headers, body, truncated, durationMs } = await services.egress.request({
       ...request,
       method: 'POST',
@@ -139,12 +142,13 @@ export async function makeAttempt(
     return { work, result, startedAt, durationMs, responseBody: textOf(body), responseBodyTruncated: truncated };
   } catch (failure) {
     if (signal?.aborted) throw failure;
-    if (!(failure instanceof EgressFailure)) {
-      const { deliveryId, correlationId } = work;
-      services.log.error({ err: failure, deliveryId, correlationId }, 'an attempt failed unexpectedly');
-    }
-    const result = failure instanceof EgressFailure ? { errorClass: failure.errorClass } : { errorClass: unforeseen };
-    const durationMs = failure instanceof EgressFailure ? failure.durationMs : Date.now() - startedAt.getTime();
-    return { work, result, startedAt, durationMs, responseBody: null, responseBodyTruncated: false };
+    if (failure instanceof EgressFailure) return failed(failure.errorClass, failure.durationMs);
+    const { deliveryId, correlationId } = work;
+    const isSealed = failure instanceof SealError;
+    const message = isSealed
+      ? 'a webhook was not sent, because its secret cannot be opened: SEALING_KEYS lacks its key'
+      : 'an attempt failed unexpectedly';
+    services.log.error({ err: failure, deliveryId, correlationId }, message);
+    return failed(isSealed ? unreadable : unforeseen, Date.now() - startedAt.getTime());
   }
 }

@@ -79,7 +79,13 @@ export async function deleteSubscription(
 ): Promise<void> {
   await scope.transaction(async (tx) => {
     const subscription = await lockSubscription(tx.em, id);
-    subscription.deletedAt = new Date();
+    Object.assign(subscription, {
+      deletedAt: new Date(),
+      sealedSecret: null,
+      sealedPreviousSecret: null,
+      sealedOlderSecret: null,
+      sealedHeaders: null,
+    });
     await endDeliveries(tx, subscription.id);
     await tx.audit({ action: 'webhook.delete', subjectId: subscription.id });
     await listening.changed(tx, subscription.events);
@@ -121,7 +127,7 @@ export async function rotateSecret(
     const previousSecretExpiresAt = new Date(Date.now() + previousSecretMs);
     Object.assign(subscription, {
       sealedSecret: sealer.seal(secret, place('sealed_secret')),
-      sealedPreviousSecret: moved(sealedSecret, 'sealed_secret', 'sealed_previous_secret'),
+      sealedPreviousSecret: moved(sealedSecret!, 'sealed_secret', 'sealed_previous_secret'),
       previousSecretExpiresAt,
       sealedOlderSecret: older ? moved(older, 'sealed_previous_secret', 'sealed_older_secret') : null,
       olderSecretExpiresAt: older ? olderSecretExpiresAt : null,

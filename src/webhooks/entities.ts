@@ -30,7 +30,8 @@ export const WebhookSubscription = defineEntity({
     rateLimit: p.integer().nullable(),
     /** Attempts in flight at most. */
     concurrency: p.integer(),
-    sealedSecret: p.text(),
+    /** Null once it is deleted, and so are the other sealed values. */
+    sealedSecret: p.text().nullable(),
     /** The secret before the last rotation, which signs too until it expires. */
     sealedPreviousSecret: p.text().nullable(),
     previousSecretExpiresAt: p.datetime().nullable(),

@@ -1,11 +1,11 @@
-import type { Scope } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { countAttemptsSql } from './attempt-hours.ts';
 import { afterAttempt, type Breaker, closedBreaker } from './core/breaker.ts';
 import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import { afterFailure, type Failing, hasFailedTooLong, notFailing } from './core/failing.ts';
-import { judge, type Verdict } from './core/retry-schedule.ts';
+import { judge, unreadable, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { beginRetries, wakeRetries } from './retry-clock.ts';
 import { turnOff } from './subscription-off.ts';
@@ -16,11 +16,16 @@ export interface Recorded {
   status: DeliveryStatus;
 }
 
+interface RecordedRow extends Recorded {
+  /** Whether the latest attempts of its subscription that were recorded before have failed. */
+  hasFailed: boolean;
+}
+
 // A delivery whose subscription was turned off during the attempt becomes delivered if the attempt succeeded. One that has
 // ended otherwise stays as it is. A failure counts only if no other attempt was recorded since it began: it may have been
 // recorded by a commit whose answer was lost, or its lease may have expired. The ids are given twice: of a list PostgreSQL
 // expects so few that it looks them up, and of what JSON holds so many that it would read every delivery.
-const recordStatement = statement<Recorded>(
+const recordStatement = statement<RecordedRow>(
   'delivery.record',
   `with given as (
      select * from jsonb_to_recordset($3::jsonb) as g (id uuid, attempts int, status text, delay_ms float8, started_at timestamptz,
@@ -47,7 +52,10 @@ const recordStatement = statement<Recorded>(
      select m.id, m.attempts, $1::uuid, $2::text, g.started_at, g.duration_ms, g.status_code, g.response_body,
             g.response_body_truncated, g.error_class
        from moved m join given g on g.id = m.id)
-   select id as "deliveryId", status from moved`,
+   select id as "deliveryId", status,
+          exists (select from webhook_subscription s
+                   where s.id = moved.subscription_id and s.last_failed_at is not null) as "hasFailed"
+     from moved`,
 );
 
 interface StateRow {
@@ -72,6 +80,15 @@ const saveState = statement(
           last_failure = coalesce($8, last_failure)
     where organization_id = $1 and environment = $2 and id = $3`,
 );
+
+/** A subscription whose row is locked, and what was recorded of it. */
+interface Locked {
+  row: StateRow | undefined;
+  id: string;
+  judged: Judged[];
+}
+
+const byId = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
 
 interface Judged {
   outcome: AttemptOutcome;
@@ -118,7 +135,9 @@ async function saveFailures(
   const now = Date.now();
   let breaker: Breaker = { failuresInARow: row.consecutiveFailures, nextProbeAt: ms(row.nextProbeAt) };
   let failing: Failing = { since: ms(row.failingSince), lastAt: ms(row.lastFailedAt) };
-  for (const { verdict } of judged) {
+  for (const { verdict, outcome } of judged) {
+    // Nothing was sent: that says nothing about the receiver.
+    if (outcome.result.errorClass === unreadable) continue;
     const delivered = verdict.status === 'delivered';
     breaker = delivered ? closedBreaker : afterAttempt(breaker, false, now, policy.breaker);
     failing = delivered ? notFailing : afterFailure(failing, now, policy.failingLimitMs);
@@ -133,6 +152,34 @@ async function saveFailures(
   if ((breaker.nextProbeAt === null) === (row.nextProbeAt === null)) return undefined;
   return breaker.nextProbeAt === null ? 'closed' : 'opened';
 }
+
+/** Counts attempts of several subscriptions, which are locked. @returns the breakers that opened or closed */
+async function saveAll(tx: Scope, states: Locked[], policy: DeliveryPolicy): Promise<Map<string, 'opened' | 'closed'>> {
+  const changed = new Map<string, 'opened' | 'closed'>();
+  for (const { row, id, judged } of states) {
+    const change = row && (await saveFailures(tx, id, row, judged, policy));
+    if (change) changed.set(id, change);
+  }
+  return changed;
+}
+
+async function wakeChanged(tx: Scope, changed: Map<string, 'opened' | 'closed'>, policy: DeliveryPolicy) {
+  // What their workflows say of the breaker has changed. One that has only just begun looks again soon in any case.
+  for (const [id, change] of changed) await wakeRetries(tx, id, change === 'opened' ? policy.clock.settleMs : 0);
+}
+
+/**
+ * Counts successes whose attempts began while the latest attempt had succeeded: others failed while they were under way, and
+ * ten failures in a row are ten without a success in between.
+ */
+const countSuccesses = (scope: Scope, bySubscription: [string, Judged[]][], policy: DeliveryPolicy): Promise<void> =>
+  scope.transaction(async (tx) => {
+    const states: Locked[] = [];
+    for (const [id, judged] of bySubscription.sort(byId)) {
+      states.push({ row: await tx.one(lockState, id), id, judged });
+    }
+    await wakeChanged(tx, await saveAll(tx, states, policy), policy);
+  });
 
 /**
  * Records attempts of one tenant and their consequences: states, retries, breakers, and subscriptions to turn off. One
@@ -154,26 +201,33 @@ export async function recordAttempts(
   const changing = [...bySubscription].filter(([, of]) => of.some(changesSubscription));
   const ids = outcomes.map(({ work }) => work.deliveryId);
   const record = (on: Scope) => on.rows(recordStatement, JSON.stringify(judged.map(rowOf)), ids);
-  if (changing.length === 0) return record(scope);
-  return scope.transaction(async (tx) => {
+  const unaware = bySubscription.size - changing.length;
+  const rows = changing.length === 0 ? await record(scope) : await scope.transaction(recordChanging);
+  const failing = new Set(rows.filter(({ hasFailed }) => hasFailed).map(({ deliveryId }) => deliveryId));
+  if (unaware === 0 || failing.size === 0) return rows;
+  const known = new Set(changing.map(([id]) => id));
+  const late = [...bySubscription]
+    .filter(([id]) => !known.has(id))
+    .map(([id, of]): [string, Judged[]] => [id, of.filter(({ outcome }) => failing.has(outcome.work.deliveryId))])
+    .filter(([, of]) => of.length > 0);
+  if (late.length > 0) await countSuccesses(scope, late, policy);
+  return rows;
+
+  async function recordChanging(tx: Transaction): Promise<RecordedRow[]> {
     // Subscriptions are locked before deliveries and in the order of their ids, to avoid deadlocks.
-    const states: [StateRow | undefined, string, Judged[]][] = [];
-    for (const [id, of] of changing.sort(([a], [b]) => (a < b ? -1 : 1))) {
-      states.push([await tx.one(lockState, id), id, of]);
-    }
-    const rows = await record(tx);
-    const statusOf = new Map(rows.map(({ deliveryId, status }) => [deliveryId, status]));
-    const retried = new Set<string>();
-    const turned = new Map<string, 'opened' | 'closed'>();
-    for (const [state, id, of] of states) {
-      const judgedOnce = of.filter(({ outcome }) => statusOf.has(outcome.work.deliveryId));
-      const turn = state && (await saveFailures(tx, id, state, judgedOnce, policy));
-      if (turn) turned.set(id, turn);
-      if (of.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying')) retried.add(id);
-    }
-    await beginRetries(tx, [...retried], policy.clock.aheadMs);
-    // What their workflows say of the breaker has changed. One that has only just begun looks again soon in any case.
-    for (const [id, turn] of turned) await wakeRetries(tx, id, turn === 'opened' ? policy.clock.settleMs : 0);
-    return rows;
-  });
+    const states: Locked[] = [];
+    for (const [id, of] of changing.sort(byId)) states.push({ row: await tx.one(lockState, id), id, judged: of });
+    const recorded = await record(tx);
+    const statusOf = new Map(recorded.map(({ deliveryId, status }) => [deliveryId, status]));
+    const once = states.map(({ row, id, judged }) => {
+      return { row, id, judged: judged.filter(({ outcome }) => statusOf.has(outcome.work.deliveryId)) };
+    });
+    const isRetried = ({ judged }: Locked) =>
+      judged.some(({ outcome }) => statusOf.get(outcome.work.deliveryId) === 'retrying');
+    const changed = await saveAll(tx, once, policy);
+    const retried = once.filter(isRetried).map(({ id }) => id);
+    await beginRetries(tx, retried, policy.clock.aheadMs);
+    await wakeChanged(tx, changed, policy);
+    return recorded;
+  }
 }

@@ -66,3 +66,27 @@ test("a storm of one tenant's events does not hold up another's", async () => {
   expect(scene.receiver.to(storm.path).length).toBeLessThan(3_000);
   expect((await stormy.api.delete(`/v1/integrations/hubspot/webhooks/${storm.id}`)).status).toBe(200);
 });
+
+test('webhooks receive nothing while the access is expired; what the provider repeats later is delivered then', async () => {
+  const { api, account, signingSecret } = await connected('slack');
+  const hook = await scene.listen('slack', 'message_received', api);
+  const message = { channel: 'C1', text: 'sandbox:auth_expired' };
+  const expired = await api.post('/v1/integrations/slack/actions/send_message', message);
+  expect(expired).toMatchObject({ status: 401, body: { error: { code: 'auth_expired' } } });
+  const missed = slack.message(account, 'Ev-missed');
+  expect((await scene.send('slack', slack.sign(signingSecret, missed))).status).toBe(200);
+  const data = { channel: 'C1', user: 'U1', text: 'hello', ts: '1503435956.000247' };
+  const byHand = () => api.post('/v1/integrations/slack/triggers/message_received', data);
+  expect(await byHand()).toMatchObject({ status: 409, body: { error: { details: { status: 'auth_expired' } } } });
+
+  await connectInSandbox(api, scene.process.api, 'slack');
+  const { integrations } = (await api.get('/v1/integrations')).body.data;
+  const { sandbox } = integrations.find(({ id }: { id: string }) => id === 'slack');
+  expect((await scene.send('slack', slack.sign(sandbox.signingSecret, missed))).status).toBe(200);
+  expect((await byHand()).status).toBe(202);
+  // Had the first been published, there would be three.
+  const received = await scene.receiver.has(hook.path, 2);
+  expect(received.map((one) => readPayload(one, hook.secret).data.text).sort()).toHaveLength(2);
+  const { deliveries } = (await api.get(`/v1/webhooks/${hook.id}/deliveries`)).body.data;
+  expect(deliveries).toHaveLength(2);
+});

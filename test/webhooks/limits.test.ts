@@ -73,6 +73,39 @@ describe('a subscription', () => {
     expect(requests[11]!.at - requests[10]!.at).toBeGreaterThanOrEqual(1_000);
   });
 
+  test('that fails every second attempt is not down, though all attempts began before the first one failed', async () => {
+    const answers = Array.from({ length: 20 }, () => Promise.withResolvers<void>());
+    const { id, path } = await scene.subscribe({ ...listening, concurrency: 20, maxAttempts: 1 }, (nth) => {
+      return { status: nth % 2 ? 500 : 200, after: answers[nth - 1]!.promise };
+    });
+    const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
+    const scope = new Scope(scene.product.database, { organizationId, environment: 'test' }, 'at once');
+    await scope.transaction(async (tx) => {
+      for (const _ of answers) {
+        const facts = {
+          runId: newId(),
+          automationId: newId(),
+          name: 'x',
+          status: 'cancelled',
+          durationMs: 0,
+          tokensUsed: 0,
+        };
+        await publishEvent(tx, runCancelled, facts.runId, facts);
+      }
+    });
+    await scene.receiver.has(path, 20);
+    const recorded = `select count(*)::int as n from delivery where subscription_id = $1 and attempts = 1`;
+    for (const [nth, { resolve }] of answers.entries()) {
+      resolve();
+      await until('it is recorded', async () => {
+        return (await scene.product.database.pool.query(recorded, [uuidOf(id)])).rows[0].n > nth;
+      });
+    }
+    const { health } = (await scene.api.get(`/v1/webhooks/${id}`)).body.data;
+    expect(health).toMatchObject({ state: 'healthy', nextProbeAt: null, deadLettered: 10 });
+    await scene.api.delete(`/v1/webhooks/${id}`);
+  });
+
   test('that is down says so of what waits, and gets the test events of its owner', async () => {
     let status = 500;
     const { id, path } = await scene.subscribe({ ...listening, concurrency: 1 }, () => ({ status }));

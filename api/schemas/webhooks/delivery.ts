@@ -3,7 +3,7 @@ import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts'
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { type HeldBack, heldBackReasons } from '../../../src/webhooks/core/admission.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
-import { unforeseen } from '../../../src/webhooks/core/retry-schedule.ts';
+import { unforeseen, unreadable } from '../../../src/webhooks/core/retry-schedule.ts';
 import { keptDays } from '../../../src/webhooks/retention.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { orNull } from '../in-dialect.ts';
@@ -33,8 +33,9 @@ const answered = {
     .nullable()
     .openapi({
       description: [
-        `Why no complete response was received: ${[...egressErrorClasses, unforeseen].join(', ')}. Or why there are no more`,
-        'attempts: subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
+        `Why no complete response was received: ${[...egressErrorClasses, unforeseen].join(', ')}; ${unreadable}: nothing was`,
+        "sent, because the process could not open the webhook's secret or headers. Or why there are no more attempts:",
+        ' subscription_off (the webhook was turned off), subscription_deleted, discarded. Otherwise null.',
       ].join(' '),
     }),
 };

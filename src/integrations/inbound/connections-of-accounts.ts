@@ -2,17 +2,19 @@ import type { Database } from '../../platform/database.ts';
 import { GatheredWork, orEachAlone } from '../../platform/gathered-work.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
+import type { IntegrationStatus } from '../core/connection-status.ts';
 
 /** A connection to an account that sends events. */
 export interface EventsConnection extends Tenant {
   id: string;
   accountId: string;
   environment: Environment;
+  status: IntegrationStatus;
   /** In the sandbox alone. */
   sealedSandboxSecret: string | null;
 }
 
-const columns = `id, account_id as "accountId", organization_id as "organizationId", environment,
+const columns = `id, account_id as "accountId", organization_id as "organizationId", environment, status,
   sealed_sandbox_secret as "sealedSandboxSecret"`;
 
 // Events name an account and not a tenant: several tenants may have connected the same account.

@@ -41,10 +41,12 @@ async function takeForConnection(
   connection: EventsConnection,
   { notices, correlationId }: { notices: readonly Notice[]; correlationId: string },
 ): Promise<void> {
-  const { id: connectionId, organizationId, environment } = connection;
+  const { id: connectionId, organizationId, environment, status } = connection;
   const scope = new Scope(database, { organizationId, environment }, correlationId, actor);
   const source = { integration, connectionId };
-  const told = notices.filter(({ trigger }) => trigger !== undefined);
+  // Nothing is kept of what comes while we have no access, so that one that the provider repeats later is delivered then.
+  const hasAccess = status === 'connected';
+  const told = notices.filter(({ trigger }) => hasAccess && trigger !== undefined);
   // The sandbox reaches no provider: an event of its owner has its data with it.
   const toFetch = environment === 'test' ? [] : told.filter(({ data, reference }) => data === undefined && reference);
   const complete = told.filter(({ data }) => data !== undefined);

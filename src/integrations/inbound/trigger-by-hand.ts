@@ -16,7 +16,7 @@ export interface TriggerServices {
  * @param data as the trigger declares it
  * @returns the event's id as a uuid, also where nobody listens
  * @throws AppError not_found for live keys and for an event that the integration does not have, not_connected,
- *   validation_error, idempotency_key_reused
+ *   conflict while its access has expired, validation_error, idempotency_key_reused
  */
 export async function triggerByHand(
   { deliveries }: TriggerServices,
@@ -36,6 +36,10 @@ export async function triggerByHand(
   const publish = async (tx: Transaction) => {
     const connected = await findConnection(tx, integration.id);
     if (!connected) throw notConnected(integration.id);
+    if (connected.status !== 'connected') {
+      const expired = { integrationId: integration.id, status: connected.status };
+      throw new AppError('conflict', 'The access has expired. Connect the integration again.', expired);
+    }
     const source = { integration, connectionId: connected.id };
     return { eventId: (await publishTrigger(tx, source, { trigger: event, data: read.data })) ?? newId() };
   };

@@ -31,10 +31,13 @@ export function retryDelay(attempt: number, chance: number, policy: RetryPolicy 
 /** The class of unexpected errors. They count like any failure, so that they are not retried for ever. */
 export const unforeseen = 'unforeseen' as const;
 
+/** The class of attempts that were not made, because the process has no key to open the webhook's secret or headers with. */
+export const unreadable = 'secret_unreadable' as const;
+
 /** The status of a complete answer, or why there is none. */
 export type AttemptResult =
   | { status: number; retryAfterMs?: number | undefined; errorClass?: undefined }
-  | { errorClass: EgressErrorClass | typeof unforeseen };
+  | { errorClass: EgressErrorClass | typeof unforeseen | typeof unreadable };
 
 export interface AttemptFacts {
   /** Its number in the current schedule, from 1. */
