@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sealer } from '../platform/crypto.ts';
+import { SealError, type Sealer, secretsUnreadable, secretsUnreadableMessage } from '../platform/crypto.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Access, endAccess, findAccess, leaseRefresh, postponeRefresh, saveTokens } from './access-sql.ts';
@@ -8,7 +8,7 @@ import { isRefusal, type Tokens } from './authority.ts';
 import { failPoint } from './fail-points.ts';
 import { AccessTokenRefused, AuthExpired, AuthorizationFailure, ConnectionMissing } from './failures.ts';
 import type { ConnectionPolicy } from './policy.ts';
-import { openToken, sealTokens } from './sealed-tokens.ts';
+import { openToken, type SealedColumn, sealTokens } from './sealed-tokens.ts';
 
 interface Parts {
   sealer: Sealer;
@@ -112,9 +112,19 @@ export class AccessTokens {
   }
 
   #open(scope: Scope, access: Access): Usable {
-    const of = { id: access.id, tenant: scope.tenant };
-    const accessToken = openToken(this.#sealer, 'sealed_access_token', access.sealedAccessToken, of)!;
+    const accessToken = this.#openToken(scope, access, 'sealed_access_token', access.sealedAccessToken)!;
     return { accessToken, version: access.version };
+  }
+
+  /** @throws AuthorizationFailure secrets_unreadable: this process lacks the key, and the next one may have it */
+  #openToken(scope: Scope, { id, provider }: Access, column: SealedColumn, sealed: string | null): string | null {
+    try {
+      return openToken(this.#sealer, column, sealed, { id, tenant: scope.tenant });
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      this.#log.error({ err: error, connectionId: id, provider }, 'tokens of a connection cannot be decrypted');
+      throw new AuthorizationFailure(secretsUnreadable, secretsUnreadableMessage, { retryable: true, cause: error });
+    }
   }
 
   #refreshOnce(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
@@ -127,9 +137,7 @@ export class AccessTokens {
 
   async #refresh(scope: Scope, access: Access, isRefused: boolean): Promise<Refreshed> {
     const { id, version, purpose, provider } = access;
-    const refreshToken = openToken(this.#sealer, 'sealed_refresh_token', access.sealedRefreshToken, {
-      ...{ id, tenant: scope.tenant },
-    });
+    const refreshToken = this.#openToken(scope, access, 'sealed_refresh_token', access.sealedRefreshToken);
     if (refreshToken === null) return this.#withoutRefreshToken(scope, access, isRefused);
     if (!(await scope.one(leaseRefresh, id, version, this.#policy.leaseMs / 1_000))) {
       const now = await scope.one(findAccess, id);

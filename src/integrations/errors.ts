@@ -1,3 +1,4 @@
+import { secretsUnreadable, secretsUnreadableMessage } from '../platform/crypto.ts';
 import { AppError, type ErrorCodes, type FieldError, listed } from '../platform/errors.ts';
 
 /** `auth_expired`, `rate_limited` and `action_failed` are kinds: each has a status that no other kind of failure has here. */
@@ -42,11 +43,17 @@ export interface ActionFailure {
   outcome: 'failed' | 'unknown';
 }
 
+const sentenceOf = (providerCode: string | undefined, outcome: ActionFailure['outcome']): string => {
+  if (providerCode === secretsUnreadable) return secretsUnreadableMessage;
+  return outcome === 'unknown'
+    ? "The provider's answer was lost: it may have done it or not."
+    : 'The provider did not do it.';
+};
+
 export const actionFailed = ({ integrationId, actionId, providerCode, outcome }: ActionFailure) =>
-  new AppError(
-    'action_failed',
-    outcome === 'unknown'
-      ? "The provider's answer was lost: it may have done it or not."
-      : 'The provider did not do it.',
-    { integrationId, actionId, ...(providerCode !== undefined && { providerCode }), outcome },
-  );
+  new AppError('action_failed', sentenceOf(providerCode, outcome), {
+    integrationId,
+    actionId,
+    ...(providerCode !== undefined && { providerCode }),
+    outcome,
+  });

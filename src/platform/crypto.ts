@@ -27,6 +27,11 @@ export class SealError extends Error {
   }
 }
 
+/** The code and the sentence for tenants, who cannot mend it: the log of the process names the key. */
+export const secretsUnreadable = 'secrets_unreadable';
+export const secretsUnreadableMessage =
+  'The stored secrets cannot be decrypted. The operator of this installation has to restore the key that encrypted them.';
+
 const cipherName = 'aes-256-gcm';
 /** Nonces are random, so one key may seal at most 2^32 texts (NIST SP 800-38D, 8.3). */
 const nonceBytes = 12;

@@ -39,8 +39,10 @@ export class ToolServerUnavailable extends AppError {
   override name = 'ToolServerUnavailable';
   readonly server: ToolServerId;
 
-  constructor(server: ToolServerId) {
-    super('service_unavailable', `The tool server ${server} is not available.`, undefined, { retryAfter: 10 });
+  /** @param why a sentence for callers */
+  constructor(server: ToolServerId, why?: string) {
+    const message = `The tool server ${server} is not available.`;
+    super('service_unavailable', why ? `${message} ${why}` : message, undefined, { retryAfter: 10 });
     this.server = server;
   }
 }

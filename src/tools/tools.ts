@@ -1,3 +1,4 @@
+import { SealError, secretsUnreadableMessage } from '../platform/crypto.ts';
 import { unlessAborted } from '../platform/deadline.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -95,7 +96,7 @@ export class Tools {
    * Whatever fails on the side of the tool is a result that says so.
    * @returns at most 32 KiB of text, without paths of the machine, and what the caller writes to the audit log in the
    *   transaction that records the result: each call is in it
-   * @throws the reason of `signal`; SealError; errors of the database
+   * @throws the reason of `signal`; errors of the database
    */
   async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<CalledTool> {
     const begun = performance.now();
@@ -113,9 +114,23 @@ export class Tools {
     return configuration && { tenant, server, configuration };
   }
 
+  /** Whether this process lacks the key of a configuration's secrets: the log says which. */
+  #isUnreadable(error: unknown, { tenant, correlationId }: Scope, server: ToolServerId): boolean {
+    if (!(error instanceof SealError)) return false;
+    this.#options.log.error(
+      { err: error, server, correlationId, ...tenant },
+      'secrets of a tool server cannot be decrypted',
+    );
+    return true;
+  }
+
   async #listOf(scope: Scope, server: ToolServerId, signal: AbortSignal): Promise<DeclaredTool[]> {
     const { connections, limits, log } = this.#options;
-    const target = await this.#targetOf(scope, server);
+    const target = await this.#targetOf(scope, server).catch((error) => {
+      throw this.#isUnreadable(error, scope, server)
+        ? new ToolServerUnavailable(server, secretsUnreadableMessage)
+        : error;
+    });
     if (!target) throw new ToolServerUnavailable(server);
     try {
       const asked = AbortSignal.any([signal, AbortSignal.timeout(limits.listMs)]);
@@ -146,6 +161,9 @@ export class Tools {
     const [found, taken] = await Promise.allSettled([reading, turns.take(scope.tenant, call.server, waiting)]);
     const turn = taken.status === 'fulfilled' ? taken.value : undefined;
     try {
+      if (found.status === 'rejected' && this.#isUnreadable(found.reason, scope, call.server)) {
+        return failedResult(`The tool server ${call.server} is not available. ${secretsUnreadableMessage}`);
+      }
       const target = resultOf(found);
       if (!target) return failedResult(`The tool server ${call.server} is not configured.`);
       if (resultOf(taken)) return await this.#ask(target, call, signal, turn!.lost);

@@ -23,7 +23,7 @@ describe('an access token', () => {
       'update oauth_connection set sealed_access_token = sealed_refresh_token where id = $1',
       [id],
     );
-    await expect(scene.use(id, scene.strict)).rejects.toMatchObject({ reason: 'tampered' });
+    await expect(scene.use(id, scene.strict)).rejects.toMatchObject({ cause: { reason: 'tampered' } });
     await scene.one.connections.erase(scene.scope, id);
   });
 
@@ -139,7 +139,7 @@ describe('a connection', () => {
     const resealAll = () => reseal(scene.database, both, connections.sealed!);
     expect((await resealAll()).resealed).toBeGreaterThanOrEqual(2);
     expect(await resealAll()).toEqual({ resealed: 0, unreadable: [] });
-    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ reason: 'unknown_key' });
+    await expect(scene.use(id, scene.plain)).rejects.toMatchObject({ code: 'secrets_unreadable' });
     const renewed = openConnections(scene.database, {
       providers: { plain: providerOf('plain', scene.plain) },
       sealingKeys: newKey,

@@ -15,6 +15,7 @@ let slack: FakeSlack;
 let unipile: FakeUnipile;
 let live: ApiClient;
 let api: string;
+let liveKey: string;
 const done = 'https://app.example.com/integrated';
 
 beforeAll(async () => {
@@ -28,7 +29,8 @@ beforeAll(async () => {
     },
   });
   ({ api } = await product.start(['api', 'integrations']));
-  const { organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' });
+  let organizationId: string;
+  ({ organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' }));
   await addRedirect(product.database, organizationId, done, true);
   live = apiClient(api, liveKey);
 });
@@ -87,4 +89,25 @@ test('LinkedIn: a person is invited whose profile is read first', async () => {
     ...[502, { providerCode: 'provider.conflict', outcome: 'failed' }],
   ]);
   expect(unipile.invitations).toMatchObject([{ userId: 'ACoAAada', message: 'We met.' }]);
+});
+
+test('Slack: an action says that its process cannot decrypt the access, and asks nobody', async () => {
+  const [process] = product.processes;
+  await process!.stop();
+  const SEALING_KEYS = `other:${Buffer.alloc(32, 9).toString('base64')}`;
+  const { api: of, log } = await product.start(['api', 'integrations'], { SEALING_KEYS });
+  const posted = slack.posted.length;
+  const client = apiClient(of, liveKey);
+  const { status, body } = await client.post(`${base}/slack/actions/send_message`, { channel: 'C1', text: 'x' });
+  expect([status, body.error]).toMatchObject([
+    502,
+    {
+      code: 'action_failed',
+      message: expect.stringMatching(/^The stored secrets cannot be decrypted\./),
+      details: { providerCode: 'secrets_unreadable', outcome: 'failed' },
+    },
+  ]);
+  expect(slack.posted).toHaveLength(posted);
+  const line = log.find(({ msg }) => msg === 'tokens of a connection cannot be decrypted');
+  expect(JSON.stringify(line)).toContain('SEALING_KEYS does not contain the key');
 });

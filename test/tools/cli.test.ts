@@ -85,8 +85,11 @@ test('secrets are sealed anew with the first key', async () => {
 
 test('what no key opens is left and listed, and all else is sealed anew', async () => {
   const key = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
-  const newOrg = async () => organizationIds.format((await scene.newTenant('live')).tenant.organizationId);
-  const [readable, lost] = [await newOrg(), await newOrg()];
+  const [one, other] = [await scene.newTenant('live'), await scene.newTenant('live')];
+  const [readable, lost] = [one, other].map(({ tenant }) => organizationIds.format(tenant.organizationId)) as [
+    string,
+    string,
+  ];
   const configure = (organization: string, keys: string) =>
     cli(['tools', 'configure', '--org', organization, '--server', 'slack', '--secret', 'token=x'], keys);
   await configure(lost, key('lost', 3));
@@ -114,6 +117,15 @@ test('what no key opens is left and listed, and all else is sealed anew', async 
         },
       },
     },
+  });
+  // Steps and messages that name the server say why it cannot be used.
+  const { tools: ofProcess, call } = scene.open();
+  const sentence = 'The tool server slack is not available. The stored secrets cannot be decrypted.';
+  const signal = AbortSignal.timeout(60_000);
+  await expect(ofProcess.list(other, ['slack'], signal)).rejects.toThrow(sentence);
+  expect(await call(other, 'slack_post_message')).toMatchObject({
+    isError: true,
+    text: expect.stringContaining(sentence),
   });
   // What is deleted is gone with its secrets, and the command succeeds.
   await cli(['tools', 'remove', '--org', lost, '--server', 'slack']);

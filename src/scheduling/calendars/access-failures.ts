@@ -1,4 +1,5 @@
 import { AuthExpired, AuthorizationFailure, ConnectionMissing } from '../../connections/failures.ts';
+import { secretsUnreadable } from '../../platform/crypto.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { ProviderFailure } from '../../providers/ports.ts';
 import { CalendarGone } from './ports.ts';
@@ -26,8 +27,9 @@ export async function stopIfLost(scope: Scope, calendarId: string, error: unknow
 /** A token that cannot be had at the moment, as any other failure of the provider; other errors as they are. */
 export function toCalendarFailure(error: unknown): unknown {
   if (!(error instanceof AuthorizationFailure)) return error;
-  const { retryable, retryAfterMs } = error;
-  return new ProviderFailure(retryable ? 'unavailable' : 'auth', 'The provider gave no access token.', {
+  const { code, message, retryable, retryAfterMs } = error;
+  const said = code === secretsUnreadable ? message : 'The provider gave no access token.';
+  return new ProviderFailure(retryable ? 'unavailable' : 'auth', said, {
     retryable,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
