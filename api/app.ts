@@ -2,6 +2,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
+import { limitedPrefixes } from '../src/tenancy/address-limits.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { trustedProxies } from './client-address.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
@@ -9,7 +10,7 @@ import { chooseDialect } from './dialects/choose-dialect.ts';
 import { documentHandler } from './document-handler.ts';
 import { LiteralFirstRouter } from './literal-first-router.ts';
 import { beginRequest } from './middleware/begin-request.ts';
-import { limitBroadly } from './middleware/limit-broadly.ts';
+import { limitAddresses, limitBroadly } from './middleware/limit-addresses.ts';
 import { mounts } from './mounts.ts';
 import { openApiDocument } from './openapi.ts';
 import { type RefuseEarly, refuseEarly } from './refuse-early.ts';
@@ -45,6 +46,7 @@ export function openApi(services: Services, build: Build): { app: App; refuse: R
     const [max, windowSeconds] = [env.BROAD_RATE_MAX, env.BROAD_RATE_WINDOW_SECONDS];
     app.use(limitBroadly({ max, windowSeconds, bypass: env.BROAD_RATE_BYPASS }));
   }
+  for (const prefix of limitedPrefixes) app.use(`${prefix}*`, limitAddresses(services.addressLimits));
   app.onError((error, c) => renderError(c, error));
   app.notFound((c) => answerUnmatched(app, c));
 

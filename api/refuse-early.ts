@@ -3,6 +3,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { AddressRanges } from '../src/platform/address-ranges.ts';
 import { AppError, rateLimited } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
+import { type AddressFamily, familyOf } from '../src/tenancy/address-limits.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
 import { subjectOf } from '../src/tenancy/rate-limiter.ts';
 import { clientAddress, limitedRange } from './client-address.ts';
@@ -20,7 +21,7 @@ import { recordRequest } from './middleware/observe.ts';
 import { onEveryAnswer } from './middleware/security-headers.ts';
 import { answerTo } from './render-error.ts';
 import { requestIds } from './request-ids.ts';
-import { templateOf } from './route-template.ts';
+import { templateOf, unmatched } from './route-template.ts';
 import type { FindSurface, Surface } from './surface.ts';
 
 /** Requests whose head needs no interpretation; what is special about others is the adapter's to judge. */
@@ -74,7 +75,7 @@ export type RefuseEarly = (request: IncomingMessage, response: ServerResponse) =
 
 /**
  * Refuses what a flood consists of before it reaches the routes: GET requests without a valid key, of an organization over
- * its limit, or for an id that nothing can have. `requireKey` decides the same and gives the same answer, at three times
+ * its limit, of an address over its limit, or for an id that nothing can have. `requireKey` decides the same and gives the same answer, at three times
  * the cost; whatever needs the database, Redis or an interpretation of the request is left to it. Counts nothing about
  * requests that it lets pass.
  */
@@ -84,7 +85,7 @@ export function refuseEarly(
   findSurface: FindSurface,
   trustedProxies: AddressRanges,
 ): RefuseEarly {
-  const { authenticator, limiter, failedAuthentications, requestCounter, tracing, env } = services;
+  const { authenticator, limiter, failedAuthentications, addressLimits, requestCounter, tracing, env } = services;
   // A span of its own, or another limit first, is the routes' business.
   if (tracing || env.BROAD_RATE_MAX !== undefined) return () => false;
 
@@ -133,6 +134,16 @@ export function refuseEarly(
     return { caller, failure: required.id.notFound(id), headers: headersOf(decision) };
   };
 
+  /** What is over its limit already; the routes count what is not. */
+  const refusalOfAddress = (
+    family: AddressFamily,
+    header: ReadHeader,
+    peer: string | undefined,
+  ): Refusal | undefined => {
+    const failure = addressLimits.refusal(family, limitedRange(clientAddress(peer, header, trustedProxies)));
+    return failure && { failure };
+  };
+
   const countFailure = (refused: AppError, header: ReadHeader, peer: string | undefined): AppError => {
     try {
       failedAuthentications.take(limitedRange(clientAddress(peer, header, trustedProxies)));
@@ -146,11 +157,16 @@ export function refuseEarly(
     if (!isPlain(request)) return false;
     const began = performance.now();
     const path = plainTarget.exec(request.url ?? '')?.[1];
-    const route = path !== undefined && routeOf(path);
-    if (!route) return false;
+    if (path === undefined) return false;
+    const family = familyOf(path);
+    const route = !family && routeOf(path);
+    if (!family && !route) return false;
     const surface = findSurface(path);
     const header: ReadHeader = (name) => request.headers[name] as string | undefined;
-    const refusal = refusalOf({ route, path, surface }, header, request.socket.remoteAddress);
+    const peer = request.socket.remoteAddress;
+    const refusal = family
+      ? refusalOfAddress(family, header, peer)
+      : route && refusalOf({ route, path, surface }, header, peer);
     if (!refusal) return false;
 
     const { failure, caller } = refusal;
@@ -169,7 +185,8 @@ export function refuseEarly(
     });
     response.end(text);
     const ms = performance.now() - began;
-    recordRequest(services, { requestId, correlationId, method: 'GET', route: route.template, status, ms, caller });
+    const template = route ? route.template : unmatched;
+    recordRequest(services, { requestId, correlationId, method: 'GET', route: template, status, ms, caller });
     return true;
   };
 }

@@ -34,8 +34,12 @@ async function discardRest(reader: BodyReader | undefined): Promise<void> {
   }
 }
 
-/** Reads at most `maxBytes`, whatever Content-Length says. @throws AppError payload_too_large */
-export async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer> {
+/**
+ * Reads at most `maxBytes`, whatever Content-Length says.
+ * @param count is called with the size of each chunk before it is kept
+ * @throws AppError payload_too_large; what `count` throws
+ */
+export async function readBytes(c: ApiContext, maxBytes: number, count?: (bytes: number) => void): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Not `for await`: leaving that early would close the connection under the answer.
@@ -55,6 +59,7 @@ export async function readBytes(c: ApiContext, maxBytes: number): Promise<Buffer
     if (!value) break;
     size += value.byteLength;
     if (size > maxBytes) await refuse();
+    count?.(value.byteLength);
     chunks.push(value);
   }
   return Buffer.concat(chunks);

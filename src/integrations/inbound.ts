@@ -34,6 +34,11 @@ export interface Notice {
   accessEndedAt?: Date;
 }
 
+/** Maximum size of a body whose signature is the proof. */
+export const maxSignedBytes = 1024 * 1024;
+/** Maximum size of a body that has something else as its proof. */
+export const maxUnsignedBytes = 64 * 1024;
+
 /** Where a provider sends its events. */
 export interface Inbound {
   /** HTTP status of the acknowledgement. */
@@ -45,6 +50,12 @@ export interface Inbound {
   };
   /** Each event of a request, at most 1,000. @returns undefined where it is not in the provider's form */
   notices(request: InboundRequest): Notice[] | undefined;
+  /**
+   * How much is read of a request's body before its sender is known.
+   * @param now in milliseconds
+   * @returns undefined where the headers alone show that nothing is proven
+   */
+  maxBodyBytes(headers: InboundRequest['headers'], now: number): number | undefined;
   /** The account that a handshake names, in the sandbox. */
   accountOfHandshake?(request: InboundRequest): string | undefined;
   /**

@@ -1,4 +1,4 @@
-import { rateLimited } from '../platform/errors.ts';
+import { type AppError, rateLimited } from '../platform/errors.ts';
 
 /** Bounds the memory that a flood from very many addresses takes. Above it the oldest windows are forgotten. */
 const maxAddresses = 200_000;
@@ -31,9 +31,19 @@ export class AddressLimiter {
     const now = this.#now();
     let window = this.#windows.get(address);
     if (!window || window.endsAt <= now) window = this.#begin(address, now);
-    if (++window.count <= this.#max) return;
-    const retryAfter = Math.max(1, Math.ceil((window.endsAt - now) / 1000));
-    throw rateLimited({ limit: this.#max, resetAt: Math.ceil(now / 1000) + retryAfter, retryAfter });
+    if (++window.count > this.#max) throw this.#refusal(window, now);
+  }
+
+  /** The refusal of a further request; counts none. */
+  refusal(address: string): AppError | undefined {
+    const window = this.#windows.get(address);
+    const now = this.#now();
+    return window && window.count >= this.#max && window.endsAt > now ? this.#refusal(window, now) : undefined;
+  }
+
+  #refusal({ endsAt }: Window, now: number): AppError {
+    const retryAfter = Math.max(1, Math.ceil((endsAt - now) / 1000));
+    return rateLimited({ limit: this.#max, resetAt: Math.ceil(now / 1000) + retryAfter, retryAfter });
   }
 
   #begin(address: string, now: number): Window {

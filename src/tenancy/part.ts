@@ -2,6 +2,7 @@ import type { Foundation } from '../foundation.ts';
 import type { Log } from '../platform/log.ts';
 import type { Part } from '../platform/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
+import { AddressLimits } from './address-limits.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plans.ts';
@@ -31,6 +32,8 @@ export interface TenancyServices {
   redisLimiter: RedisRateLimiter | undefined;
   /** Counts failed authentications by network address. */
   failedAuthentications: AddressLimiter;
+  /** Counts requests without a proof, by network address. */
+  addressLimits: AddressLimits;
   requestCounter: RequestCounter;
   openRequests: OpenRequests;
 }
@@ -57,6 +60,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       authenticator: new Authenticator(database, cache, background),
       limiter: redisLimiter ?? new MemoryRateLimiter(),
       redisLimiter,
+      addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
       requestCounter: new RequestCounter(database, log),
       openRequests: new OpenRequests({ database, cache, counter, draining: draining.signal }),

@@ -1,7 +1,8 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
-import { type Beacon, pageOf } from '../../../src/operations/core/vitals.ts';
+import { type Beacon, isVital, pageOf } from '../../../src/operations/core/vitals.ts';
 import type { Services } from '../../../src/services.ts';
+import { limitedRange } from '../../client-address.ts';
 import type { ApiEnv } from '../../context.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
@@ -33,6 +34,7 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
   if (!read.success) throw invalidRequest(read.error);
   const beacons: Beacon[] = [read.data]
     .flat()
+    .filter(({ name }) => isVital(name))
     .map(({ name, value, path = '' }) => ({ name, value, path: pageOf(path) }));
   c.set('body', beacons);
   await next();
@@ -40,8 +42,12 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 
 /** Web vitals: performance measurements of the product's own pages. */
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { vitals } = services;
+  const { vitals, addressLimits } = services;
   const routes = newRoutes();
+  const limit = createMiddleware<ApiEnv>((c, next) => {
+    addressLimits.take('vitals', limitedRange(c.get('clientAddress')()));
+    return next();
+  });
   const content = jsonContent(beaconsSchema, beaconExamples);
 
   const receive = createRoute({
@@ -52,8 +58,8 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'reportVitals',
     summary: 'Report web vitals',
     description:
-      'Takes one measurement or a list, at most 16 KiB. JSON sent as text/plain by `navigator.sendBeacon` is accepted.',
-    middleware: [jsonBody({ maxBytes, asText: true }), readBeacons] as const,
+      'Takes one measurement or a list, at most 16 KiB. JSON sent as text/plain by `navigator.sendBeacon` is accepted. Names other than `LCP`, `CLS`, `INP`, `FCP`, `TTFB` and `FID` are dropped.',
+    middleware: [limit, jsonBody({ maxBytes, asText: true }), readBeacons] as const,
     request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
     responses: { 204: emptyAnswer('The measurements were recorded.'), ...openFailures(400, 413, 415) },
   });

@@ -6,10 +6,11 @@ import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
-import { readBytes } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { withUnprovenBody } from '../../unproven-body.ts';
 
-const maxBytes = 256 * 1024;
+const maxBytes = 64 * 1024;
+
 /** Of one request; a notification is a few hundred bytes. */
 const mostNotifications = 100;
 const longestValidation = 1_024;
@@ -26,13 +27,16 @@ const bodySchema = z.object({
  * calendar. It is only a reason to read the calendar now, so one that was deleted is answered like any other.
  */
 export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { failedAuthentications, pushTokens } = services;
+  const { addressLimits, pushTokens } = services;
+
+  /** @throws AppError rate_limit_exceeded */
+  const countUnproven = (c: ApiContext) => addressLimits.take('unproven', limitedRange(c.get('clientAddress')()));
 
   /** @throws AppError unauthorized, rate_limit_exceeded */
   function calendarOf(c: ApiContext, token: string | undefined): string {
     const calendarId = token === undefined ? undefined : pushTokens.calendarOf(token);
     if (calendarId !== undefined) return calendarId;
-    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    countUnproven(c);
     throw new AppError('unauthorized', 'The notification has no token of a calendar.');
   }
 
@@ -50,8 +54,12 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
       if (validation.length > longestValidation) throw new AppError('validation_error', 'The token is too long.');
       return c.text(validation, 200);
     }
-    const body = bodySchema.safeParse(parse(await readBytes(c, maxBytes)));
-    if (!body.success) throw new AppError('validation_error', 'Expected notifications of Microsoft Graph.');
+    const read = await withUnprovenBody(c, maxBytes, async (bytes) => parse(bytes));
+    const body = bodySchema.safeParse(read);
+    if (!body.success) {
+      countUnproven(c);
+      throw new AppError('validation_error', 'Expected notifications of Microsoft Graph.');
+    }
     const told = body.data.value.map(({ clientState, lifecycleEvent }) => ({
       ...{ calendarId: calendarOf(c, clientState), isLost: lifecycleEvent !== undefined },
     }));

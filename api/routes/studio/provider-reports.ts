@@ -8,8 +8,8 @@ import { providerReported } from '../../../src/studio/provider-report.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
-import { readBytes } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { withUnprovenBody } from '../../unproven-body.ts';
 
 /** A report has addresses of files in it, and never a file. */
 const maxBytes = 1024 * 1024;
@@ -29,10 +29,10 @@ function jobOf(body: Buffer, { requestId }: ReportSignature): string {
  * report is only a reason to ask fal now, so a generation that is over or does not exist is answered like any other.
  */
 export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { falReports, failedAuthentications, log } = services;
+  const { falReports, addressLimits, log } = services;
 
   const refuse = (c: ApiContext): never => {
-    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    addressLimits.take('unproven', limitedRange(c.get('clientAddress')()));
     throw new AppError('unauthorized', 'The report is not signed by fal, or too old.');
   };
 
@@ -41,14 +41,15 @@ export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const signature = falReports?.readSignature((name) => c.req.header(name));
     // Nothing is read of a body that cannot be genuine.
     if (!falReports || !signature) return refuse(c);
-    const body = await readBytes(c, maxBytes);
-    const isGenuine = await falReports.isGenuine(signature, body).catch((error) => {
-      log.error({ err: error }, 'a report of fal could not be checked');
-      throw new AppError('service_unavailable', 'The report cannot be checked at the moment.', undefined, {
-        retryAfter: 60,
+    const body = await withUnprovenBody(c, maxBytes, async (read) => {
+      const isGenuine = await falReports.isGenuine(signature, read).catch((error) => {
+        log.error({ err: error }, 'a report of fal could not be checked');
+        throw new AppError('service_unavailable', 'The report cannot be checked at the moment.', undefined, {
+          retryAfter: 60,
+        });
       });
+      return isGenuine ? read : refuse(c);
     });
-    if (!isGenuine) return refuse(c);
     const id = c.req.param('id');
     const generationId = generationIds.parse(id) ?? videoIds.parse(id);
     if (generationId) await providerReported(services, generationId, jobOf(body, signature));

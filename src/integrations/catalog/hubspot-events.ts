@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/compare-secrets.ts';
-import type { Inbound, Notice } from '../inbound.ts';
+import { type Inbound, maxSignedBytes, type Notice } from '../inbound.ts';
 import { hmacOf, isRecent } from '../signatures.ts';
 
 const number = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(String);
@@ -54,6 +54,11 @@ export const hubspotInbound: Inbound = {
       .safeParse(json)
       .data?.map((told) => ({ accountId: told.portalId, key: keyOf(told), ...meaningOf(told) }));
   },
+  maxBodyBytes: (headers, now) =>
+    isRecent(headers['x-hubspot-request-timestamp'], 1, now) &&
+    /^[A-Za-z0-9+/]{43}=$/.test(headers['x-hubspot-signature-v3'] ?? '')
+      ? maxSignedBytes
+      : undefined,
   verify({ headers, url, body }, secret, now) {
     const { 'x-hubspot-signature-v3': signature, 'x-hubspot-request-timestamp': timestamp } = headers;
     if (!isRecent(timestamp, 1, now)) return false;

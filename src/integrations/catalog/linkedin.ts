@@ -5,7 +5,7 @@ import { withoutSlash } from '../../platform/core/base-url.ts';
 import { foreignKey, httpUrl } from '../../platform/env-types.ts';
 import { retryAfterOf, statusFailure, withoutTrace } from '../answers.ts';
 import { IntegrationFailure } from '../failures.ts';
-import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
+import { type Inbound, type InboundRequest, maxSignedBytes, maxUnsignedBytes, type Notice } from '../inbound.ts';
 import { defineAction, defineIntegration, type HostedConsent } from '../integration.ts';
 import type { Account, ProviderAnswer, ProviderCall } from '../provider-call.ts';
 import { hmacOf, isRecent } from '../signatures.ts';
@@ -237,17 +237,25 @@ function noticeOf({ json, body }: InboundRequest): Notice | undefined {
   return { ...notice, trigger: 'message_received', data: told };
 }
 
+const signed = /^t=(\d+),v0=([0-9a-f]{64})$/;
+
 const inbound: Inbound = {
   acknowledged: 200,
   notices(request) {
     const notice = noticeOf(request);
     return notice && [notice];
   },
+  maxBodyBytes(headers, now) {
+    const signature = headers['unipile-signature'];
+    if (signature === undefined) return headers['unipile-auth'] === undefined ? undefined : maxUnsignedBytes;
+    const [, timestamp] = signed.exec(signature) ?? [];
+    return isRecent(timestamp, 1_000, now) ? maxSignedBytes : undefined;
+  },
   // A header that the webhook was created with; version 2 can sign as well, and a signature that is there has to be right.
   verify({ headers, body }, secret, now) {
     const signature = headers['unipile-signature'];
     if (signature === undefined) return isSameSecret(headers['unipile-auth'], secret);
-    const [, timestamp, given] = /^t=(\d+),v0=([0-9a-f]{64})$/.exec(signature) ?? [];
+    const [, timestamp, given] = signed.exec(signature) ?? [];
     return isRecent(timestamp, 1_000, now) && isSameSecret(given, hmacOf(secret, 'hex', `${timestamp}.`, body));
   },
 };

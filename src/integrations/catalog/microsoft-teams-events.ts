@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/compare-secrets.ts';
 import { IntegrationFailure } from '../failures.ts';
-import type { Inbound, InboundRequest, Notice } from '../inbound.ts';
+import { type Inbound, type InboundRequest, maxUnsignedBytes, type Notice } from '../inbound.ts';
 import type { FetchedNotice, PushSubscription } from '../integration.ts';
 import type { ProviderCall, ProviderRequest } from '../provider-call.ts';
 
@@ -164,6 +164,7 @@ export const teamsInbound: Inbound = {
     const wholes = (request.json as { value?: unknown[] } | undefined)?.value ?? [];
     return items?.map((item, index) => noticeOf(item, wholes[index]));
   },
+  maxBodyBytes: () => maxUnsignedBytes,
   verify: (request, secret) =>
     read(request)?.every(({ clientState }) => isSameSecret(clientState ?? undefined, secret)) ?? false,
   fetch: fetchMessage,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isSameSecret } from '../../platform/compare-secrets.ts';
-import type { Inbound, Notice } from '../inbound.ts';
+import { type Inbound, maxSignedBytes, type Notice } from '../inbound.ts';
 import { hmacOf, isRecent } from '../signatures.ts';
 
 const text = z.string().max(300);
@@ -77,6 +77,11 @@ export const slackInbound: Inbound = {
     if (data) return [{ accountId: data.team_id, key: data.event_id, ...told(data), ...accessEnd(data) }];
     return z.object({ type: z.literal('app_rate_limited') }).safeParse(json).success ? [] : undefined;
   },
+  maxBodyBytes: (headers, now) =>
+    isRecent(headers['x-slack-request-timestamp'], 1_000, now) &&
+    /^v0=[0-9a-f]{64}$/.test(headers['x-slack-signature'] ?? '')
+      ? maxSignedBytes
+      : undefined,
   // https://docs.slack.dev/authentication/verifying-requests-from-slack/
   verify({ headers, body }, secret, now) {
     const timestamp = headers['x-slack-request-timestamp'];

@@ -98,6 +98,23 @@ interface Claim {
 }
 
 /**
+ * Whether the provider signed a request, with the secret that signs everything it sends.
+ * @param now in milliseconds
+ * @returns undefined for a forgery, and for an event of a sandbox
+ */
+export async function proveProvider(
+  services: ProofServices,
+  integration: Integration,
+  inbound: Inbound,
+  request: InboundRequest,
+  now: number,
+): Promise<Proven | undefined> {
+  const secret = services.integrations.clients.get(integration.id)?.inboundSecret;
+  if (secret === undefined || !inbound.verify(request, secret, now)) return undefined;
+  return byAccounts(services, integration, inbound.notices(request));
+}
+
+/**
  * Finds out who sent a request: the provider, whose events are for connections of live keys, or the owner of a sandbox,
  * whose events are for that sandbox alone.
  * @param now in milliseconds
@@ -111,10 +128,8 @@ export async function proveSender(
   request: InboundRequest,
   now: number,
 ): Promise<Proven | undefined> {
-  const secret = services.integrations.clients.get(integration.id)?.inboundSecret;
-  if (secret !== undefined && inbound.verify(request, secret, now)) {
-    return byAccounts(services, integration, inbound.notices(request));
-  }
+  const byProvider = await proveProvider(services, integration, inbound, request, now);
+  if (byProvider) return byProvider;
   const notices = inbound.notices(request);
   const byStates = notices && integration.push ? await byClientStates(services, integration, notices) : undefined;
   return byStates ?? (await bySandbox(services, integration, { inbound, request, notices, now }));

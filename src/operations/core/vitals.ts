@@ -6,7 +6,10 @@ export interface Beacon {
   path: string;
 }
 
-/** LCP, INP, CLS or a custom name. */
+/** What browsers measure. Anybody may send a beacon, so other names are not kept. */
+const vitals: ReadonlySet<string> = new Set(['LCP', 'CLS', 'INP', 'FCP', 'TTFB', 'FID']);
+export const isVital = (name: string): boolean => vitals.has(name);
+
 export const vitalNamePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,39}$/;
 /** The path of a URL. */
 export const vitalPathPattern = /^\/[\x21-\x7e]*$/;

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { integrationNotFound } from '../../../../src/integrations/errors.ts';
-import { type Proven, proveSender } from '../../../../src/integrations/inbound/prove.ts';
+import { type Proven, proveProvider, proveSender } from '../../../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
 import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
@@ -12,11 +12,10 @@ import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { isNestedTooDeep } from '../../../json-scan.ts';
 import { limitRequests } from '../../../middleware/authenticate.ts';
-import { readBytes } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { withUnprovenBody } from '../../../unproven-body.ts';
 import { requireIntegration } from './require-integration.ts';
 
-const maxBytes = 1024 * 1024;
 const mostNotices = 1_000;
 
 // Who sent it is not known yet. NUL and lone surrogates are allowed: people write them to each other.
@@ -30,11 +29,26 @@ function parse(body: Buffer): unknown {
   }
 }
 
-async function readRequest(c: ApiContext, publicUrl: string): Promise<InboundRequest> {
+/** A request before its body is read. */
+function readHead(c: ApiContext, publicUrl: string): InboundRequest {
   const { pathname, search, searchParams: query } = new URL(c.req.url);
-  const body = await readBytes(c, maxBytes);
   const url = withoutSlash(publicUrl) + pathname + search;
-  return { headers: c.req.header(), query, body, json: parse(body), url };
+  return { headers: c.req.header(), query, body: Buffer.alloc(0), json: undefined, url };
+}
+
+/** A body is parsed when something needs its content, which a signature over its bytes does not. */
+function withBody(head: InboundRequest, body: Buffer): InboundRequest {
+  let json: { parsed: unknown } | undefined;
+  return {
+    headers: head.headers,
+    query: head.query,
+    url: head.url,
+    body,
+    get json() {
+      json ??= { parsed: parse(body) };
+      return json.parsed;
+    },
+  };
 }
 
 /** The answer to a provider's verification of the address; undefined for any other request. */
@@ -50,11 +64,12 @@ function answerHandshake(c: ApiContext, { handshake }: Inbound, request: Inbound
  * once its events are committed. Providers repeat what is not acknowledged; each event is published once.
  */
 export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const { failedAuthentications, database, env } = services;
+  const { addressLimits, database, env } = services;
+  const addressOf = (c: ApiContext) => limitedRange(c.get('clientAddress')());
 
   /** @throws AppError unauthorized, with the same message for every cause; rate_limit_exceeded */
   function refuse(c: ApiContext): never {
-    failedAuthentications.take(limitedRange(c.get('clientAddress')()));
+    addressLimits.take('unproven', addressOf(c));
     throw new AppError('unauthorized', 'The request is not signed by the provider, or too old.');
   }
 
@@ -81,10 +96,19 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const integration = requireIntegration(id);
     const { inbound } = integration;
     if (!inbound) throw integrationNotFound(id);
-    const request = await readRequest(c, env.PUBLIC_URL);
-    const unsigned = answerHandshake(c, inbound, request, false);
+    const now = Date.now();
+    const head = readHead(c, env.PUBLIC_URL);
+    const unsigned = answerHandshake(c, inbound, head, false);
     if (unsigned) return unsigned;
-    const proven = await proveSender(services, integration, inbound, request, Date.now());
+    const maxBytes = inbound.maxBodyBytes(head.headers, now);
+    if (maxBytes === undefined) return refuse(c);
+    // An address over its limit is not worth parsing: what the provider itself signed is proved by its bytes.
+    const isLimited = addressLimits.refusal('unproven', addressOf(c)) !== undefined;
+    const { request, proven } = await withUnprovenBody(c, maxBytes, async (body) => {
+      const read = withBody(head, body);
+      const prove = isLimited ? proveProvider : proveSender;
+      return { request: read, proven: await prove(services, integration, inbound, read, now) };
+    });
     if (!proven) return refuse(c);
     const { notices } = proven;
     await limitSandbox(c, proven);

@@ -1,5 +1,6 @@
 import { createMiddleware } from 'hono/factory';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
+import { type AddressLimits, familyOf } from '../../src/tenancy/address-limits.ts';
 import { limitedRange } from '../client-address.ts';
 import type { ApiEnv } from '../context.ts';
 
@@ -19,3 +20,11 @@ export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
     return next();
   });
 }
+
+/** Limits the requests of each address for paths of a family. */
+export const limitAddresses = (limits: AddressLimits) =>
+  createMiddleware<ApiEnv>((c, next) => {
+    const family = familyOf(c.req.path);
+    if (family) limits.take(family, limitedRange(c.get('clientAddress')()));
+    return next();
+  });

@@ -1,0 +1,51 @@
+import type { AppError } from '../platform/errors.ts';
+import { AddressLimiter } from './address-limiter.ts';
+
+/**
+ * Requests a minute that one address may make where nobody has proved who they are, by what they ask for. Each family has a
+ * window of its own. A path belongs to the family whose prefix it begins with.
+ */
+export const addressFamilies = {
+  pages: { perMinute: 120, prefixes: ['/b/', '/a/'] },
+  booking: { perMinute: 300, prefixes: ['/book/'] },
+  vitals: { perMinute: 120, prefixes: [] },
+  /** Requests to the endpoints of providers that prove nothing. */
+  unproven: { perMinute: 120, prefixes: [] },
+} as const satisfies Record<string, { perMinute: number; prefixes: readonly string[] }>;
+
+export type AddressFamily = keyof typeof addressFamilies;
+
+const names = Object.keys(addressFamilies) as AddressFamily[];
+const byPrefix = names.flatMap((name) => addressFamilies[name].prefixes.map((prefix) => ({ name, prefix })));
+
+/** The family of a path; undefined where an address has no limit. */
+export const familyOf = (path: string): AddressFamily | undefined =>
+  byPrefix.find(({ prefix }) => path.startsWith(prefix))?.name;
+
+/** Where limits of addresses apply: for `use` of a router. */
+export const limitedPrefixes: readonly string[] = byPrefix.map(({ prefix }) => prefix);
+
+const windowSeconds = 60;
+
+/** Counts requests by address and family, in this process. */
+export class AddressLimits {
+  readonly #limiters: ReadonlyMap<AddressFamily, AddressLimiter>;
+
+  /** @param max in place of every family's own; 0 turns the limits off */
+  constructor(max: number | undefined) {
+    const limited = max === 0 ? [] : names;
+    this.#limiters = new Map(
+      limited.map((name) => [name, new AddressLimiter(max ?? addressFamilies[name].perMinute, windowSeconds)]),
+    );
+  }
+
+  /** Counts a request. @throws AppError rate_limit_exceeded */
+  take(family: AddressFamily, address: string): void {
+    this.#limiters.get(family)?.take(address);
+  }
+
+  /** The refusal of a further request, without counting one. */
+  refusal(family: AddressFamily, address: string): AppError | undefined {
+    return this.#limiters.get(family)?.refusal(address);
+  }
+}

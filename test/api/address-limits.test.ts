@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Answer, type ApiClient, apiClient } from '../api-client.ts';
+import { openProduct, type Product } from '../product.ts';
+import { rawRequest } from './raw-request.ts';
+
+let product: Product;
+let base: string;
+let anonymous: ApiClient;
+
+beforeAll(async () => {
+  product = await openProduct();
+  // The limits of an installation that sets none.
+  base = (await product.start(['api'], { ADDRESS_RATE_MAX: '' })).api;
+  anonymous = apiClient(base);
+});
+afterAll(() => product.close());
+
+/** Requests from an address of their own, one after another: how many were let through, and the first that was not. */
+async function untilLimited(address: string, send: (headers: Record<string, string>) => Promise<Answer>) {
+  const headers = { 'x-forwarded-for': address };
+  for (let count = 0; count < 400; count++) {
+    const answer = await send(headers);
+    if (answer.status === 429) return { count, answer };
+  }
+  throw new Error('No request was limited.');
+}
+
+const limited = (limit: number) => ({ error: { code: 'rate_limit_exceeded', details: { limit } } });
+/** One that no page has. Each page has a limit of its own. */
+const token = () => randomBytes(16).toString('base64url');
+let clients = 0;
+const vital = { name: 'LCP', value: 1 };
+
+describe('requests without a proof are limited by address', () => {
+  test.each([
+    ['pages of bookings', (headers: Record<string, string>) => anonymous.get(`/b/${token()}`, headers)],
+    ['forms of bookings', (headers: Record<string, string>) => anonymous.post(`/b/${token()}/cancel`, {}, headers)],
+    ['pages that do not exist', (headers: Record<string, string>) => anonymous.get('/b/no/such/page', headers)],
+    ['web vitals', (headers: Record<string, string>) => anonymous.post('/api/performance/vitals', vital, headers)],
+    [
+      'events of providers',
+      (headers: Record<string, string>) => anonymous.post('/api/v1/integrations/slack/events', {}, headers),
+    ],
+    ['reports of providers', (headers: Record<string, string>) => anonymous.post('/hooks/fal/gen_1', {}, headers)],
+    [
+      'notices of calendars',
+      (headers: Record<string, string>) => anonymous.post('/api/calendar-push/google', {}, headers),
+    ],
+    [
+      'unreadable notices',
+      (headers: Record<string, string>) => anonymous.post('/api/calendar-push/microsoft', {}, headers),
+    ],
+  ])('%s', async (_, send) => {
+    const { count, answer } = await untilLimited(`198.51.100.${++clients}`, send);
+    expect(count).toBe(120);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(answer.headers.get('x-ratelimit-limit')).toBeNull();
+    expect(answer.body).toMatchObject(limited(120));
+    // Another address is not.
+    expect((await send({ 'x-forwarded-for': '203.0.113.9' })).status).not.toBe(429);
+  });
+
+  test('a path that is written in another way counts with the others', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.77' };
+    for (let count = 0; count < 120; count++) await anonymous.get(`/b/${token()}`, address);
+    const disguised = await rawRequest(base, { method: 'GET', path: `/%62/${'x'.repeat(22)}`, headers: address });
+    expect([404, 429]).toContain(disguised.status);
+    expect((await anonymous.get(`/b/${'y'.repeat(22)}`, address)).status).toBe(429);
+  });
+
+  test('on loopback too', async () => {
+    const answers: number[] = [];
+    for (let count = 0; count < 121; count++) answers.push((await anonymous.get('/b/nothing')).status);
+    expect(answers.filter((status) => status === 429)).toHaveLength(1);
+  });
+
+  test('ADDRESS_RATE_MAX changes the limits, and 0 turns them off', async () => {
+    const few = apiClient((await product.start(['api'], { ADDRESS_RATE_MAX: '3' })).api);
+    const none = apiClient((await product.start(['api'], { ADDRESS_RATE_MAX: '0' })).api);
+    const { count } = await untilLimited('192.0.2.1', (headers) => few.get('/b/nothing', headers));
+    expect(count).toBe(3);
+    for (let at = 0; at < 150; at++) expect((await none.get('/b/nothing')).status).not.toBe(429);
+  });
+});
+
+describe('bodies of callers who have proved nothing', () => {
+  const body = 'x'.repeat(700 * 1024);
+  const small = 'x'.repeat(65 * 1024);
+
+  test('are not read where the headers have no proof', async () => {
+    // More than is ever read: an answer shows that nobody waited for it.
+    const declared = { 'content-length': '900000', 'content-type': 'application/json', expect: '100-continue' };
+    for (const path of [
+      '/api/v1/integrations/slack/events',
+      '/api/v1/integrations/hubspot/events',
+      '/hooks/fal/gen_1',
+    ]) {
+      const answer = await rawRequest(base, {
+        method: 'POST',
+        path,
+        headers: { ...declared, 'x-forwarded-for': '192.0.2.2' },
+      });
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  test('are read up to 64 KiB where the proof is in the body', async () => {
+    const json = { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.3' };
+    for (const path of ['/api/v1/integrations/microsoft-teams/events', '/api/calendar-push/microsoft']) {
+      expect((await anonymous.post(path, small, json)).status).toBe(413);
+      expect((await anonymous.post(path, body, json)).status).toBe(413);
+    }
+  });
+});
+
+test('names of vitals that browsers do not measure are dropped', async () => {
+  const address = { 'x-forwarded-for': '192.0.2.4' };
+  const sent = [
+    { name: 'Custom', value: 1 },
+    { name: 'FID', value: 2 },
+  ];
+  expect((await anonymous.post('/api/performance/vitals', sent, address)).status).toBe(204);
+  expect((await anonymous.post('/api/performance/vitals', { name: 'x1', value: 2 }, address)).status).toBe(204);
+  const { testKey } = await product.createTenant();
+  const { vitals } = (await apiClient(base, testKey).get('/api/performance/vitals')).body;
+  const names = vitals.map(({ name }: { name: string }) => name);
+  expect(names).toContain('FID');
+  expect(names).not.toContain('Custom');
+  expect(names).not.toContain('x1');
+});
