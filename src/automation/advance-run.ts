@@ -7,6 +7,7 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
+import { isStorageFull, storageFullMessage } from '../storage/storage-limit.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
 import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
@@ -60,7 +61,7 @@ export type RunProgress =
 /** How a step ended, apart from when and where. */
 export type StepEnd = EndOf<Storable>;
 
-interface StepFault {
+export interface StepFault {
   status: 'failed';
   code: RunErrorCode;
   message: string;
@@ -111,6 +112,8 @@ export class AdvancingRun {
   #bytes = 0;
   /** Of all outputs that the run has. */
   #outputBytes: number;
+  /** The same when it was loaded. */
+  readonly #loadedBytes: number;
   #recordedAt = performance.now();
 
   private constructor(services: RunServices, scope: Scope, ref: RunRef, work: RunWork) {
@@ -120,7 +123,8 @@ export class AdvancingRun {
     this.work = work;
     this.outputs = new StepOutputs(services.files, scope, ref.runId, work.recorded);
     this.position = positionOf(work);
-    this.#outputBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
+    this.#loadedBytes = work.recorded.reduce((sum, { outputBytes }) => sum + outputBytes, 0);
+    this.#outputBytes = this.#loadedBytes;
   }
 
   /** @returns undefined when the run is over or gone */
@@ -132,6 +136,14 @@ export class AdvancingRun {
   /** The current step; undefined after the last one. */
   get step(): Step | undefined {
     return this.work.steps[this.position];
+  }
+
+  /** Why no step can add an output, where the organization keeps as much as its plan includes. */
+  get storageFault(): StepFault | undefined {
+    const { plan, storedBytes } = this.work;
+    const added = this.#outputBytes - this.#loadedBytes;
+    if (!isStorageFull({ plan, storedBytes: storedBytes + added })) return undefined;
+    return { status: 'failed', code: 'storage_full', message: storageFullMessage(plan) };
   }
 
   get isTimeToRecord(): boolean {

@@ -74,7 +74,10 @@ export async function callStep(
   services.waiters.tell(runId);
   const facts = { ...begun, attempt };
   const maxAttempts = attemptsOf(step, options.maxAttempts);
-  if (step.type === 'prompt' && usesTools(step) && !options.mayUseTools) {
+  const { storageFault } = run;
+  if (storageFault && rounds === 0) {
+    await run.finishStep(facts, storageFault);
+  } else if (step.type === 'prompt' && usesTools(step) && !options.mayUseTools) {
     await run.finishStep(facts, cannotUseTools);
   } else if (tried > maxAttempts) {
     // Attempts without a result: a killed worker, a timeout, a failed write.

@@ -21,8 +21,10 @@ export const Automation = defineEntity({
     state: p.string().length(10).$type<AutomationState>(),
     /** The definition that the next run pins. */
     definitionId: p.uuid(),
-    /** The number of the latest run: runs are numbered without gaps. */
+    /** The number of the latest run. */
     totalRuns: p.integer(),
+    /** How many of them were removed. */
+    removedRuns: p.integer().default(0),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
     /** Set when the workflow is deleted. No read returns it from then on, and its rows are purged in the background. */
@@ -70,7 +72,7 @@ export const Run = defineEntity({
     ...tenant,
     automationId: p.uuid(),
     definitionId: p.uuid(),
-    /** 1, 2, 3 … within its automation, without gaps, so that a page of a list is a range of numbers. */
+    /** 1, 2, 3 … within its automation. Removed runs leave gaps. */
     number: p.integer(),
     status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().nullable(),
@@ -107,6 +109,8 @@ export const Run = defineEntity({
   indexes: [
     { properties: ['automationId', 'status', 'number'] },
     { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
+    { name: 'run_finished_index', properties: ['organizationId', 'finishedAt'], where: 'finished_at is not null' },
+    { name: 'run_definition_index', properties: ['definitionId'] },
     { name: 'run_unsized_index', properties: ['id'], where: 'input_bytes is null' },
     { name: 'run_open_index', properties: ['status', 'createdAt'], where: `status in (${openRun})` },
   ],
@@ -164,6 +168,7 @@ export const RunStep = defineEntity({
     finishedAt: p.datetime().nullable(),
     durationMs: p.integer().nullable(),
   },
+  indexes: [{ name: 'run_step_output_file_index', properties: ['outputFile'], where: 'output_file is not null' }],
 });
 export type RunStep = InferEntity<typeof RunStep>;
 

@@ -27,6 +27,7 @@ import { forgetRounds } from './forget-rounds.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
 import { type EndedRun, reconcileRuns, watchStoppedRuns } from './reconcile.ts';
+import { removeOldRuns } from './remove-runs.ts';
 import { restoreSchedules } from './restore-schedules.ts';
 import { countRunBlocks } from './run-blocks.ts';
 import { storeRunSizes } from './run-sizes.ts';
@@ -65,6 +66,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
     'workflow.update': workflowIds,
     'workflow.delete': workflowIds,
     'workflow.rotate_secret': workflowIds,
+    'run.delete': runIds,
   },
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
@@ -123,6 +125,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
       },
       { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
+      { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'count ended runs in blocks', everyMs: 60_000, run: () => countRunBlocks(database) },
     ];
   },

@@ -59,6 +59,12 @@ const takeOver = statement(
     where organization_id = $1 and environment = $2 and id = $4`,
 );
 
+// Its steps and their files stay until the commit.
+const holdRun = statement<{ id: string }>(
+  'run.hold',
+  'select id from run where organization_id = $1 and environment = $2 and id = $3 for key share',
+);
+
 const invalidFromStep = (message: string) => invalid([{ path: 'fromStep', message }]);
 
 /** The first position. Every step before it must have a result to copy. @throws AppError validation_error */
@@ -122,6 +128,7 @@ export async function retryRun(
   };
   const start = { plan, steps, position, waiter: null };
   const created = await insertNewRun(scope, idempotency, run, start, async (tx, newRunId) => {
+    if (!(await tx.one(holdRun, retriedId))) throw runNotFound(id);
     const kept = steps.slice(0, position).map((step) => step.id);
     if (kept.length > 0) await tx.rows(takeOver, retriedId, newRunId, kept);
   });

@@ -7,16 +7,15 @@ import { workflowNotFound } from './errors.ts';
 import { markRuns } from './run-blocks.ts';
 import { listColumns, live, type RunRow, type RunSummary, withProgress } from './run-columns.ts';
 
-const findTotal = statement<{ totalRuns: number }>(
-  'run.total',
-  `select total_runs as "totalRuns" from automation
+const findTotals = statement<{ totalRuns: number; removedRuns: number }>(
+  'run.totals',
+  `select total_runs as "totalRuns", removed_runs as "removedRuns" from automation
     where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
 );
 
-// Runs are numbered without gaps, so a page is a range of numbers and costs the same at any offset.
 const listByNumber = statement<RunRow>(
   'run.list',
-  `select ${listColumns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5`,
+  `select ${listColumns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5 offset $6`,
 );
 
 const listByStatus = statement<RunRow>(
@@ -32,13 +31,17 @@ export async function listRuns(
   { status, limit, offset }: { status?: RunStatus | undefined; limit: number; offset: number },
 ): Promise<Page<RunSummary>> {
   const uuid = workflowIds.parse(workflowId);
-  const automation = uuid && (await scope.one(findTotal, uuid));
+  const automation = uuid && (await scope.one(findTotals, uuid));
   if (!automation) throw workflowNotFound(workflowId);
-  if (!status) {
-    const rows = await scope.rows(listByNumber, uuid, Math.max(0, automation.totalRuns - offset), limit);
-    return { items: rows.map(withProgress), total: automation.totalRuns, limit, offset };
-  }
-  const { total, begin } = await markRuns(scope, uuid, status, { totalRuns: automation.totalRuns, offset });
-  const rows = begin ? await scope.rows(listByStatus, uuid, status, begin.upTo, limit, begin.skip) : [];
+  const { totalRuns, removedRuns } = automation;
+  // Where no number is missing a page is a range of numbers.
+  const { total, begin } =
+    !status && removedRuns === 0
+      ? { total: totalRuns, begin: { upTo: Math.max(0, totalRuns - offset), skip: 0 } }
+      : await markRuns(scope, uuid, status, { totalRuns, offset });
+  if (!begin) return { items: [], total, limit, offset };
+  const rows = status
+    ? await scope.rows(listByStatus, uuid, status, begin.upTo, limit, begin.skip)
+    : await scope.rows(listByNumber, uuid, begin.upTo, limit, begin.skip);
   return { items: rows.map(withProgress), total, limit, offset };
 }

@@ -1,6 +1,7 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Files } from '../storage/files.ts';
+import { type Stored, storedBytesSql } from '../storage/storage-limit.ts';
 import type { RunStatus, StepStatus } from './core/run-status.ts';
 import { type ModelChoice, nextStep, type Step } from './core/steps.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
@@ -16,7 +17,7 @@ export interface Recorded {
 }
 
 /** What continuing a run needs, without the outputs of its steps. */
-export interface RunWork {
+export interface RunWork extends Stored {
   status: RunStatus;
   input: unknown;
   variables: Record<string, unknown>;
@@ -35,6 +36,7 @@ const findWork = statement<RunWork>(
   'run.work',
   `select r.status, r.input, r.variables, r.first_position as "firstPosition", d.steps,
           jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
+          o.plan, ${storedBytesSql} as "storedBytes",
           coalesce((select jsonb_agg(jsonb_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,
                       'output', case when s.output_bytes <= ${withWorkBytes} then s.output end,
                       'outputBytes', coalesce(s.output_bytes, 0)) order by s.position)
@@ -42,6 +44,7 @@ const findWork = statement<RunWork>(
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null
      join definition d on d.id = r.definition_id
+     join organization o on o.id = r.organization_id
     where r.organization_id = $1 and r.environment = $2 and r.id = $3`,
 );
 

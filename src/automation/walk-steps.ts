@@ -81,6 +81,11 @@ export async function walkOn(
   const { organizationId } = scope.tenant;
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
+    const { storageFault } = run;
+    if (storageFault) {
+      await run.finishStep(facts, storageFault);
+      break;
+    }
     if (isCalling(step)) {
       const end = await callAtOnce(services, scope, runId, run, step);
       if (!end) {

@@ -43,6 +43,10 @@ export const claimLock = ({ method, path, key }: Pick<IdempotencyClaim, 'method'
 export const requestInProgress = () =>
   new AppError('idempotency_in_progress', 'The request with this Idempotency-Key is still in progress.');
 
+/** For a repeated request whose first one made something that exists no longer. */
+export const resourceDeleted = () =>
+  new AppError('conflict', 'The resource created with this Idempotency-Key has been deleted.');
+
 const keptHours = 24;
 
 export interface Claimed {
@@ -231,7 +235,7 @@ export async function readClaimed<Outcome extends object>(
   sealer?: Sealer,
 ): Promise<Outcome> {
   const earlier = await findClaim(tx, claim);
-  if (!earlier) throw new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');
+  if (!earlier) throw resourceDeleted();
   return restore(earlier, tx, sealer) as Outcome;
 }
 

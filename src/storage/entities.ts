@@ -29,3 +29,16 @@ export const File = defineEntity({
   indexes: [{ name: 'file_remove_at_index', properties: ['removeAt'], where: 'remove_at is not null' }],
 });
 export type File = InferEntity<typeof File>;
+
+/** A part of the bytes that a tenant keeps: the sum of its slots is the whole. Written only by triggers. */
+export const StorageUsed = defineEntity({
+  name: 'StorageUsed',
+  tableName: 'storage_used',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    slot: p.smallint().primary(),
+    bytes: p.bigint('number'),
+  },
+});

@@ -1,6 +1,9 @@
 import { statement } from '../platform/sql.ts';
 import type { FileRecord } from './ports.ts';
 
+/** The outbox entry of a transaction that marked files as removable: they are removed right after its commit. */
+export const removedFilesKind = 'file.remove';
+
 /** A file that nobody recorded for this long is an orphan. */
 const orphanAfterHours = 24;
 /** A transaction that records a file is over by then: the sweep can no longer meet it. */
@@ -56,6 +59,11 @@ export const findReadable = statement<FileRecord>(
 export const findRemovable = statement<{ name: string }>(
   'file.removable',
   'select name from file where remove_at <= $1 order by remove_at limit $2',
+);
+
+export const findRemovableOf = statement<{ name: string }>(
+  'file.removable_of_tenant',
+  `select name from file where organization_id = $1 and environment = $2 and remove_at <= $3 order by remove_at limit $4`,
 );
 
 export const forgetRemoved = statement<{ name: string }>(

@@ -2,20 +2,19 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
 import { Downloads } from './downloads.ts';
-import { File } from './entities.ts';
+import { File, StorageUsed } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { removedFilesKind } from './file-sql.ts';
 import { Files } from './files.ts';
 import type { Disk } from './ports.ts';
 import { bucketSettings, folders, type StorageEnv, storageSettings } from './settings.ts';
 import { SignedUrls } from './signed-urls.ts';
 import { Spool } from './spool.ts';
-import { removeDueFiles } from './sweep.ts';
+import { removeDueFiles, removeDueFilesOf, removedTogether } from './sweep.ts';
 
 const hourMs = 3_600_000;
 /** What a process was writing this long ago it no longer writes. */
 const unfinishedAfterMs = 24 * hourMs;
-/** Files that are removed at the same time. */
-const removedAtOnce = 20;
 
 export interface StorageServices {
   files: Files;
@@ -39,7 +38,7 @@ async function openDisk(env: StorageEnv): Promise<Disk> {
 /** Files that features keep and callers read at signed addresses. */
 export const storage: Part<Foundation, StorageServices, typeof storageSettings.shape> = {
   name: 'storage',
-  entities: [File],
+  entities: [File, StorageUsed],
   settings: storageSettings,
   failPoints: failPoint.names,
   async open({ env, database, log, draining }) {
@@ -60,11 +59,14 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
   close({ disk }) {
     disk.close();
   },
+  outbox: ({ database, disk, log }) => ({
+    [removedFilesKind]: async (scope) => void (await removeDueFilesOf({ database, disk, log }, scope)),
+  }),
   sweeps: ({ database, disk, log, spool }) => [
     {
       name: 'remove files that are not needed',
       everyMs: 60_000,
-      run: () => inBatches((limit) => removeDueFiles({ database, disk, log }, limit), removedAtOnce),
+      run: () => inBatches((limit) => removeDueFiles({ database, disk, log }, limit), removedTogether),
     },
     {
       name: 'remove files that were left unfinished',

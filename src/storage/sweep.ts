@@ -1,21 +1,20 @@
+import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
+import type { Scope } from '../platform/scope.ts';
 import { sqlOn } from '../platform/sql.ts';
-import { findRemovable, forgetRemoved, putOff } from './file-sql.ts';
+import { findRemovable, findRemovableOf, forgetRemoved, putOff } from './file-sql.ts';
 import type { Disk } from './ports.ts';
 
-/**
- * Removes files that are due: orphans, removed ones, and those whose time is over. The file goes before its row, so that a
- * crash in between only repeats the removal. A file that cannot be removed is tried again after all others.
- * @returns the number of removed files; if it equals `limit`, there may be more
- */
-export async function removeDueFiles(
-  { database, disk, log }: { database: Database; disk: Disk; log: Log },
-  limit: number,
-  now = new Date(),
-): Promise<number> {
+interface SweepServices {
+  database: Database;
+  disk: Disk;
+  log: Log;
+}
+
+/** The files go before their rows, so that a crash in between only repeats the removal. @returns the names of those that are gone */
+async function remove({ database, disk, log }: SweepServices, names: readonly string[], now: Date): Promise<string[]> {
   const sql = sqlOn(database.pool);
-  const names = (await sql.rows(findRemovable, [now, limit])).map(({ name }) => name);
   const tried = await Promise.allSettled(names.map((name) => disk.remove(name)));
   const failed = names.filter((_, index) => tried[index]!.status === 'rejected');
   const [failure] = tried.filter((one) => one.status === 'rejected');
@@ -25,5 +24,37 @@ export async function removeDueFiles(
   }
   const gone = names.filter((name) => !failed.includes(name));
   if (gone.length > 0) await sql.rows(forgetRemoved, [gone, now]);
+  return gone;
+}
+
+/**
+ * Removes files that are due: orphans, removed ones, and those whose time is over. A file that cannot be removed is tried
+ * again after all others.
+ * @returns the number of removed files; if it equals `limit`, there may be more
+ */
+export async function removeDueFiles(services: SweepServices, limit: number, now = new Date()): Promise<number> {
+  const due = await sqlOn(services.database.pool).rows(findRemovable, [now, limit]);
+  const gone = await remove(
+    services,
+    due.map(({ name }) => name),
+    now,
+  );
   return gone.length;
+}
+
+/** Files that are removed at the same time. */
+export const removedTogether = 20;
+
+/** The same for one tenant, right after something that had files was deleted. @returns how many files */
+export function removeDueFilesOf(services: SweepServices, scope: Scope): Promise<number> {
+  return inBatches(async (limit) => {
+    const now = new Date();
+    const due = await scope.rows(findRemovableOf, now, limit);
+    const gone = await remove(
+      services,
+      due.map(({ name }) => name),
+      now,
+    );
+    return gone.length;
+  }, removedTogether);
 }

@@ -11,6 +11,7 @@ import { canonicalRequest, type GenerationRequest, problemsOf, seedOf } from '..
 import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
 import { imageRefused } from '../storage/fetch-image.ts';
 import type { SignedUrls } from '../storage/signed-urls.ts';
+import { enforceStorageLimit } from '../storage/storage-limit.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { queues } from '../temporal/contracts/queues.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
@@ -87,7 +88,7 @@ function checkImageUrl({ egress, signedUrls }: CreateServices, url: string): voi
 /**
  * Creates a generation: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
  * workflow commit together.
- * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused;
+ * @throws AppError validation_error, provider_not_configured, insufficient_credits, idempotency_key_reused, forbidden;
  *   service_unavailable where files have no addresses
  */
 export async function createGeneration(
@@ -110,6 +111,7 @@ export async function createGeneration(
   const seed = chooseSeed(scope, request);
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
+      await enforceStorageLimit(tx);
       const { kind } = request;
       const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
       await reserveCredits(tx, {

@@ -16,7 +16,7 @@ export const Generation = defineEntity({
   properties: {
     id: p.uuid().primary(),
     ...tenant,
-    /** 1, 2, 3 … within its tenant, without gaps, in the order of their creation. */
+    /** 1, 2, 3 … within its tenant, in the order of their creation. Removed generations leave gaps. */
     number: p.integer(),
     kind: p.string().length(20).$type<MediaKind>(),
     status: p.string().length(10).$type<GenerationStatus>(),
@@ -70,6 +70,11 @@ export const Generation = defineEntity({
       name: 'generation_block_end_index',
       properties: ['organizationId', 'environment', 'number'],
       where: 'number % 1000 = 0',
+    },
+    {
+      name: 'generation_finished_index',
+      properties: ['organizationId', 'finishedAt'],
+      where: 'finished_at is not null',
     },
     {
       name: 'generation_open_index',

@@ -1,8 +1,11 @@
 import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
+import { newId } from '../platform/ids.ts';
 import type { Page, PageRequest } from '../platform/page.ts';
-import type { Scope } from '../platform/scope.ts';
+import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
 import { generationStates } from './core/status.ts';
 import { type GenerationDetail, generationColumns } from './generations.ts';
 
@@ -12,35 +15,44 @@ export const historyTypes = Object.keys(columns) as [keyof typeof columns, ...(k
 export type HistoryType = (typeof historyTypes)[number];
 
 /**
- * Generations per block. They are numbered without gaps within their tenant, and one that has ended never changes: once all
- * of a block have ended, one row has its counts for ever. A total then reads one row for each 1000 generations, and none
- * that ends has a counter to update.
+ * Numbers per block. A generation that has ended never changes: once all of a block have ended, one row has its counts, and
+ * only the removal of a generation changes it. A total then reads one row for each 1000 generations, and none that ends has
+ * a counter to update.
  */
 const size = 1000;
 const inBlock = (of: string, block: string) =>
   `${of}.number > ${block} * ${size} and ${of}.number <= (${block} + 1) * ${size}`;
 
-const countOf = (kind: HistoryType) => `(select count(*)::int from generation g
-    where g.organization_id = due.organization_id and g.environment = due.environment
-      and g.kind = '${kind}' and g.status = 'completed' and ${inBlock('g', 'due.block')})`;
+/** Blocks of a tenant are counted, and generations are removed from them, one transaction after the other. */
+export const blockLock = 'generation_blocks';
+
+interface DueBlock extends Tenant {
+  block: number;
+}
 
 // Finds the ends of blocks by their own small index. A block with open generations is left to a later call.
-const countBlocks = statement<{ block: number }>(
-  'generation.count_blocks',
-  `with due as (
-     select g.organization_id, g.environment, g.number / ${size} - 1 as block
-       from generation g
-      where g.number % ${size} = 0
-        and not exists (select from generation_block b
-                         where b.organization_id = g.organization_id and b.environment = g.environment
-                           and b.block = g.number / ${size} - 1)
-        and not exists (select from generation o
-                         where o.organization_id = g.organization_id and o.environment = g.environment
-                           and o.status in (${generationStates.sql('processing')})
-                           and o.number > g.number - ${size} and o.number <= g.number)
-      limit $1)
-   insert into generation_block (organization_id, environment, block, ${Object.values(columns).join(', ')})
-   select organization_id, environment, block, ${historyTypes.map(countOf).join(', ')} from due
+const findDueBlocks = statement<DueBlock>(
+  'generation.due_blocks',
+  `select g.organization_id as "organizationId", g.environment, g.number / ${size} - 1 as block
+     from generation g
+    where g.number % ${size} = 0
+      and not exists (select from generation_block b
+                       where b.organization_id = g.organization_id and b.environment = g.environment
+                         and b.block = g.number / ${size} - 1)
+      and not exists (select from generation o
+                       where o.organization_id = g.organization_id and o.environment = g.environment
+                         and o.status in (${generationStates.sql('processing')})
+                         and o.number > g.number - ${size} and o.number <= g.number)
+    limit $1`,
+);
+
+const countOf = (kind: HistoryType) => `count(*) filter (where kind = '${kind}' and status = 'completed')::int`;
+
+const countBlock = statement<{ block: number }>(
+  'generation.count_block',
+  `insert into generation_block (organization_id, environment, block, ${Object.values(columns).join(', ')})
+   select $1::uuid, $2::text, $3::int, ${historyTypes.map(countOf).join(', ')}
+     from generation where organization_id = $1 and environment = $2 and ${inBlock('generation', '$3::int')}
    on conflict do nothing
    returning block`,
 );
@@ -48,7 +60,16 @@ const countBlocks = statement<{ block: number }>(
 /** Counts the generations of blocks that have ended, of all tenants. @returns how many blocks */
 export function countGenerationBlocks(database: Database): Promise<number> {
   const sql = sqlOn(database.pool);
-  return inBatches(async (limit) => (await sql.rows(countBlocks, [limit])).length, 100);
+  return inBatches(async (limit) => {
+    const due = await sql.rows(findDueBlocks, [limit]);
+    for (const { organizationId, environment, block } of due) {
+      await new Scope(database, { organizationId, environment }, newId()).transaction(async (tx) => {
+        await takeTurn(tx, blockLock);
+        await tx.rows(countBlock, block);
+      });
+    }
+    return due.length;
+  }, 100);
 }
 
 interface Marks {
@@ -73,7 +94,8 @@ function statementsOf(kind: HistoryType | null) {
                        where g.organization_id = $1 and g.environment = $2 and g.status = 'completed'
                          and ${shown} and ${inBlock('g', 'n')})
                    else ${counted} end as count
-         from generate_series(0, coalesce(
+         from generate_series(
+                (select (min(number) - 1) / ${size} from generation where organization_id = $1 and environment = $2), coalesce(
                 (select (total - 1) / ${size} from generation_total where organization_id = $1 and environment = $2), -1)) as n
          left join generation_block b on b.organization_id = $1 and b.environment = $2 and b.block = n),
      summed as (select block, count, sum(count) over (order by block desc) as so_far from counted),

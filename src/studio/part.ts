@@ -17,6 +17,7 @@ import { InputPlaces } from './fetch-input.ts';
 import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
 import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
+import { removeOldGenerations } from './remove-generations.ts';
 import { GenerationWatch } from './watch-generation.ts';
 
 export interface StudioServices {
@@ -34,6 +35,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   entities: [Generation, GenerationTotal, GenerationBlock],
   ids: [generationIds, videoIds],
   events: [videoCompleted, videoFailed],
+  auditActions: { 'generation.delete': generationIds },
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],
   open({ notifications, temporal, background, log }) {
@@ -67,6 +69,11 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
           (limit) => endOverdueGenerations({ database, log, files, waiters }, deadlineMs, limit),
           overdueAtOnce,
         ),
+    },
+    {
+      name: 'remove generations after their retention',
+      everyMs: 3_600_000,
+      run: () => removeOldGenerations(database),
     },
     { name: 'count ended generations in blocks', everyMs: 60_000, run: () => countGenerationBlocks(database) },
   ],

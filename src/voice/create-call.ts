@@ -6,6 +6,7 @@ import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { SpeechRequest } from '../providers/voice-ports.ts';
+import { enforceStorageLimit } from '../storage/storage-limit.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { VoiceCallPolicy } from '../temporal/contracts/voice.ts';
 import { type PlanName, plans } from '../tenancy/core/plans.ts';
@@ -93,7 +94,7 @@ export async function findEarlier(scope: Scope, claim: IdempotencyClaim | undefi
 /**
  * Creates a call: its row, its reserved credits, the claim of its Idempotency-Key and the outbox entry that starts its
  * workflow commit together.
- * @throws AppError insufficient_credits, idempotency_key_reused, rate_limit_exceeded; SealError
+ * @throws AppError insufficient_credits, idempotency_key_reused, rate_limit_exceeded, forbidden; SealError
  */
 export async function createCall(
   { sealer, voicePolicy }: CreateServices,
@@ -104,6 +105,7 @@ export async function createCall(
   const sealed = voiceContents(sealer, scope).seal(id, 'request', request);
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
+      await enforceStorageLimit(tx);
       // The row before the credits: their account is locked until the commit.
       await tx.one(insertCall, id, kind, price, sealed, file ?? null, scope.correlationId);
       await also?.(tx);

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts';
+import { resourceDeleted } from '../platform/idempotency.ts';
 
 /** A published sentence about a request. The answer contains nothing else. */
 export const refused = (sentence: string) => new AppError('validation_error', sentence);
@@ -11,4 +12,4 @@ export const notConfigured = (facts: AppError['facts']) =>
 export const callFailed = () => new AppError('ai_provider_error', 'The voice service failed. Nothing was charged.');
 
 /** The error for a request whose call was removed while it waited. */
-export const callGone = () => new AppError('conflict', 'What this Idempotency-Key made was deleted meanwhile.');
+export const callGone = resourceDeleted;

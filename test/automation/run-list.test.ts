@@ -138,7 +138,7 @@ test('a page of runs with large inputs and outputs is small, and nothing large i
   // What PostgreSQL reads to answer, in kilobytes.
   const { rows } = await product.database.pool.query(
     `explain (analyze, serialize text, format json) ${statementTexts.get('run.list')}`,
-    [...(await tenantOf(id)), id, 7, 100],
+    [...(await tenantOf(id)), id, 7, 100, 0],
   );
   expect(rows[0]['QUERY PLAN'][0].Serialization['Output Volume']).toBeLessThan(40);
 

@@ -87,6 +87,8 @@ async function recordRuns(caller: Caller, ids: { id: string }): Promise<void> {
   await ask({ endpoint: 'GET /workflows/{id}/runs', ids });
   await ask({ endpoint: 'GET /workflows/{id}/runs', ids, query: '?status=completed&limit=1' });
   await ask({ endpoint: 'GET /workflows/{id}/runs', ids, query: '?status=gone' });
+  await ask({ endpoint: 'DELETE /runs/{id}', ids: run });
+  await ask({ endpoint: 'DELETE /runs/{id}', what: 'again', ids: run });
   await recordOtherEndings(caller);
 }
 

@@ -40,4 +40,5 @@ export async function recordStudio(recorder: Recorder, client: ApiClient): Promi
   await ask('GET', '/history');
   await ask('GET', '/history?type=speech');
   await ask('GET', '/models');
+  await ask('DELETE', `/generations/${made.body.data.id}`);
 }

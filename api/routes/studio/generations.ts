@@ -3,11 +3,12 @@ import type { Services } from '../../../src/services.ts';
 import { getGeneration } from '../../../src/studio/generations.ts';
 import { historyTypes, listHistory } from '../../../src/studio/history.ts';
 import { listModels } from '../../../src/studio/list-models.ts';
+import { deleteGeneration } from '../../../src/studio/remove-generations.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { answer, deleted, keySecurity, scopedFailures } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { pageQuery } from '../../schemas/pagination.ts';
 import { generationExamples, historyExamples } from '../../schemas/studio/examples.ts';
@@ -45,6 +46,23 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...scopedFailures(404),
     },
   });
+  const remove = createRoute({
+    ...shared,
+    method: 'delete',
+    middleware: [read] as const,
+    path: '/generations/{id}',
+    operationId: 'deleteGeneration',
+    summary: 'Delete a generation',
+    description:
+      'Deletes a generation that has ended, with its file. One that has not ended is answered with 409 `conflict`.',
+    request: { params: prefixedIdInPath('id', generationExamples.completed.id) },
+    responses: {
+      200: answer('The generation was deleted.', z.object({ deleted: z.literal(true) }), {
+        examples: { deleted: { deleted: true as const } },
+      }),
+      ...scopedFailures(404, 409),
+    },
+  });
   const history = createRoute({
     ...shared,
     middleware: [read] as const,
@@ -78,6 +96,10 @@ export function generationRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const generation = await getGeneration(scope, c.req.valid('param').id);
     services.generationWatch.seen(scope, generation);
     return c.json(success(generationRecord(generation, sign)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deleteGeneration(c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
   });
   routes.openapi(history, async (c) => {
     const { type, limit = defaultLimit, offset = 0 } = c.req.valid('query');

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { priceOf } from '../../../src/credits/core/pricing.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
+import { enforceStorageLimit } from '../../../src/storage/storage-limit.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { type CreatedCall, findEarlier } from '../../../src/voice/create-call.ts';
 import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
@@ -43,6 +44,7 @@ async function start(
   const idempotency = readIdempotency(c);
   const earlier = await findEarlier(scope, idempotency);
   if (earlier) return earlier;
+  await enforceStorageLimit(scope);
   const { format, seconds } = await examineRecording(services, scope, recording.path);
   const language = languageOf(asked);
   requireVoice(services, scope);

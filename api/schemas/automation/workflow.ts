@@ -149,7 +149,7 @@ const common = {
   id: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  totalRuns: z.int(),
+  totalRuns: z.int().openapi({ description: 'Runs that were started, those that were deleted since included.' }),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 };

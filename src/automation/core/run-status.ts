@@ -25,6 +25,9 @@ export const { isTerminal } = runStates;
 /** For SQL: the states of a run that has not ended. */
 export const openRun = runStates.sql(...runStatuses.filter((status) => !isTerminal(status)));
 
+/** The same of a run that has. */
+export const endedRun = runStates.sql(...runStates.terminal);
+
 /** A step is recorded when it begins to call out; a step that ends at once is recorded at its end. */
 export const stepStates = defineStates(
   { table: 'run_step', column: 'status' },
@@ -68,7 +71,7 @@ const modelCodes = [
   'timeout',
   'internal_error',
 ] as const;
-export const runErrorCodes = [...modelCodes, ...actionErrorCodes] as const;
+export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
 /** Why a model did not give a step its output. */

@@ -4,7 +4,7 @@ import { isRunNotFound, workflowNotFound } from '../../../../src/automation/erro
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
 import { readPatiently } from '../../../../src/platform/database-errors.ts';
 import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
-import type { IdempotencyClaim } from '../../../../src/platform/idempotency.ts';
+import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';
@@ -91,7 +91,7 @@ async function executeAndWait(
   // The run of an earlier request may have ended before this process listened for it.
   const ended = (replayed && (await look())) || (await ending);
   if (ended === undefined) return { kind: 'unfinished', replayed, data: dialect.accepted(run) };
-  if (ended === 'deleted') throw workflowNotFound(id);
+  if (ended === 'deleted') throw replayed ? resourceDeleted() : workflowNotFound(id);
   if (ended.status === 'failed')
     return { kind: 'failed', replayed, failure: failureOf(ended), code: ended.error?.code };
   return { kind: 'finished', replayed, data: dialect.executed(ended) };

@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { cancelRun } from '../../../../src/automation/cancel-run.ts';
+import { deleteRun } from '../../../../src/automation/remove-runs.ts';
 import { retryRun } from '../../../../src/automation/retry-run.ts';
 import { getOutput } from '../../../../src/automation/runs.ts';
 import type { Services } from '../../../../src/services.ts';
@@ -10,7 +11,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../../schemas/automation/run.ts';
 import {
   acceptedExamples,
@@ -71,6 +72,19 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...failures(404, 409, 413, 415, 422),
     },
   });
+  const remove = createRoute({
+    method: 'delete',
+    path: '/runs/{id}',
+    tags,
+    security: mayExecute,
+    operationId: 'deleteRun',
+    summary: 'Delete a run',
+    description:
+      'Deletes a run that has ended, with its outputs and their files. Retries of the run stay. A run that has not ended is answered with 409 `conflict`: cancel it first.',
+    middleware: [execute] as const,
+    request: { params },
+    responses: { 200: deletedAnswer('The run was deleted.'), ...failures(404, 409) },
+  });
   const output = createRoute({
     method: 'get',
     path: '/runs/{id}/outputs/{stepId}',
@@ -92,6 +106,10 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(cancel, async (c) => {
     const run = await cancelRun(services, c.get('scope'), c.req.valid('param').id);
     return c.json(success(automationDialect(c).runDetail(run)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    await deleteRun(c.get('scope'), c.req.valid('param').id);
+    return c.json(deleted, 200);
   });
   routes.openapi(retry, async (c) => {
     const { fromStep, definition } = c.req.valid('json') ?? {};

@@ -65,7 +65,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description: [
       'By default dialect A waits until the run has ended and dialect B returns immediately; `async` overrides this. An',
       'inactive workflow is answered with 400 `workflow_inactive` (`workflow_disabled` in dialect B). A second request with',
-      'the same Idempotency-Key returns the same run.',
+      'the same Idempotency-Key returns the same run; 409 `conflict` once that run was deleted.',
     ].join(' '),
     middleware: [
       requireKey(services, 'runs:execute'),
@@ -87,7 +87,7 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
         links: runLinks,
         replayable: true,
       }),
-      ...failures(404, 413, 415, 422),
+      ...failures(404, 409, 413, 415, 422),
       500: runFailure,
     },
   });

@@ -1,0 +1,43 @@
+import { AppError } from '../platform/errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { type PlanName, plans } from '../tenancy/core/plans.ts';
+
+/** For SQL: the bytes that the tenant `$1`, `$2` keeps. */
+export const storedBytesSql = `(select coalesce(sum(bytes), 0)::float8 from storage_used
+  where organization_id = $1 and environment = $2)`;
+
+export interface Stored {
+  plan: PlanName;
+  storedBytes: number;
+}
+
+const findStored = statement<Stored>(
+  'storage.stored',
+  `select o.plan, ${storedBytesSql} as "storedBytes" from organization o where o.id = $1 and $2::text is not null`,
+);
+
+const units = [
+  [1024 ** 4, 'TiB'],
+  [1024 ** 3, 'GiB'],
+  [1024 ** 2, 'MiB'],
+] as const;
+
+/** `2 GiB`; a number of bytes that is no multiple of a larger unit as it is. */
+function written(bytes: number): string {
+  const unit = units.find(([size]) => bytes >= size && bytes % size === 0);
+  return unit ? `${bytes / unit[0]} ${unit[1]}` : `${bytes.toLocaleString('en-US')} bytes`;
+}
+
+export const isStorageFull = ({ plan, storedBytes }: Stored): boolean => storedBytes >= plans[plan].storageBytes;
+
+export const storageFullMessage = (plan: PlanName): string =>
+  `The plan ${plan} includes ${written(plans[plan].storageBytes)} of files, inputs and outputs, and they are used up. Delete runs or generations.`;
+
+/** Refuses what would add a file when the tenant keeps as much as its plan includes. @throws AppError forbidden */
+export async function enforceStorageLimit(scope: Scope): Promise<void> {
+  const stored = (await scope.one(findStored))!;
+  const { plan } = stored;
+  if (!isStorageFull(stored)) return;
+  throw new AppError('forbidden', storageFullMessage(plan), { limit: plans[plan].storageBytes, plan });
+}

@@ -1,0 +1,115 @@
+import { inBatches } from '../platform/batches.ts';
+import type { Database } from '../platform/database.ts';
+import { AppError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { Scope, type Transaction } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Environment } from '../platform/tenant.ts';
+import { takeTurn } from '../platform/tenant-turn.ts';
+import { removedFilesKind } from '../storage/file-sql.ts';
+import { numbersByPlan } from '../tenancy/core/plans.ts';
+import { generationIds, videoIds } from './core/ids.ts';
+import { generationStates } from './core/status.ts';
+import { generationNotFound } from './errors.ts';
+import { blockLock, historyTypes } from './history.ts';
+
+const ended = generationStates.sql(...generationStates.terminal);
+
+const countOf = (kind: string) => `count(*) filter (where kind = '${kind}' and status = 'completed')::int as ${kind}`;
+
+const removeStatement = statement<{ count: number }>(
+  'generation.remove',
+  `with gone as (
+     delete from generation
+      where organization_id = $1 and environment = $2 and id = any($3) and status in (${ended})
+     returning number, kind, status, file),
+   files as (
+     update file set remove_at = clock_timestamp()
+      where organization_id = $1 and environment = $2 and name in (select file from gone where file is not null)
+        and recorded_at is not null and (remove_at is null or remove_at > clock_timestamp())),
+   blocks as (
+     update generation_block b set images = b.images - c.image, videos = b.videos - c.video, music = b.music - c.music
+       from (select (number - 1) / 1000 as block, ${historyTypes.map(countOf).join(', ')} from gone group by 1) c
+      where b.organization_id = $1 and b.environment = $2 and b.block = c.block)
+   select count(*)::int as count from gone`,
+);
+
+// A block of generations that failed has no counts either: it is counted again, at the same cost as its removal saved.
+const removeEmptyBlocks = statement(
+  'generation.remove_empty_blocks',
+  `delete from generation_block b
+    where b.organization_id = $1 and b.environment = $2 and b.images + b.videos + b.music = 0
+      and not exists (select from generation g
+                       where g.organization_id = $1 and g.environment = $2
+                         and g.number > b.block * 1000 and g.number <= (b.block + 1) * 1000)`,
+);
+
+async function remove(tx: Transaction, ids: readonly string[]): Promise<number> {
+  await takeTurn(tx, blockLock);
+  const { count } = (await tx.one(removeStatement, ids))!;
+  await tx.rows(removeEmptyBlocks);
+  return count;
+}
+
+const findStatus = statement<{ id: string; hasEnded: boolean }>(
+  'generation.has_ended',
+  `select id, status in (${ended}) as "hasEnded" from generation
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+/**
+ * Deletes a generation that has ended, with its file.
+ * @param id a UUID, `gen_…` or `vid_…`
+ * @throws AppError not_found; conflict while it is under way
+ */
+export async function deleteGeneration(scope: Scope, id: string): Promise<void> {
+  const uuid = generationIds.parse(id) ?? videoIds.parse(id);
+  await scope.transaction(async (tx) => {
+    const generation = uuid && (await tx.one(findStatus, uuid));
+    if (!generation) throw generationNotFound(id);
+    if (!generation.hasEnded) {
+      throw new AppError('conflict', 'The generation has not ended.', { generationId: id });
+    }
+    if ((await remove(tx, [generation.id])) === 0) throw generationNotFound(id);
+    await tx.enqueue(removedFilesKind, generation.id);
+    await tx.audit({ action: 'generation.delete', subjectId: generation.id });
+  });
+}
+
+interface OldGeneration {
+  organizationId: string;
+  environment: Environment;
+  id: string;
+}
+
+// An organization has one look at an index, whatever it keeps.
+const findOld = statement<OldGeneration>(
+  'generation.find_old',
+  `select o.id as "organizationId", g.environment, g.id
+     from organization o
+     join jsonb_each_text($1::jsonb) as kept (plan, days) on kept.plan = o.plan
+    cross join lateral (
+      select id, environment from generation
+       where organization_id = o.id and finished_at < now() - make_interval(days => kept.days::int)
+       order by finished_at limit $2) g
+    limit $2`,
+);
+
+async function removeOld(database: Database, limit: number): Promise<number> {
+  const old = await sqlOn(database.pool).rows(findOld, [numbersByPlan('retentionDays'), limit]);
+  for (const generations of Map.groupBy(old, (one) => `${one.organizationId} ${one.environment}`).values()) {
+    const [{ organizationId, environment }] = generations as [OldGeneration];
+    const scope = new Scope(database, { organizationId, environment }, newId());
+    await scope.transaction((tx) =>
+      remove(
+        tx,
+        generations.map(({ id }) => id),
+      ),
+    );
+  }
+  return old.length;
+}
+
+/** Removes the generations that ended longer ago than their plan keeps them, of all tenants. @returns how many */
+export const removeOldGenerations = (database: Database): Promise<number> =>
+  inBatches((limit) => removeOld(database, limit));

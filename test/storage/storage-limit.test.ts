@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { removeOldGenerations } from '../../src/studio/remove-generations.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
+import { secrets } from '../operator.ts';
+import { openProduct, type Product } from '../product.ts';
+import { creditsOf, pathOf } from '../studio/files.ts';
+import { until } from '../until.ts';
+
+const limit = 60_000;
+let product: Product;
+let base: string;
+beforeAll(async () => {
+  product = await openProduct();
+  const env = { ...secrets, PLAN_LIMITS: JSON.stringify({ free: { storageBytes: limit } }) };
+  base = (await product.start(['api', 'runs', 'generation'], env)).api;
+});
+afterAll(() => product.close());
+
+const newClient = async (): Promise<ApiClient> =>
+  apiClient(base, (await product.createTenant({ plan: 'free' })).testKey);
+
+const refusal = { status: 403, body: { error: { code: 'forbidden', details: { limit, plan: 'free' } } } };
+const generate = (api: ApiClient) => api.post('/api/studio/generate', { prompt: 'A lighthouse at dawn' });
+
+test('who keeps as much as the plan includes generates nothing and pays nothing, until something is deleted', async () => {
+  const api = await newClient();
+  const images: { id: string; url: string }[] = [];
+  for (;;) {
+    const made = await generate(api);
+    if (made.status === 403) break;
+    expect(made.status).toBe(200);
+    images.push(made.body.data);
+  }
+  const credits = await creditsOf(api);
+  expect(await generate(api)).toMatchObject(refusal);
+  expect(await api.post('/api/studio/generate-video', { prompt: 'Waves' })).toMatchObject(refusal);
+  const form = new FormData();
+  form.append('audio', new Blob([Buffer.alloc(2_000)]), 'a.wav');
+  const uploaded = await api.post('/api/voice/stt', form);
+  expect({ status: uploaded.status, body: uploaded.body }).toEqual({
+    status: 403,
+    body: { success: false, error: 'Forbidden' },
+  });
+  expect((await api.post('/api/voice/tts', { text: 'Hello', voice: 'nova' })).status).toBe(403);
+  expect(await creditsOf(api)).toEqual(credits);
+
+  for (const { id, url } of images) {
+    expect(await api.delete(`/api/studio/generations/${id}`)).toMatchObject({
+      status: 200,
+      body: { data: { deleted: true } },
+    });
+    expect((await api.get(`/api/studio/generations/${id}`)).status).toBe(404);
+    await until('the file is gone', async () => !existsSync(pathOf(url)));
+  }
+  expect((await api.get('/api/studio/history')).body.data).toMatchObject({ total: 0, items: [] });
+  expect((await api.delete(`/api/studio/generations/${images[0]!.id}`)).status).toBe(404);
+  await until('there is space again', async () => (await generate(api)).status === 200);
+});
+
+test('a step fails with storage_full, before its model is called', async () => {
+  const api = await newClient();
+  const { id } = await makeWorkflow(api, {
+    steps: [
+      { id: 'copy', type: 'transform', expression: 'input' },
+      { id: 'say', type: 'prompt', prompt: 'x' },
+    ],
+  });
+  const start = (input: string) => api.post(`/v1/workflows/${id}/execute`, { input, async: true });
+  const first = (await start('x'.repeat(limit))).body.data.runId;
+  expect(await endOf(api, first)).toMatchObject({ status: 'failed', error: { stepId: 'copy', code: 'storage_full' } });
+  const second = (await start('small')).body.data.runId;
+  expect(await endOf(api, second)).toMatchObject({ error: { stepId: 'copy', code: 'storage_full' } });
+  expect((await api.delete(`/v1/runs/${first}`)).status).toBe(200);
+  expect(await endOf(api, (await start('small')).body.data.runId)).toMatchObject({ status: 'completed' });
+  // What one run adds counts for its own later steps.
+  const third = await endOf(api, (await start('y'.repeat(limit / 2))).body.data.runId);
+  expect(third).toMatchObject({ status: 'failed', error: { stepId: 'say', code: 'storage_full' } });
+});
+
+test('a generation under way is not deleted, and one of another organization is not found', async () => {
+  const [api, other] = [await newClient(), await newClient()];
+  const { id } = (await api.post('/api/studio/generate-video', { prompt: 'sandbox:slow=9000 Waves' })).body.data;
+  expect(await api.delete(`/api/studio/generations/${id}`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'conflict' } },
+  });
+  expect((await other.delete(`/api/studio/generations/${id}`)).status).toBe(404);
+  await api.post(`/api/studio/generate-video/${id}/cancel`);
+  expect((await api.delete(`/api/studio/generations/${id}`)).status).toBe(200);
+});
+
+test('generations are removed when they ended longer ago than their plan keeps them', async () => {
+  const api = await newClient();
+  const { id, url } = (await generate(api)).body.data;
+  const age = (days: number) =>
+    product.database.pool.query(
+      `update generation set finished_at = now() - make_interval(days => $2::int) where id = replace($1, 'gen_', '')::uuid`,
+      [id, days],
+    );
+  await age(29);
+  await removeOldGenerations(product.database);
+  expect((await api.get(`/api/studio/generations/${id}`)).status).toBe(200);
+  await age(31);
+  await removeOldGenerations(product.database);
+  expect((await api.get(`/api/studio/generations/${id}`)).status).toBe(404);
+  expect((await fetch(new URL(new URL(url).pathname + new URL(url).search, base))).status).toBe(404);
+});
