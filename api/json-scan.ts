@@ -4,6 +4,23 @@ const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\
 // A number in JSON's grammar. One that a double cannot hold would change its value.
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
+/** So many digits without an exponent are never beyond a double. */
+const harmlessDigits = 300;
+
+const code = {
+  quote: 0x22,
+  backslash: 0x5c,
+  minus: 0x2d,
+  zero: 0x30,
+  nine: 0x39,
+  E: 0x45,
+  e: 0x65,
+  dot: 0x2e,
+} as const;
+const isOpening = (char: number) => char === 0x7b || char === 0x5b;
+const isClosing = (char: number) => char === 0x7d || char === 0x5d;
+const isDigit = (char: number) => char >= code.zero && char <= code.nine;
+
 /**
  * Checks a JSON text, before it is parsed, for what PostgreSQL or a later `JSON.stringify` cannot handle: nesting deeper
  * than 64, NUL characters, lone surrogates, and numbers beyond a double. Takes linear time. Syntax is left to the parser.
@@ -12,44 +29,56 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 export function scanJson(text: string): string | undefined {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === '"') {
+    const char = text.charCodeAt(at);
+    if (char === code.quote) {
       const end = endOfString(text, at);
       const problem = scanString(text.slice(at, end + 1));
       if (problem) return problem;
       at = end;
-    } else if (char === '{' || char === '[') {
+    } else if (isOpening(char)) {
       if (++depth > maxDepth) return `The body is nested deeper than ${maxDepth} levels.`;
-    } else if (char === '}' || char === ']') {
+    } else if (isClosing(char)) {
       depth--;
-    } else if (char === '-' || (char >= '0' && char <= '9')) {
-      number.lastIndex = at;
-      const found = number.exec(text)?.[0];
-      if (!found) continue;
-      if (!Number.isFinite(Number(found))) return 'A number in the body is out of range.';
-      at += found.length - 1;
+    } else if (char === code.minus || isDigit(char)) {
+      const end = endOfNumber(text, at);
+      if (end === undefined) return 'A number in the body is out of range.';
+      at = end;
     }
   }
   return undefined;
+}
+
+/** The index of its last character; undefined if a double cannot hold it. */
+function endOfNumber(text: string, start: number): number | undefined {
+  let at = start;
+  let next = text.charCodeAt(at + 1);
+  for (; isDigit(next) || next === code.dot; next = text.charCodeAt(at + 1)) at++;
+  // A body may consist of numbers, and most are short and have no exponent.
+  if (at - start < harmlessDigits && next !== code.E && next !== code.e) return at;
+  number.lastIndex = start;
+  const found = number.exec(text)?.[0];
+  if (!found) return at;
+  return Number.isFinite(Number(found)) ? start + found.length - 1 : undefined;
 }
 
 /** Whether a JSON text is nested deeper than 64, which a later `JSON.stringify` cannot handle. Takes linear time. */
 export function isNestedTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === '"') at = endOfString(text, at);
-    else if (char === '{' || char === '[') {
+    const char = text.charCodeAt(at);
+    if (char === code.quote) at = endOfString(text, at);
+    else if (isOpening(char)) {
       if (++depth > maxDepth) return true;
-    } else if (char === '}' || char === ']') depth--;
+    } else if (isClosing(char)) depth--;
   }
   return false;
 }
 
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at;
+    const char = text.charCodeAt(at);
+    if (char === code.backslash) at++;
+    else if (char === code.quote) return at;
   }
   return text.length;
 }

@@ -8,12 +8,18 @@ export const freeForm = z
   .custom<Record<string, unknown>>(isRecord, 'Expected an object.')
   .openapi({ type: 'object', additionalProperties: {} });
 
+/** Members that are no strings of which each is reported: as many as an answer lists. An object may have tens of thousands. */
+const mostReported = 100;
+
 /** An object whose members are all strings. */
 export const texts = z
   .custom<Record<string, string>>(isRecord, 'Expected an object.')
   .superRefine((record, context) => {
-    for (const [name, value] of Object.entries<unknown>(record)) {
-      if (typeof value !== 'string') context.addIssue({ code: 'custom', path: [name], message: 'Expected a string.' });
+    let reported = 0;
+    for (const name of Object.keys(record)) {
+      if (typeof record[name] === 'string') continue;
+      context.addIssue({ code: 'custom', path: [name], message: 'Expected a string.' });
+      if (++reported === mostReported) break;
     }
   })
   .openapi({ type: 'object', additionalProperties: { type: 'string' } });

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { TurnRequest } from '../../../src/conversation/contents.ts';
 import { mostServers } from '../../../src/tools/core/server-ids.ts';
+import { countedList } from '../counted-list.ts';
 
 /** Also where no model is named. */
 export const defaultModel = 'gemini-2.0-flash';
@@ -15,6 +16,9 @@ const said = z
 const messageSchema = z
   .object({ role: z.enum(['user', 'assistant']), content: said })
   .openapi('Message', { description: 'A part of a conversation.' });
+
+/** A body has no room for more. */
+const mostMessages = 35_000;
 
 const options = {
   model: z
@@ -33,16 +37,19 @@ const options = {
 
 export const chatSchema = z
   .object({
-    messages: z
-      .array(messageSchema)
-      .min(1)
-      .refine(
-        (messages) => messages.length === 0 || messages.at(-1)?.role === 'user',
-        'The last message must have the role user.',
-      )
-      .openapi({
-        description: 'The conversation so far. The last message is the one to reply to, with the role user.',
-      }),
+    messages: countedList(
+      z
+        .array(messageSchema)
+        .min(1)
+        .refine(
+          (messages) => messages.length === 0 || messages.at(-1)?.role === 'user',
+          'The last message must have the role user.',
+        )
+        .openapi({
+          description: 'The conversation so far. The last message is the one to reply to, with the role user.',
+        }),
+      mostMessages,
+    ),
     ...options,
   })
   .openapi('Chat');
@@ -57,7 +64,9 @@ export const agentSchema = z
       .max(1)
       .optional()
       .openapi({ description: `Default ${defaultTemperature}. Models without a temperature ignore it.` }),
-    history: z.array(messageSchema).optional().openapi({ description: 'The conversation before the message.' }),
+    history: countedList(z.array(messageSchema), mostMessages)
+      .optional()
+      .openapi({ description: 'The conversation before the message.' }),
     ...options,
   })
   .openapi('AgentMessage');
