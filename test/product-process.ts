@@ -49,10 +49,12 @@ export function processEnvironment(
   { temporalAddress, bundles, folder }: Pick<Servers, 'temporalAddress' | 'bundles' | 'folder'>,
 ): Record<string, string> {
   preload.searchParams.set('file', resolutionsFile(folder));
+  // Those of the test's are added to those that every process has.
+  const { NODE_OPTIONS: more = '', ...own } = env ?? {};
   return {
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: compileCache,
-    NODE_OPTIONS: `--import=${preload.href}`,
+    NODE_OPTIONS: `--import=${preload.href} ${more}`.trim(),
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_TASK_QUEUE_PREFIX: taskQueuePrefix,
@@ -65,7 +67,7 @@ export function processEnvironment(
     METRICS_PORT: '0',
     // All tests come from one address. Those of the limit set their own.
     ADDRESS_RATE_MAX: '100000',
-    ...env,
+    ...own,
   };
 }
 

@@ -1,0 +1,81 @@
+/**
+ * What the meter's piece of reference takes on the processor for which the table is written, in ms. On a slower one, or
+ * one that others use at the same time, everything may take longer in proportion.
+ */
+export const referenceMs = 4.5;
+
+/** What one input may cost. */
+export interface Allowance {
+  /** CPU time of the main thread between two turns of its timers, in ms: nobody else is served meanwhile. */
+  stretchMs: number;
+  /** CPU time of the main thread until the input was dealt with, in ms. */
+  cpuMs: number;
+  /** What the process still holds when the input was dealt with, in MiB. */
+  heldMb: number;
+  /** The most that it held meanwhile, garbage included, in MiB. */
+  peakMb: number;
+  /** Rows that the input added to any tables. */
+  rows: number;
+  /** Bytes of an answer in JSON, after it was decompressed. */
+  answerBytes: number;
+}
+
+/** Of every input of which the table says nothing else. */
+const usual: Allowance = {
+  stretchMs: 50,
+  cpuMs: 150,
+  heldMb: 8,
+  peakMb: 160,
+  rows: 25,
+  answerBytes: 2 * 1024 ** 2,
+};
+
+interface Exception extends Partial<Allowance> {
+  /** Of `door: input`. */
+  of: RegExp;
+  /** Why this may cost more than other inputs. */
+  why: string;
+}
+
+/** The first line that fits counts. A line is added only with a reason that a limit of the contract gives. */
+const exceptions: readonly Exception[] = [
+  {
+    of: /: sent ahead and unread$/,
+    why: 'Sixteen requests of a connection are under way.',
+    cpuMs: 300,
+  },
+  {
+    of: /: unread on three connections$/,
+    why: 'Sixteen requests of each are under way, and each of their connections may hold 1 MiB.',
+    cpuMs: 300,
+  },
+  {
+    of: /: forty unread$/,
+    why: 'Each is a list of up to 10,000 times; answers that wait for an organization have 64 MiB.',
+    stretchMs: 150,
+    cpuMs: 5_000,
+    heldMb: 64,
+    peakMb: 400,
+  },
+  {
+    of: /: a hundred bodies without an end$/,
+    why: 'What an organization, or all callers without a key, may have waiting.',
+    cpuMs: 1_000,
+    heldMb: 64,
+    peakMb: 300,
+  },
+  {
+    of: /many members/,
+    why: 'JSON.parse alone needs 25 ms and more for 80,000 members that all have names of their own.',
+    stretchMs: 100,
+    cpuMs: 250,
+  },
+];
+
+/** The one table of what an input may cost. */
+export function allowanceOf(name: string): Allowance {
+  const found = exceptions.find(({ of }) => of.test(name));
+  if (!found) return usual;
+  const { of: _, why: __, ...own } = found;
+  return Object.assign({}, usual, own);
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { atEveryPrefix, readDocument } from '../openapi/document.ts';
+import { inboundSecrets } from '../shared-products.ts';
+import { type MeasuredProduct, startMeasured } from './measured-product.ts';
+import { exchange, isServing, type Sent } from './requests.ts';
+import { type ServedRoute, servedRoutes } from './served-routes.ts';
+import { longText, worstValues } from './worst-bodies.ts';
+
+// Every door, with bodies of a megabyte: far more than it takes alone, as others may use the machine too.
+jest.setTimeout(600_000);
+
+let product: MeasuredProduct;
+let doors: ServedRoute[];
+
+beforeAll(async () => {
+  const clients = {
+    ...{ SLACK_CLIENT_ID: 'a-client-of-slack', SLACK_CLIENT_SECRET: 'its-secret-at-slack' },
+    ...{ HUBSPOT_CLIENT_ID: 'a-client-of-hubspot', UNIPILE_API_KEY: 'a-key-of-unipile' },
+    ...{ TEAMS_CLIENT_ID: 'a-client-of-teams', TEAMS_CLIENT_SECRET: 'its-secret-at-teams' },
+  };
+  product = await startMeasured(Object.assign({ FAL_KEY: 'a-key-of-fal' }, clients, inboundSecrets));
+  const { operations } = readDocument((await product.api.get('/openapi.json')).body);
+  const keyed = new Set(atEveryPrefix(operations.filter(({ needsKey }) => needsKey)).map(({ endpoint }) => endpoint));
+  // The second prefix of a route is the same door.
+  doors = (await servedRoutes()).filter(({ endpoint, path }) => !keyed.has(endpoint) && !path.startsWith('/v1/'));
+});
+afterAll(() => product.close());
+
+/** A client address of its own for each request: what one address may ask is limited. */
+const fromElsewhere = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
+
+const idOf: Record<string, string> = { integrationId: 'slack', serverId: 'github', name: `${'n'.repeat(43)}.png` };
+const pathOf = ({ path }: ServedRoute) => path.replaceAll(/\{(\w+)\}/g, (_, name) => idOf[name] ?? 'a'.repeat(43));
+
+const send = ({ endpoint: door, method }: ServedRoute, name: string, sent: Omit<Sent, 'method'>) =>
+  product.walk.send({ door, name }, () => {
+    const headers = Object.assign(fromElsewhere(), sent.headers);
+    return exchange(product.process.api, Object.assign({}, sent, { method, headers }));
+  });
+
+const nearlyAll = 1_000_000;
+const forms: Record<string, string> = {
+  'a form of many fields': 'a=1&'.repeat(nearlyAll / 4),
+  'a form of many names': Array.from({ length: nearlyAll / 10 }, (_, index) => `a${index}=1`).join('&'),
+  'a form that is all escapes': `a=${'%20'.repeat(nearlyAll / 3)}`,
+};
+
+test('there are doors that need no key', () => {
+  expect(doors.length).toBeGreaterThan(20);
+});
+
+test('what they are sent as a body is as cheap as the table says', async () => {
+  for (const door of doors.filter(({ method }) => method !== 'GET')) {
+    const path = pathOf(door);
+    const json = { 'content-type': 'application/json' };
+    await exchange(product.process.api, { method: door.method, path, body: '{}', headers: json });
+    for (const [name, textOf] of Object.entries(worstValues)) {
+      await send(door, `${name} as the body`, { path, body: textOf(nearlyAll), headers: json });
+    }
+    for (const [name, body] of Object.entries(forms)) {
+      await send(door, name, { path, body, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    }
+  }
+  expect(product.walk.excesses).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+});
+
+test('what their addresses and headers say is as cheap as the table says', async () => {
+  for (const door of doors) {
+    const path = pathOf(door);
+    const body = door.method === 'GET' ? undefined : '{}';
+    await exchange(product.process.api, { method: door.method, path, body });
+    const text = encodeURIComponent(longText(3_000)).slice(0, 12_000).replace(/%.?$/, '');
+    const queries = ['code', 'state', 'error', 'validationToken', 'redirect_uri', 'challenge', 'expires', 'signature'];
+    await send(door, 'a long query', { path: `${path}?a=${text}`, body });
+    await send(door, 'long parameters that are known elsewhere', {
+      path: `${path}?${queries.map((name) => `${name}=${text.slice(0, 1_400).replace(/%.?$/, '')}`).join('&')}`,
+      body,
+    });
+    await send(door, 'a parameter repeated', { path: `${path}?${'a=1&'.repeat(3_000)}`, body });
+    await send(door, 'a long path', { path: `${path}/${'a-'.repeat(6_000)}`, body });
+    await send(door, 'a path of many parts', { path: `${path}${'/a'.repeat(6_000)}`, body });
+    const long = 'v'.repeat(3_000);
+    const headers = {
+      'x-correlation-id': long,
+      'if-none-match': long,
+      accept: 'a/b,'.repeat(700),
+      authorization: long,
+    };
+    await send(door, 'long headers', { path, body, headers });
+  }
+  expect(product.walk.excesses).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+});

@@ -1,0 +1,128 @@
+import { createServer, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { isMainThread } from 'node:worker_threads';
+import type { MeterAnswer, MeterQuestion } from './meter.ts';
+
+// Loaded by `node --import` into a process of the product, beside the product's own code and without its knowledge.
+
+/** How often the CPU time is read while something is measured: a stretch is found to this precision. */
+const tickMs = 5;
+/** The process is quiet when it uses less than this in one window. */
+const quietWindowMs = 25;
+const quietCpuMs = 2;
+
+const socketPath = new URL(import.meta.url).searchParams.get('socket');
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+const nap = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * CPU time of this thread, in ms. The time that it waits for a processor does not count. Linux writes down what a running
+ * thread used every few milliseconds and when it stops to run, so it stops for a moment.
+ */
+function threadCpuMs(): number {
+  Atomics.wait(nap, 0, 0, 0.01);
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** What JavaScript holds, inside and outside its heap, in MiB. */
+function heldMb(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 1024 ** 2;
+}
+
+class Measurement {
+  readonly #begun = threadCpuMs();
+  readonly #heldBefore = heldMb();
+  readonly #timer = setInterval(() => this.#tick(), tickMs);
+  #last = this.#begun;
+  #stretchMs = 0;
+  #peakMb = 0;
+
+  #tick(): void {
+    const now = threadCpuMs();
+    this.#stretchMs = Math.max(this.#stretchMs, now - this.#last);
+    this.#last = now;
+    this.#peakMb = Math.max(this.#peakMb, heldMb() - this.#heldBefore);
+  }
+
+  /** What was used since the beginning. */
+  read(): MeterAnswer {
+    this.#tick();
+    return {
+      cpuMs: this.#last - this.#begun,
+      stretchMs: this.#stretchMs,
+      heldMb: heldMb() - this.#heldBefore,
+      peakMb: this.#peakMb,
+    };
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+let measurement: Measurement | undefined;
+const nothing: MeterAnswer = { cpuMs: 0, stretchMs: 0, heldMb: 0, peakMb: 0 };
+
+const names = Array.from({ length: 20_000 }, (_, index) => [`k${index}`, index]);
+const reference = JSON.stringify(Object.fromEntries(names));
+
+/**
+ * CPU time of a piece of work that is always the same, and uses as much memory as most of what is measured: processors
+ * differ, and slow down where others use them too.
+ */
+function referenceMs(): number {
+  const rounds = 12;
+  const before = threadCpuMs();
+  for (let round = 0; round < rounds; round++) {
+    JSON.parse(reference);
+    for (let at = 0; at < reference.length; at++) if (reference[at] === '\0') throw new Error('It has no such thing.');
+  }
+  return (threadCpuMs() - before) / rounds;
+}
+
+/** Resolves when this thread has little to do for a moment. */
+async function quiet(): Promise<void> {
+  for (let before = threadCpuMs(); ; before = threadCpuMs()) {
+    await new Promise((resolve) => setTimeout(resolve, quietWindowMs));
+    if (threadCpuMs() - before < quietCpuMs) return;
+  }
+}
+
+async function answer(question: MeterQuestion): Promise<MeterAnswer> {
+  if (question === 'begin') {
+    measurement?.end();
+    measurement = new Measurement();
+    return nothing;
+  }
+  if (question === 'reference') return Object.assign({}, nothing, { cpuMs: referenceMs() });
+  if (question === 'settle') await quiet();
+  // Twice: what was released by the first is collected by the second.
+  if (question === 'collect') for (let time = 0; time < 2; time++) collect();
+  const read = measurement?.read() ?? nothing;
+  if (question === 'end') {
+    measurement?.end();
+    measurement = undefined;
+  }
+  return read;
+}
+
+function serve(socket: Socket): void {
+  socket.on('error', () => {});
+  createInterface({ input: socket }).on('line', async (line) => {
+    socket.write(`${JSON.stringify(await answer(line as MeterQuestion))}\n`);
+  });
+}
+
+// Its threads and what it starts inherit the option, and have nothing to measure.
+if (isMainThread && socketPath && process.argv[1]?.endsWith('workers/main.ts')) {
+  createServer((socket) => serve(socket.unref()))
+    .listen(socketPath)
+    .unref();
+}

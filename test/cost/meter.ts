@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** What was used since `begin`. */
+export interface MeterAnswer {
+  /** CPU time of the main thread. */
+  cpuMs: number;
+  /** The most of it between two turns of the event loop's timers: nobody else was served meanwhile. */
+  stretchMs: number;
+  /** What JavaScript holds more than before, in MiB. */
+  heldMb: number;
+  /** The most that it held. */
+  peakMb: number;
+}
+
+/**
+ * - `begin` starts a measurement, and ends the one before it
+ * - `settle` answers when the thread has little to do
+ * - `collect` answers after a collection of garbage
+ * - `reference` answers with the CPU time of a piece of work that is always the same
+ */
+export type MeterQuestion = 'begin' | 'read' | 'settle' | 'collect' | 'end' | 'reference';
+
+const preload = new URL('./meter-preload.ts', import.meta.url);
+
+/** Reads the cost of one process of the product from inside it, through a socket that its own code knows nothing of. */
+export class Meter {
+  readonly #path: string;
+  #socket: Socket | undefined;
+  readonly #waiting: ((answer: MeterAnswer) => void)[] = [];
+
+  constructor(folder: string) {
+    this.#path = join(folder, `meter-${randomBytes(6).toString('hex')}.sock`);
+  }
+
+  /** For NODE_OPTIONS of the process. */
+  get option(): string {
+    preload.searchParams.set('socket', this.#path);
+    return `--import=${preload.href}`;
+  }
+
+  async connect(): Promise<void> {
+    const socket = connect(this.#path);
+    await once(socket, 'connect');
+    createInterface({ input: socket }).on('line', (line) => this.#waiting.shift()!(JSON.parse(line)));
+    this.#socket = socket.unref();
+  }
+
+  ask(question: MeterQuestion): Promise<MeterAnswer> {
+    if (!this.#socket) throw new Error('The meter is not connected.');
+    this.#socket.write(`${question}\n`);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { apiClient } from '../api-client.ts';
+import {
+  type DocumentedOperation,
+  exampleBody,
+  type Json,
+  pathOf,
+  type ReadDocument,
+  readDocument,
+  type Things,
+} from '../openapi/document.ts';
+import { createThings } from '../things.ts';
+import { type MeasuredProduct, startMeasured } from './measured-product.ts';
+import { exchange, isServing } from './requests.ts';
+import { excessiveBodies, largestBodies, longText, type WorstBody } from './worst-bodies.ts';
+
+// Every operation, with bodies of a megabyte: far more than it takes alone, as others may use the machine too.
+jest.setTimeout(600_000);
+
+let product: MeasuredProduct;
+let read: ReadDocument;
+let things: Things;
+let imageUrl: string;
+
+beforeAll(async () => {
+  product = await startMeasured();
+  const client = apiClient(product.process.api, product.testKey);
+  read = readDocument((await client.get('/openapi.json')).body);
+  things = await createThings(client, product.database);
+  imageUrl = (await client.post('/api/studio/generate', { prompt: 'A boat' })).body.data.url;
+});
+afterAll(() => product.close());
+
+const hasKey = ({ needsKey }: DocumentedOperation) => needsKey;
+const headersOf = (more: Record<string, string> = {}) =>
+  Object.assign({ authorization: `Bearer ${product.testKey}` }, more);
+
+const send = (of: DocumentedOperation, name: string, path: string, body?: string, headers = headersOf()) => {
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const sent = { method: of.method, path, body, headers: Object.assign({}, type, headers) };
+  return product.walk.send({ door: of.endpoint, name }, () => exchange(product.process.api, sent));
+};
+
+/** The example of the document, with an image that exists. */
+function exampleOf(of: DocumentedOperation): Json {
+  const body = exampleBody(of) as Json;
+  return body?.imageUrl === undefined ? body : Object.assign({}, body, { imageUrl });
+}
+
+test('bodies are as cheap as the table says: the largest that are allowed, and those that no operation takes', async () => {
+  let accepted = 0;
+  for (const [index, of] of read.operations.filter(hasKey).entries()) {
+    const example = exampleOf(of);
+    if (example === undefined) continue;
+    const path = pathOf(of, things);
+    await exchange(product.process.api, {
+      method: of.method,
+      path,
+      body: JSON.stringify(example),
+      headers: headersOf({ 'content-type': 'application/json' }),
+    });
+    const sendAll = async (bodies: WorstBody[]) => {
+      for (const { name, body } of bodies) {
+        const { status = 0 } = await send(of, name, path, body);
+        if (status < 300) accepted++;
+      }
+    };
+    await sendAll(largestBodies(of, example, read));
+    await sendAll(excessiveBodies(of, example, read, index));
+  }
+  expect(product.walk.excesses).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+  expect(accepted).toBeGreaterThan(20);
+});
+
+/** The value of a parameter that asks for most, and one that is longer than any should be. */
+function largestValue({ schema, example }: Json): string {
+  if (schema?.maximum !== undefined) return String(schema.maximum);
+  return String(example ?? schema?.enum?.at(-1) ?? schema?.default ?? longText(schema?.maxLength ?? 100));
+}
+
+test('parameters are as cheap as the table says', async () => {
+  for (const of of read.operations.filter(hasKey)) {
+    const path = pathOf(of, things);
+    const query = of.parameters.filter((one) => one.in === 'query');
+    const body = of.operation.requestBody ? '{}' : undefined;
+    const largest = new URLSearchParams(query.map((one): [string, string] => [one.name, largestValue(one)]));
+    if (of.method === 'GET') await send(of, 'the largest parameters', `${path}?${largest}`);
+    const names = query.length > 0 ? query.map(({ name }) => name as string) : ['x'];
+    const each = Math.floor(3_000 / names.length);
+    const long = new URLSearchParams(names.map((name): [string, string] => [name, longText(each)]));
+    await send(of, 'long parameters', `${path}?${String(long).slice(0, 14_000)}`, body);
+    await send(of, 'a parameter repeated', `${path}?${`${names[0]}=1&`.repeat(2_000).slice(0, 14_000)}`, body);
+    const headers = headersOf({ 'x-correlation-id': 'c'.repeat(6_000), 'idempotency-key': 'i'.repeat(6_000) });
+    await send(of, 'long headers', path, body, headers);
+    const longId = path.replace(/[^/]+$/, `${'a-'.repeat(6_000)}`);
+    if (of.path.includes('{')) await send(of, 'a long id', longId, body);
+  }
+  expect(product.walk.excesses).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+});
