@@ -1,20 +1,17 @@
-import { Context } from '@temporalio/activity';
 import type { BegunActions } from '../src/integrations/actions/begun-actions.ts';
 import { breakOffAction, type Ending } from '../src/integrations/actions/end-action.ts';
 import { type PerformServices, performNext } from '../src/integrations/actions/perform-action.ts';
 import type { Database } from '../src/platform/database.ts';
-import { databaseFailure } from '../src/platform/database-errors.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { ActionProgress } from '../src/temporal/contracts/integrations.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
-
-/** Attempts after an unexpected error, which may be permanent. */
-const unexpectedAttempts = 3;
 
 export type ActionRef = Ending & WorkContext;
 
@@ -36,17 +33,17 @@ export const createActionActivities = ({ database, log, actionWaiters: waiters, 
 
     /** Calls the provider once and records its answer. */
     async performAction(ref: ActionRef): Promise<ActionProgress> {
-      const { info, cancellationSignal } = Context.current();
       const scope = scopeOf(database, ref);
-      try {
-        return await withHeartbeats(heartbeatMs, (signal) => performNext(services, scope, ref, signal));
-      } catch (error) {
-        const mayPass = databaseFailure(error) || cancellationSignal.aborted;
-        if (mayPass || info.attempt < unexpectedAttempts) throw error;
-        log.error({ err: error, actionId: ref.actionId }, 'an action failed: it keeps failing unexpectedly');
-        await breakOffAction(services, scope, ref, 'failed');
-        return { kind: 'failed', code: 'action_failed' };
-      }
+      const job = {
+        log,
+        kind: 'action',
+        facts: { actionId: ref.actionId },
+        failureType: failureTypes.actionFailed,
+        fail: () => breakOffAction(services, scope, ref, 'failed'),
+      };
+      return failingUnexpected(job, () =>
+        withHeartbeats(heartbeatMs, (signal) => performNext(services, scope, ref, signal)),
+      );
     },
 
     /** Ends the action, unless it has ended. What its provider was asked already may be done. */

@@ -1,14 +1,18 @@
 import { Context } from '@temporalio/activity';
 import type { Database } from '../src/platform/database.ts';
+import type { Log } from '../src/platform/log.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { type AdvanceServices, advanceGeneration } from '../src/studio/advance-generation.ts';
 import { cancelAtProvider } from '../src/studio/cancel-generation.ts';
+import type { GenerationError } from '../src/studio/core/status.ts';
 import { type Ending, stopGeneration } from '../src/studio/end-generation.ts';
+import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { GenerationProgress } from '../src/temporal/contracts/studio.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { retryableFailure } from './retryable-failure.ts';
+import { failingUnexpected } from './unexpected-error.ts';
 import { scopeOf } from './work-scope.ts';
 
 const heartbeatMs = 1_000;
@@ -29,13 +33,17 @@ async function withoutRetries(isLast: boolean, work: () => Promise<void>): Promi
 
 export type GenerationRef = Ending & WorkContext;
 
+const unexpected: GenerationError = { code: 'provider_error', message: 'Something went wrong on our side.' };
+
 export interface GenerationActivityServices extends Omit<AdvanceServices, 'waiters'> {
   database: Database;
+  log: Log;
   generationWaiters: Waiters;
 }
 
 export const createGenerationActivities = ({
   database,
+  log,
   generationWaiters: waiters,
   ...rest
 }: GenerationActivityServices) => {
@@ -48,13 +56,23 @@ export const createGenerationActivities = ({
       const { attempt } = Context.current().info;
       // Absent in the calls of workflows of an earlier version.
       const { maxAttempts, withoutFile = 0 } = ref;
-      try {
-        return await withHeartbeats(heartbeatMs, (signal) =>
-          advanceGeneration(services, scopeOf(database, ref), ref, { attempt, maxAttempts, withoutFile, signal }),
-        );
-      } catch (failure) {
-        throw failure instanceof ProviderFailure ? retryableFailure(failure) : failure;
-      }
+      const scope = scopeOf(database, ref);
+      const job = {
+        log,
+        kind: 'generation',
+        facts: { generationId: ref.generationId },
+        failureType: failureTypes.generationFailed,
+        fail: () => stopGeneration(services, scope, ref, unexpected),
+      };
+      return failingUnexpected(job, async () => {
+        try {
+          return await withHeartbeats(heartbeatMs, (signal) =>
+            advanceGeneration(services, scope, ref, { attempt, maxAttempts, withoutFile, signal }),
+          );
+        } catch (failure) {
+          throw failure instanceof ProviderFailure ? retryableFailure(failure) : failure;
+        }
+      });
     },
 
     /**

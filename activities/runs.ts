@@ -1,25 +1,19 @@
 import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { RunProgress, RunRef, RunServices } from '../src/automation/advance-run.ts';
-import { failRun } from '../src/automation/call-step.ts';
 import { cancelRunRow } from '../src/automation/cancel-run.ts';
 import { type CallRef, continueRun } from '../src/automation/continue-run.ts';
 import { walkSteps } from '../src/automation/walk-steps.ts';
-import { WorkQueueFull } from '../src/platform/bounded-work/task.ts';
 import type { Database } from '../src/platform/database.ts';
-import { isDatabaseUnavailable } from '../src/platform/database-errors.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
-import { StorageFailure } from '../src/storage/failure.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
+import { failingRun } from './failing-run.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { retryableFailure } from './retryable-failure.ts';
 import { scopeOf } from './work-scope.ts';
 
 /** Reported every third time: the answer tells of a cancellation, so a cancelled call is aborted within seconds. */
 const heartbeatMs = 1_000;
-
-/** Attempts after an unexpected error, which may be permanent. */
-const unexpectedAttempts = 3;
 
 /** A provider's failure as a retryable ApplicationFailure: retried when the provider asks for it, up to the policy's limit. */
 function retryable({ message, retryAfterMs }: ProviderFailure, { modelCall }: RunPolicy): ApplicationFailure {
@@ -50,15 +44,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
   /** Executes the steps that answer at once. A run that fails unexpectedly each time is ended as failed. */
   async walkSteps(ref: RunRef & WorkContext): Promise<RunProgress> {
     const scope = scopeOf(database, ref);
-    try {
-      return await walkSteps(services, scope, ref);
-    } catch (error) {
-      const { isLocal, attempt } = Context.current().info;
-      const mayPass = error instanceof WorkQueueFull || error instanceof StorageFailure || isDatabaseUnavailable(error);
-      if (isLocal || mayPass || attempt < unexpectedAttempts) throw error;
-      services.log.error({ err: error, runId: ref.runId }, 'run failed: its steps keep failing unexpectedly');
-      return failRun(services, scope, ref);
-    }
+    return failingRun(services, scope, ref, () => walkSteps(services, scope, ref));
   },
 
   /**
@@ -80,16 +66,19 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
       stepId = id;
     };
     const mayGoOn = () => context.info.attempt === 1 && performance.now() < until && !draining.signal.aborted;
+    const scope = scopeOf(database, ref);
     const work = (signal: AbortSignal) =>
-      continueRun(services, scopeOf(database, ref), ref, {
+      continueRun(services, scope, ref, {
         ...{ maxAttempts, mayWait, mayUseTools, signal, onCall, mayGoOn },
         toolsMs: runPolicy.modelCall.timeoutMs,
       });
-    try {
-      return await withHeartbeats(heartbeatMs, work, () => ({ stepId }));
-    } catch (failure) {
-      throw failure instanceof ProviderFailure ? retryable(failure, runPolicy) : failure;
-    }
+    return failingRun(services, scope, ref, async () => {
+      try {
+        return await withHeartbeats(heartbeatMs, work, () => ({ stepId }));
+      } catch (failure) {
+        throw failure instanceof ProviderFailure ? retryable(failure, runPolicy) : failure;
+      }
+    });
   },
 
   /** Records the run as cancelled, unless it has ended, and gives up its turn to call out. */

@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { RunServices } from '../src/automation/advance-run.ts';
 import {
   callStepTool,
   offerStepTools,
@@ -10,6 +11,7 @@ import type { Database } from '../src/platform/database.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { ToolServerUnavailable } from '../src/tools/tool.ts';
+import { failingRun } from './failing-run.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
@@ -25,7 +27,7 @@ async function withTools<Done>(work: (signal: AbortSignal) => Promise<Done>): Pr
   }
 }
 
-export interface StepToolActivityServices extends StepToolServices {
+export interface StepToolActivityServices extends StepToolServices, RunServices {
   database: Database;
 }
 
@@ -40,14 +42,18 @@ export const createStepToolActivities = ({ database, ...services }: StepToolActi
     ...ref
   }: StepRef & WorkContext & { maxAttempts: number }): Promise<ToolProgress> {
     const { attempt } = Context.current().info;
-    return withTools((signal) =>
-      offerStepTools(services, scopeOf(database, ref), ref, { attempt, maxAttempts, signal }),
+    const scope = scopeOf(database, ref);
+    return failingRun(services, scope, { ...ref, waiter: null }, () =>
+      withTools((signal) => offerStepTools(services, scope, ref, { attempt, maxAttempts, signal })),
     );
   },
 
   /** Executes one call of a tool and records its result. */
   async callStepTool(ref: StepCallRef & WorkContext): Promise<ToolProgress> {
-    return withTools((signal) => callStepTool(services, scopeOf(database, ref), ref, signal));
+    const scope = scopeOf(database, ref);
+    return failingRun(services, scope, { ...ref, waiter: null }, () =>
+      withTools((signal) => callStepTool(services, scope, ref, signal)),
+    );
   },
 });
 

@@ -180,6 +180,21 @@ const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRe
   failure.retryable && attempt < retry.maximumAttempts && (failure.retryAfterMs ?? 0) <= maximumRetryAfterMs;
 
 /**
+ * A failure with the time until the next attempt, which doubles with each. A provider that asks for longer has it. The
+ * first attempt may be that of the process that created the turn, so the intervals of Temporal would begin anew.
+ */
+function withBackoff(failure: ProviderFailure, attempt: number, { retry }: TurnPolicy): ProviderFailure {
+  const { kind, message, status, requestId } = failure;
+  const doubled = Math.min(retry.initialIntervalMs * retry.backoff ** (attempt - 1), retry.maximumIntervalMs);
+  return new ProviderFailure(kind, message, {
+    retryable: true,
+    retryAfterMs: Math.max(failure.retryAfterMs ?? 0, doubled),
+    ...(status !== undefined && { status }),
+    ...(requestId !== undefined && { requestId }),
+  });
+}
+
+/**
  * Asks the model of a turn that is open, and records its answer: a round of calls, or the reply with its charge.
  * @param rounds that are recorded
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
@@ -205,7 +220,7 @@ export async function askOpenTurn(
     if (!(error instanceof ProviderFailure)) throw error;
     if (mayRepeat(error, call.attempt, turnPolicy)) {
       await question.keepTold();
-      throw error;
+      throw withBackoff(error, call.attempt, turnPolicy);
     }
     return await question.fail({ code: 'provider_error', message: error.message });
   } finally {

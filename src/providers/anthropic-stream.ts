@@ -77,14 +77,21 @@ export class ContentBlocks {
   }
 
   /**
-   * The answer in the form of one that was not streamed. A limit can cut the input of a call; it is then left empty.
-   * @throws Error for a stream that ended early, and for an input that is not JSON
+   * The answer in the form of one that was not streamed. A limit can cut the input of a call; it is then left empty. So is
+   * one that is not a JSON object: `unreadable` has its beginning, by the id of its call.
+   * @throws Error for a stream that ended early
    */
   whole(): unknown {
     if (this.#reason === undefined) throw new Error('The stream ended before the answer did.');
     const isCut = limits.includes(this.#reason);
-    for (const [at, json] of this.#inputs) this.#blocks.get(at)!.input = isCut ? {} : parseArgs(json);
+    const unreadable: Record<string, string> = {};
+    for (const [at, json] of this.#inputs) {
+      const block = this.#blocks.get(at)!;
+      const read = isCut ? { args: {} } : parseArgs(json);
+      block.input = read.args;
+      if (read.unreadable !== undefined) unreadable[String(block.id)] = read.unreadable;
+    }
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => block);
-    return { content, stop_reason: this.#reason, usage: this.#usage };
+    return { content, stop_reason: this.#reason, usage: this.#usage, unreadable };
   }
 }

@@ -1,7 +1,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import { ContentBlocks, limits } from './anthropic-stream.ts';
-import type { ChatTurn } from './chat-ports.ts';
+import type { ChatTurn, ToolCall } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { argumentsSchema } from './tool-declarations.ts';
 
@@ -28,6 +28,8 @@ const block = z.discriminatedUnion('type', [
 const answer = z.object({
   content: z.array(z.union([block, z.looseObject({ type: z.string().regex(/^(?!text$|tool_use$)/) })])),
   stop_reason: z.string().nullable(),
+  // Of streams alone: what was read of them here.
+  unreadable: z.record(z.string(), z.string()).default({}),
   usage: z.object({
     input_tokens: count,
     output_tokens: count,
@@ -86,13 +88,14 @@ const isKnown = (said: Answer['content'][number]): said is Block => said.type ==
 /** The API writes empty texts, but does not take them back. */
 const isEmptyText = (said: Answer['content'][number]) => isKnown(said) && said.type === 'text' && said.text === '';
 
-function replyOf({ content, stop_reason, usage }: Answer): Reply {
+const callOf = ({ id, name, input: args }: Extract<Block, { type: 'tool_use' }>, unreadable?: string): ToolCall =>
+  unreadable === undefined ? { id, name, args } : { id, name, args, unreadable };
+
+function replyOf({ content, stop_reason, usage, unreadable }: Answer): Reply {
   const known = content.filter(isKnown);
   return {
     text: known.map((said) => (said.type === 'text' ? said.text : '')).join(''),
-    calls: known.flatMap((said) =>
-      said.type === 'tool_use' ? [{ id: said.id, name: said.name, args: said.input }] : [],
-    ),
+    calls: known.flatMap((said) => (said.type === 'tool_use' ? [callOf(said, unreadable[said.id])] : [])),
     content: content.filter((said) => !isEmptyText(said)),
     inputTokens: usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
     outputTokens: usage.output_tokens,

@@ -1,4 +1,5 @@
-import type { ChatCall } from './chat-ports.ts';
+import { CleanedStream } from '../platform/core/clean-text.ts';
+import type { ChatCall, ToolCall } from './chat-ports.ts';
 
 /** Gets a part of a text as it arrives. */
 export type Listener = (text: string) => void;
@@ -36,7 +37,7 @@ class CoalescedText {
 
   add(text: string): void {
     this.#waiting += text;
-    if (this.#timer) return;
+    if (this.#timer || text === '') return;
     this.flush();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -69,17 +70,21 @@ export function heldBack(
 ): { onText: Listener | undefined; end(hasCalls: boolean): void; close(): void } {
   if (!onDelta) return { onText: undefined, end: () => undefined, close: () => undefined };
   const coalesced = new CoalescedText(onDelta);
+  const clean = new CleanedStream();
+  const pass = (text: string, mayBeThought: boolean) => {
+    if (mayBeThought) kept += text;
+    else coalesced.add(text);
+  };
   let kept = '';
   let length = 0;
   return {
     onText(text) {
       length += text.length;
       if (length > maxContentBytes) throw new Error(`The answer is larger than ${maxContentBytes} characters.`);
-      if (text === '') return;
-      if (mayCall) kept += text;
-      else coalesced.add(text);
+      pass(clean.add(text), mayCall);
     },
     end(hasCalls) {
+      pass(clean.end(), mayCall);
       coalesced.flush();
       if (kept === '') return;
       if (hasCalls) onThought?.(kept);
@@ -89,12 +94,18 @@ export function heldBack(
   };
 }
 
-/**
- * The arguments of a call, which a model writes as the text of a JSON object.
- * @throws Error for another text
- */
-export function parseArgs(text: string): Record<string, unknown> {
-  const args: unknown = text.trim() === '' ? {} : JSON.parse(text);
-  if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Record<string, unknown>;
-  throw new Error('The arguments of a call are not a JSON object.');
+/** Characters of unreadable arguments that the model is shown. */
+const shownArguments = 200;
+
+/** The arguments of a call, which a model writes as the text of a JSON object. */
+export function parseArgs(text: string): Pick<ToolCall, 'args' | 'unreadable'> {
+  if (text.trim() === '') return { args: {} };
+  try {
+    const args: unknown = JSON.parse(text);
+    const isObject = typeof args === 'object' && args !== null && !Array.isArray(args);
+    if (isObject && !isDeeper(args, maxDepth)) return { args: args as ToolCall['args'] };
+  } catch {
+    // It is not JSON.
+  }
+  return { args: {}, unreadable: text.slice(0, shownArguments) };
 }

@@ -15,6 +15,8 @@ export interface ToolCall {
   name: string;
   /** What the model wrote. It need not match the tool's schema, and the name need not be one that was declared. */
   args: Record<string, unknown>;
+  /** The beginning of arguments that are no JSON object. `args` is then empty, and the call is not made. */
+  unreadable?: string;
 }
 
 export interface ToolResult {

@@ -297,11 +297,12 @@ describe('what a model wrote wrongly', () => {
   });
 
   test.each(['{"a":', '[1]', '"x"', 'null', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`])(
-    'arguments %j are no answer',
+    'arguments %j are a call that cannot be made',
     async (args) => {
       fakes.get(gpt)!.next({ fail: completion(args) });
-      const failure = await reply(gpt, { tools: [tool] }).catch((error) => error);
-      expect(failure).toMatchObject({ kind: 'malformed_answer', retryable: true });
+      const { calls, content } = (await reply(gpt, { tools: [tool] })).answer;
+      expect(calls).toEqual([{ id: 'a', name: 'x', args: {}, unreadable: args.slice(0, 200) }]);
+      expect(content).toMatchObject({ tool_calls: [{ id: 'a', function: { name: 'x', arguments: '{}' } }] });
     },
   );
 

@@ -1,3 +1,4 @@
+import { cleaned, cleanText } from '../platform/core/clean-text.ts';
 import { checkContent, heldBack, type Listener } from './chat-answers.ts';
 import type { ChatCall, ChatTurn, ToolCall, ToolDeclaration } from './chat-ports.ts';
 import { toProviderFailure } from './failures.ts';
@@ -83,6 +84,11 @@ function withoutFence(text: string): string {
   return isFenced ? trimmed.slice(opened + 1, closed).trim() : text;
 }
 
+/** Without what can neither be stored nor sent back. */
+function cleanedReply({ text, calls, content, ...rest }: Reply): Reply {
+  return { ...rest, text: cleanText(text), calls: cleaned(calls), content: cleaned(content) };
+}
+
 /** Live models. `ask` makes the provider's call; everything else is common to all providers. */
 export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions): Models {
   const title = textProviders[provider];
@@ -103,6 +109,7 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
         ...{ model, apiKey, baseUrl, timeoutMs, signal, fetch: exchange.fetch },
       });
       checkContent([reply.content, reply.calls]);
+      reply = cleanedReply(reply);
     } catch (error) {
       signal.throwIfAborted();
       const names = { name: asked.model, upstream: model.upstream };

@@ -1,5 +1,6 @@
 import type { OpenAI } from 'openai';
 import { z } from 'zod';
+import { cleaned } from '../platform/core/clean-text.ts';
 import { parseArgs } from './chat-answers.ts';
 import type { ChatTurn } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
@@ -10,7 +11,7 @@ type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming;
 
 const count = z.int().min(0);
-const toolCall = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
+const toolCall = z.object({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) });
 // Compatible servers give messages fields of their own, which they may want to have back.
 const message = z.looseObject({
   content: z.string().nullish(),
@@ -56,10 +57,25 @@ function bodyOf({ model, turns, system, temperature, maxTokens, output, tools, m
   };
 }
 
+/**
+ * The arguments of a call as they are sent back: unchanged, unless they are not JSON, which compatible servers refuse in a
+ * conversation, or have what no text may have.
+ */
+function readableArguments(text: string): string {
+  const { args, unreadable } = parseArgs(text);
+  if (unreadable !== undefined) return '{}';
+  const clean = cleaned(args);
+  return clean === args ? text : JSON.stringify(clean);
+}
+
 /** The message as it is sent back: without what is only in answers. */
 function contentOf({ annotations: _, ...said }: Answer['choices'][number]['message']): unknown {
   const present = Object.entries(said).filter(([name, value]) => name === 'content' || value != null);
-  return { ...Object.fromEntries(present), role: 'assistant' };
+  const calls = said.tool_calls?.map((call) => ({
+    ...call,
+    function: { ...call.function, arguments: readableArguments(call.function.arguments) },
+  }));
+  return { ...Object.fromEntries(present), ...(calls && { tool_calls: calls }), role: 'assistant' };
 }
 
 function replyOf({ choices, usage }: Answer): Reply {
@@ -69,7 +85,7 @@ function replyOf({ choices, usage }: Answer): Reply {
   const calls = end === 'finished' ? (message.tool_calls ?? []) : [];
   return {
     text: message.content ?? '',
-    calls: calls.map(({ id, function: { name, arguments: args } }) => ({ id, name, args: parseArgs(args) })),
+    calls: calls.map(({ id, function: { name, arguments: args } }) => ({ id, name, ...parseArgs(args) })),
     content: contentOf(message),
     inputTokens: usage.prompt_tokens,
     outputTokens: Math.max(usage.completion_tokens, (usage.total_tokens ?? 0) - usage.prompt_tokens),

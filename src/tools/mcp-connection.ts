@@ -1,4 +1,5 @@
 import { Client, ProtocolError, type Transport } from '@modelcontextprotocol/client';
+import { cleaned } from '../platform/core/clean-text.ts';
 import type { ResultPart } from './core/result-text.ts';
 import { textOfParts } from './core/result-text.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
@@ -38,12 +39,12 @@ function read(tool: {
   const hints = (tool.annotations ?? {}) as { readOnlyHint?: unknown; idempotentHint?: unknown };
   if (tool.name === '' || tool.name.length > 200 || JSON.stringify(tool.inputSchema).length > longestSchema)
     return undefined;
-  return {
+  return cleaned({
     tool: tool.name,
     description: (isText(tool.description) ? tool.description : '').slice(0, longestDescription),
     inputSchema: tool.inputSchema as JsonObject,
     idempotent: hints.readOnlyHint === true || hints.idempotentHint === true,
-  };
+  });
 }
 
 /** A server of the Model Context Protocol. */

@@ -1,3 +1,4 @@
+import { cleanText } from '../platform/core/clean-text.ts';
 import { SealError, secretsUnreadableMessage } from '../platform/crypto.ts';
 import { unlessAborted } from '../platform/deadline.ts';
 import { type FieldError, invalid } from '../platform/errors.ts';
@@ -102,7 +103,7 @@ export class Tools {
     const begun = performance.now();
     const given = argumentsOf(call);
     const result = await this.#attempt(scope, call, given, signal);
-    const cut = { ...result, text: cutResult(result.text) };
+    const cut = { ...result, text: cutResult(cleanText(result.text)) };
     return calledTool(scope, call, { result: cut, durationMs: performance.now() - begun }, given);
   }
 

@@ -107,6 +107,48 @@ async function cancelNewest(): Promise<string> {
   return metadata.currentDetails;
 }
 
+describe.each(liveAdapters)('what $provider wrote', ({ provider, model }: LiveAdapter) => {
+  const stored = async (streams: boolean) => {
+    if (!streams) return (await chat(said('Say it', { model, ...withMemory }))).body.data;
+    const events = await (await streamReply(sender, '/api/chat', said('Say it', { model, ...withMemory }))).all();
+    const reply = events.at(-1)!.data;
+    expect(joined(events)).toBe(reply.content);
+    return reply;
+  };
+
+  test.each([false, true])(
+    'with NUL and lone surrogates can be stored and sent back; streamed: %s',
+    async (streams) => {
+      const unclean = { ...readGraph, args: { 'n\0': 'a\0b', deep: ['\ud800', '\udc00x'] } };
+      fakeOf(provider).next(
+        { say: { calls: [unclean] } },
+        { say: { text: 'NUL \0, half \ud83d, whole 😀 and end \ud800' } },
+      );
+      const { content, toolCalls } = await stored(streams);
+      expect(content).toBe('NUL \ufffd, half \ufffd, whole 😀 and end \ufffd');
+      expect(toolCalls[0].args).toEqual({ 'n\ufffd': 'a\ufffdb', deep: ['\ufffd', '\ufffdx'] });
+      expect(/\\u(0000|d[89a-f])/.test(JSON.stringify(fakeOf(provider).journal.map(({ body }) => body)))).toBe(false);
+      const history = [...said('Say it').messages, { role: 'assistant', content }, ...said('Again').messages];
+      expect((await chat({ messages: history, model })).status).toBe(200);
+    },
+  );
+});
+
+test.each(['OPENAI', 'ANTHROPIC'])(
+  'arguments of %s that are not JSON are told to the model as a failed call',
+  async (provider) => {
+    const { model } = liveAdapters.find((one) => one.provider === provider)!;
+    const unreadable = { ...readGraph, rawArgs: '{"a": tru' };
+    fakeOf(provider).next({ say: { calls: [unreadable, readGraph] } }, { say: { text: 'I see.' } });
+    // Anthropic's API gives parsed arguments, unless they are streamed.
+    const stream = await streamReply(sender, '/api/chat', said('Say it', { model, ...withMemory }));
+    const { content, toolCalls } = (await stream.all()).at(-1)!.data;
+    expect([content, toolCalls.length]).toEqual(['I see.', 1]);
+    const again = JSON.stringify(fakeOf(provider).journal[1]!.body.messages);
+    expect(again.includes('The arguments are not a JSON object, so the tool was not called: {')).toBe(true);
+  },
+);
+
 describe('a round', () => {
   test('executes five calls; the others, and what was not offered, are told to the model alone', async () => {
     const unknown: SaidCall = { name: 'sqlite_query', args: {} };
@@ -141,7 +183,7 @@ describe('a provider that fails', () => {
   });
 
   test.each([
-    ['three times', () => gemini().always(down), 3],
+    ['four times', () => gemini().always(down), 4],
     ['and asks for a long wait', () => gemini().always({ fail: limited(31) }), 1],
     ['and refuses the content', () => gemini().always({ say: { end: 'refused' } }), 1],
   ])('%s costs nothing, tokens of its rounds apart', async (_, prepare, asked) => {
@@ -151,6 +193,19 @@ describe('a provider that fails', () => {
     expect([status, body.success, typeof body.error]).toEqual([500, false, 'string']);
     expect(gemini().journal).toHaveLength(asked);
     expect(await creditsOf(live)).toEqual(before);
+  });
+
+  test('is asked after pauses that double, and after longer ones that it asks for', async () => {
+    const pauses = () => gemini().journal.map(({ at }, index, all) => (index === 0 ? 0 : at - all[index - 1]!.at));
+    gemini().always(down);
+    expect((await chat(said('Hello'))).status).toBe(500);
+    for (const [index, atLeast] of [0, 1_000, 2_000, 4_000].entries()) {
+      expect(pauses()[index]).toBeGreaterThanOrEqual(atLeast);
+    }
+    gemini().reset();
+    gemini().next({ fail: limited(3) });
+    expect((await chat(said('Hello'))).status).toBe(200);
+    expect(pauses()[1]).toBeGreaterThanOrEqual(3_000);
   });
 
   test('after tools were called costs nothing', async () => {

@@ -120,6 +120,9 @@ function refuse({ headers, body }: Received): WireAnswer | undefined {
   return problem ? invalid(problem) : undefined;
 }
 
+/** What is streamed in place of the input of a call, by its id. */
+const rawInputs = new Map<string, string>();
+
 const stopReasons = { finished: 'end_turn', limit: 'max_tokens', refused: 'refusal' };
 
 function say(signatures: Signatures, { body }: Received, said: Said): WireAnswer {
@@ -132,6 +135,7 @@ function say(signatures: Signatures, { body }: Received, said: Said): WireAnswer
     ...{ type: 'tool_use', id: id ?? `toolu_${requestId().slice(-6)}` },
     ...{ name, input: args },
   }));
+  for (const [n, { rawArgs }] of calls.entries()) if (rawArgs !== undefined) rawInputs.set(called[n]!.id, rawArgs);
   const thoughts = 'I need a tool.';
   const signed = called.length > 0 ? signatures.sign([thoughts, called]) : 'c2lnbmF0dXJl';
   const input = said.inputTokens ?? countTokens((body.system ?? '') + prompt);
@@ -176,7 +180,10 @@ function blockEvents(block: Any, index: number): Json[] {
       { type: 'signature_delta', signature: block.signature },
     ],
     tool_use: () =>
-      piecesOf(JSON.stringify(block.input)).map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+      piecesOf(rawInputs.get(block.id) ?? JSON.stringify(block.input)).map((partial_json) => ({
+        type: 'input_json_delta',
+        partial_json,
+      })),
   };
   return [
     { type: 'content_block_start', index, content_block: begin[block.type] },

@@ -133,10 +133,10 @@ function say({ body }: Received, said: Said): WireAnswer {
   const echo = `GPT read: ${body.messages.at(-1).content}`;
   const { cachedTokens = 0, thinkingTokens = 0, end = 'finished', calls = [] } = said;
   const text = said.text ?? (calls.length > 0 ? '' : schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
-  const tool_calls = calls.map(({ id, name, args }) => ({
+  const tool_calls = calls.map(({ id, name, args, rawArgs }) => ({
     id: id ?? `call_${requestId().slice(-6)}`,
     type: 'function',
-    function: { name, arguments: JSON.stringify(args) },
+    function: { name, arguments: rawArgs ?? JSON.stringify(args) },
   }));
   const prompt_tokens = said.inputTokens ?? countTokens(read);
   const completion_tokens = said.outputTokens ?? countTokens(text);

@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { cleaned } from '../../src/platform/core/clean-text.ts';
 
 /**
  * Signatures that a fake gives its answers. A history is accepted only if each answer in it is as it was given, and in the
@@ -10,7 +11,7 @@ export class Signatures {
 
   /** @param said what the signature is for */
   sign(said: unknown): string {
-    this.#signed.push(canonicalize(said));
+    this.#signed.push(canonicalize(cleaned(said)));
     return Buffer.from(`signature ${this.#signed.length - 1}`).toString('base64');
   }
 
@@ -25,7 +26,7 @@ export class Signatures {
       const place = this.#placeOf(signature);
       const isNext = place > last;
       last = place;
-      return isNext && this.#signed[place] === canonicalize(said);
+      return isNext && this.#signed[place] === canonicalize(cleaned(said));
     });
   }
 }

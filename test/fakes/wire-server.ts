@@ -41,6 +41,8 @@ export interface SaidCall {
   id?: string;
   name: string;
   args: Json;
+  /** What is written in place of the arguments, where the wire carries them as a text. */
+  rawArgs?: string;
 }
 
 export interface WireAnswer {

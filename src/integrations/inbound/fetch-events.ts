@@ -1,5 +1,5 @@
 import { AuthExpired } from '../../connections/failures.ts';
-import { databaseFailure } from '../../platform/database-errors.ts';
+import { isDatabaseUnavailable } from '../../platform/database-errors.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
@@ -102,7 +102,7 @@ export async function fetchNext(
     } catch (error) {
       signal.throwIfAborted();
       if (isOver(error)) return { kind: 'over' };
-      if (databaseFailure(error)) throw error;
+      if (isDatabaseUnavailable(error)) throw error;
       const isKnown = error instanceof IntegrationFailure;
       if (isKnown && error.kind === 'rate_limited') {
         return { kind: 'pause', ms: (error.retryAfterSeconds ?? usualWaitSeconds) * 1_000, limited: true };

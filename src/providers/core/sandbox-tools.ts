@@ -1,3 +1,5 @@
+import { cleaned } from '../../platform/core/clean-text.ts';
+
 /** A call that a text asks the sandbox to make. */
 export interface RequestedCall {
   name: string;
@@ -34,7 +36,7 @@ function endOfObject(text: string, from: number): number {
 function parseObject(json: string): Record<string, unknown> | undefined {
   try {
     // It begins with a brace, so it is an object.
-    return JSON.parse(json) as Record<string, unknown>;
+    return cleaned(JSON.parse(json) as Record<string, unknown>);
   } catch {
     return undefined;
   }

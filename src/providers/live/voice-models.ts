@@ -5,6 +5,7 @@ import type { OpenAI } from 'openai';
 import { z } from 'zod';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import { cleanText } from '../../platform/core/clean-text.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
 import type { AudioFormat } from '../core/speech/audio-format.ts';
 import type { Voice } from '../core/speech/voices.ts';
@@ -130,7 +131,7 @@ const formOf = (model: string) => (/^whisper/.test(model) ? 'verbose_json' : 'js
 function transcriptOf(said: unknown, asked: string | undefined): Transcript {
   const { text, language, languages } = answer.parse(said);
   const told = [language, languages?.[0]?.code].find(Boolean);
-  return { text, language: (told && languageCode(told)) || asked || 'en' };
+  return { text: cleanText(text), language: (told && languageCode(told)) || asked || 'en' };
 }
 
 /** Transcriptions of OpenAI and of servers that speak its wire format. */

@@ -29,7 +29,7 @@ export const defaultTurnPolicy: TurnPolicy = {
   modelTimeoutMs: 310_000,
   toolTimeoutMs: 310_000,
   heartbeatTimeoutMs: 10_000,
-  retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 3 },
+  retry: { initialIntervalMs: 1_000, backoff: 2, maximumIntervalMs: 30_000, maximumAttempts: 4 },
   maximumRetryAfterMs: 30_000,
   deadlineMs: 300_000,
 };

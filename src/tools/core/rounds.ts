@@ -16,12 +16,20 @@ export interface AskedCall {
   id: string;
   name: string;
   args: Record<string, unknown>;
+  /** The beginning of arguments that are no JSON object. */
+  unreadable?: string;
 }
 
 /** Why a call is not executed; undefined for one that is. */
-export function refusalOf({ name }: AskedCall, position: number, offered: ReadonlySet<string>): ToolResult | undefined {
+export function refusalOf(
+  { name, unreadable }: AskedCall,
+  position: number,
+  offered: ReadonlySet<string>,
+): ToolResult | undefined {
   if (position >= mostCalls) return failedResult('Too many calls in one round.');
-  return offered.has(name) ? undefined : failedResult(`Unknown tool: ${name.slice(0, 100)}.`);
+  if (!offered.has(name)) return failedResult(`Unknown tool: ${name.slice(0, 100)}.`);
+  if (unreadable === undefined) return undefined;
+  return failedResult(`The arguments are not a JSON object, so the tool was not called: ${unreadable}`);
 }
 
 /** The positions of the calls to execute, in order. */
