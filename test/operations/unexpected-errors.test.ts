@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
+import { openProduct, type Product } from '../product.ts';
+import type { ProductProcess } from '../product-process.ts';
+import { runningServers } from '../servers.ts';
+import { creditsOf } from '../studio/files.ts';
+import { until } from '../until.ts';
+
+let product: Product;
+let running: ProductProcess;
+let api: ApiClient;
+let connection: Connection;
+beforeAll(async () => {
+  product = await openProduct();
+  running = await product.start(['api', 'runs', 'generation', 'housekeeping']);
+  api = apiClient(running.api, (await product.createTenant({ plan: 'pro' })).testKey);
+  connection = await Connection.connect({ address: runningServers().temporalAddress });
+});
+afterAll(async () => {
+  await connection.close();
+  await product.close();
+});
+
+const said = 'It is broken on purpose';
+
+async function asOwner(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: product.ownerUrl });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/** From now on rows cannot be written like this, for a reason that nobody expects. */
+const breakTable = (table: string, event: string, condition: string) =>
+  asOwner(`
+    create or replace function broken() returns trigger language plpgsql as $$ begin raise exception '${said}'; end $$;
+    create trigger broken before ${event} on ${table} for each row when (${condition}) execute function broken()`);
+const mend = (table: string) => asOwner(`drop trigger broken on ${table}`);
+
+/** How the workflow of this id ended, with the message of each cause. */
+async function endInTemporal(part: string): Promise<string[]> {
+  const client = new Client({ connection });
+  const listed = client.workflow.list({ query: "ExecutionStatus = 'Failed'" });
+  for await (const { workflowId } of listed) {
+    if (!workflowId.includes(part)) continue;
+    const failure = await client.workflow
+      .getHandle(workflowId)
+      .result()
+      .catch((error) => error);
+    const messages: string[] = [];
+    for (let at = failure; at instanceof Error; at = at.cause as Error) messages.push(at.message);
+    return messages;
+  }
+  return [];
+}
+
+test.each<[string, string, string, () => Promise<{ status: number; body: unknown }>]>([
+  [
+    'message',
+    'turnId',
+    'conversation_entry',
+    () =>
+      api.post('/api/chat', {
+        ...{ messages: [{ role: 'user', content: 'sandbox:tool=memory_read_graph' }], mcpServers: ['memory'] },
+      }),
+  ],
+  ['generation', 'generationId', 'generation', () => api.post('/api/studio/generate', { prompt: 'A lighthouse' })],
+  ['voice call', 'callId', 'file', () => api.post('/api/voice/tts', { text: 'Hello' })],
+  [
+    'run',
+    'runId',
+    'run_step_call',
+    async () => {
+      const step = { id: 'say', type: 'prompt', prompt: 'sandbox:tool=memory_read_graph', tools: ['memory'] };
+      const { id } = await makeWorkflow(api, { steps: [step] });
+      const { body } = await api.post(`/v1/workflows/${id}/execute`, { async: true }, { 'x-api-variant': 'A' });
+      const ended = await endOf(api, body.data.runId);
+      return { status: ended.status === 'failed' ? 500 : 200, body: ended };
+    },
+  ],
+])(
+  'an unexpected error fails a %s after five attempts, and says why where operators look',
+  async (kind, name, table, ask) => {
+    const before = await creditsOf(api);
+    if (table === 'generation') await breakTable(table, 'update', `new.status = 'completed'`);
+    else await breakTable(table, 'insert', 'true');
+    try {
+      const { status, body } = await ask();
+      expect([status, body]).toEqual([500, expect.anything()]);
+      // What broke is nobody's business but the operator's.
+      expect(JSON.stringify(body)).not.toContain(said);
+    } finally {
+      await mend(table);
+    }
+    const what = `${kind} failed: it keeps failing unexpectedly`;
+    const find = () => running.log.find(({ msg }) => msg === what) as Record<string, unknown> | undefined;
+    await until('it is in the log', async () => find() !== undefined);
+    const line = find()!;
+    expect(line).toMatchObject({ attempt: 5, err: { message: said } });
+    const id = String(line[name]);
+    await until('its workflow has failed', async () => (await endInTemporal(id)).includes(said));
+    expect(await creditsOf(api)).toEqual(before);
+  },
+);
