@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { endOf, makeWorkflow } from '../automation/make-workflow.ts';
+import { secrets } from '../operator.ts';
 import { openProduct, type Product } from '../product.ts';
 import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
@@ -14,7 +15,7 @@ let running: ProductProcess;
 let api: ApiClient;
 let connection: Connection;
 beforeAll(async () => {
-  product = await openProduct();
+  product = await openProduct({ env: secrets });
   running = await product.start(['api', 'runs', 'generation', 'housekeeping']);
   api = apiClient(running.api, (await product.createTenant({ plan: 'pro' })).testKey);
   connection = await Connection.connect({ address: runningServers().temporalAddress });
