@@ -5,6 +5,9 @@ const style = `
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 38rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; background: #fff; }
 dt { font-weight: 600; margin-top: .5rem; }
 dd { margin: 0; }
+body { overflow-wrap: anywhere; }
+select { font: inherit; max-width: 100%; padding: .35rem 0; }
+fieldset { min-width: 0; }
 a { color: #0645ad; }
 fieldset { border: 1px solid #767676; margin: 1rem 0; }
 label { display: block; padding: .35rem 0; }

@@ -8,6 +8,10 @@ import { Turns } from './turns.ts';
 
 export interface Mail {
   to: string;
+  /** For whom the mail is sent: its sender is called `<this> via <name in MAIL_FROM>`. */
+  onBehalfOf?: string;
+  /** Where answers go; those to other mails go to the address of MAIL_FROM. */
+  replyTo?: { name: string; address: string };
   subject: string;
   text: string;
   /** Identifies the mail. It determines the Message-ID, so that a mail sent again after a crash is shown once. */
@@ -56,6 +60,14 @@ const timeoutMs = 10_000;
 /** Connections of one process to the mail server. */
 const atOnce = 20;
 
+/** The sender in MAIL_FROM, and the domain of its address, which is also that of every Message-ID. */
+async function parseSender(from: string): Promise<{ name: string; address: string; domain: string }> {
+  const { default: addressparser } = await import('nodemailer/lib/addressparser');
+  const [found] = addressparser(from, { flatten: true });
+  const address = found?.address || from;
+  return { name: found?.name ?? '', address, domain: address.slice(address.lastIndexOf('@') + 1) || 'localhost' };
+}
+
 async function openTransport(smtpUrl: string | undefined) {
   const { createTransport } = await import('nodemailer');
   return smtpUrl
@@ -85,6 +97,8 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   /** By Message-ID, of the mails that are being sent. */
   const gates = new Map<string, () => Promise<void>>();
 
+  let parsed: ReturnType<typeof parseSender> | undefined;
+
   async function open() {
     const transport = await openTransport(smtpUrl);
     transport.use('stream', (mail: MailMessage, done: () => void) => {
@@ -97,9 +111,13 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     return transport;
   }
 
-  async function sendNow({ to, subject, text, about, invitation }: Mail, beforeHandOver?: () => Promise<void>) {
+  async function sendNow(mail: Mail, beforeHandOver?: () => Promise<void>) {
+    const { to, subject, text, about, invitation, onBehalfOf, replyTo } = mail;
+    parsed ??= parseSender(from);
+    const sender = await parsed;
+    const names = [onBehalfOf, sender.name].filter(Boolean).join(' via ');
     const name = createHash('sha256').update(`${to}\n${about}`).digest('hex').slice(0, 32);
-    const messageId = `<${name}@atelier>`;
+    const messageId = `<${name}@${sender.domain}>`;
     opened ??= open();
     const transport = await opened;
     let handedOver = false;
@@ -113,7 +131,11 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
     });
     try {
       const sent = await transport.sendMail({
-        ...{ from, subject, text, messageId },
+        from: onBehalfOf ? { name: names, address: sender.address } : from,
+        subject,
+        text,
+        messageId,
+        ...(replyTo && { replyTo }),
         // As an object it is one address, whatever it contains; a text can be a list.
         to: { name: '', address: to },
         headers: { 'Auto-Submitted': 'auto-generated' },

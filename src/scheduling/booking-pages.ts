@@ -32,6 +32,15 @@ export class BookingPages {
     return createHmac('sha256', this.#key).update(`booking ${bookingId}`).digest('base64url').slice(0, tokenLength);
   }
 
+  /** The same, of its page for the host. */
+  hostTokenOf(bookingId: string): string | null {
+    if (this.#key === undefined) return null;
+    return createHmac('sha256', this.#key)
+      .update(`booking host ${bookingId}`)
+      .digest('base64url')
+      .slice(0, tokenLength);
+  }
+
   /** @param token as it is kept with the booking; null for one that was made without a key */
   linksOf(token: string | null): BookingLinks | Record<keyof BookingLinks, null> {
     if (token === null) return { confirmationUrl: null, rescheduleUrl: null, cancelUrl: null };
@@ -40,8 +49,27 @@ export class BookingPages {
   }
 }
 
+const keepHostToken = statement(
+  'booking.keep_host_token',
+  `update booking set host_token = $4
+    where organization_id = $1 and environment = $2 and id = $3 and host_token is null`,
+);
+
+/** The pages of a booking for its host; null where bookings have no pages. They work from the first call on. */
+export async function hostLinksOf(
+  pages: BookingPages,
+  scope: Scope,
+  { id, hostToken }: { id: string; hostToken: string | null },
+): Promise<BookingLinks | null> {
+  const token = hostToken ?? pages.hostTokenOf(id);
+  if (token === null) return null;
+  if (hostToken === null) await scope.rows(keepHostToken, id, token);
+  return pages.linksOf(token) as BookingLinks;
+}
+
 interface Found {
   id: string;
+  isHost: boolean;
   organizationId: string;
   environment: Environment;
 }
@@ -49,7 +77,10 @@ interface Found {
 // The only look-up that knows no tenant: the token says which one it is.
 const findByToken = statement<Found>(
   'booking.by_token',
-  'select id, organization_id as "organizationId", environment from booking where token = $1',
+  `select id, organization_id as "organizationId", environment, false as "isHost" from booking where token = $1
+   union all
+   select id, organization_id, environment, true from booking where host_token = $1
+   limit 1`,
 );
 
 const noPage = () => new AppError('not_found', 'This page does not exist.');
@@ -59,15 +90,16 @@ export function checkToken(token: string): void {
   if (!tokenPattern.test(token)) throw noPage();
 }
 
-/** The booking of a page, and the scope of its tenant. @throws AppError not_found */
+/** The booking of a page, for its attendee or its host, and the scope of its tenant. @throws AppError not_found */
 export async function findPage(
   database: Database,
   token: string,
   correlationId: string,
-): Promise<{ scope: Scope; bookingId: string }> {
+): Promise<{ scope: Scope; bookingId: string; isHost: boolean }> {
   checkToken(token);
   const found = await sqlOn(database.pool).one(findByToken, [token]);
   if (!found) throw noPage();
-  const { id, organizationId, environment } = found;
-  return { scope: new Scope(database, { organizationId, environment }, correlationId, 'page'), bookingId: id };
+  const { id, isHost, organizationId, environment } = found;
+  const scope = new Scope(database, { organizationId, environment }, correlationId, 'page');
+  return { scope, bookingId: id, isHost };
 }

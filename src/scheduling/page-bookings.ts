@@ -1,32 +1,51 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
 import { walkAvailability } from './availability.ts';
 import { type BookingView, viewOf } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';
 import { bookedWith } from './change-booking.ts';
 import { type DayNumber, readDay, writeDay } from './core/calendar-date.ts';
 import { ZoneClock } from './core/zone-clock.ts';
-import { Booking, SchedulingEventType } from './entities.ts';
+import { Booking, type Question } from './entities.ts';
+import { hostName } from './hosts.ts';
 
-/** A booking as its attendee sees it. */
+/** A booking as its pages show it. */
 export interface PageBooking extends BookingView {
   /** Of the event type. */
   name: string;
+  organization: string;
+  host: string;
+  hostTimezone: string;
+  /** What the event type says of the location, where it has no address of its own. */
+  place: string | null;
+  questions: Question[];
 }
 
-async function readBoth(scope: Scope, bookingId: string) {
-  return scope.read(async (em) => {
-    const booking = await em.findOne(Booking, { id: bookingId });
-    if (!booking) throw new AppError('not_found', 'This page does not exist.');
-    const eventType = await em.findOneOrFail(SchedulingEventType, { id: booking.eventTypeId });
-    return { booking, name: eventType.name };
-  });
+type Around = Omit<PageBooking, keyof BookingView>;
+
+const findAround = statement<Around>(
+  'booking.page',
+  `select t.name, t.questions, o.name as organization, ${hostName('h')} as host, h.timezone as "hostTimezone",
+          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from jsonb_array_elements(t.locations) l
+            where l->>'type' = b.location->>'type' limit 1) as place
+     from booking b
+     join scheduling_event_type t on t.id = b.event_type_id
+     join scheduling_host h on h.id = b.host_id
+     join organization o on o.id = b.organization_id
+    where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
+);
+
+async function readBooking(scope: Scope, bookingId: string): Promise<Booking> {
+  const booking = await scope.read((em) => em.findOne(Booking, { id: bookingId }));
+  if (!booking) throw new AppError('not_found', 'This page does not exist.');
+  return booking;
 }
 
 /** @param bookingId its UUID. @throws AppError not_found */
 export async function getPageBooking(scope: Scope, bookingId: string): Promise<PageBooking> {
-  const { booking, name } = await readBoth(scope, bookingId);
-  return { ...viewOf(booking, []), name };
+  const booking = await readBooking(scope, bookingId);
+  return { ...viewOf(booking, []), ...(await scope.one(findAround, bookingId))! };
 }
 
 export interface PageWeek {
@@ -47,12 +66,15 @@ const mostChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 
 /**
- * A week of times that a booking can be moved to, in its attendee's zone.
+ * A week of times that a booking can be moved to, in a zone.
  * @param date the first day; the booking's own, or today, where it is none
  */
-export async function findPageWeek(scope: Scope, bookingId: string, date: string | undefined): Promise<PageWeek> {
-  const { booking } = await readBoth(scope, bookingId);
-  const { attendeeTimezone: timezone } = booking;
+export async function findPageWeek(
+  scope: Scope,
+  bookingId: string,
+  { date, timezone }: { date: string | undefined; timezone: string },
+): Promise<PageWeek> {
+  const booking = await readBooking(scope, bookingId);
   const now = Date.now();
   const today = dayAt(now, timezone);
   const wanted = (date === undefined ? undefined : readDay(date)) ?? dayAt(booking.startAt.getTime(), timezone);

@@ -64,11 +64,12 @@ export const scheduling: Part<
   promptKinds: ['calendar.sync'],
   open(base) {
     const calendars = openCalendars(base);
+    const bookingPages = new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL);
     return {
       bookingTurns: new BookingTurns(),
-      bookingPages: new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL),
+      bookingPages,
       ...calendars,
-      ...openEffects(base.env, calendars),
+      ...openEffects(base.env, { ...calendars, bookingPages }),
     };
   },
   outbox: (services) => ({ ...calendarOutbox(services), ...effectOutbox(services) }),

@@ -20,9 +20,9 @@ afterAll(async () => {
 });
 
 /** The page of a new booking, on this machine. */
-async function newPage(): Promise<{ url: string; bookingId: string }> {
+async function newPage(fields: object = {}): Promise<{ url: string; bookingId: string }> {
   const scene = sceneOf(product.api);
-  const eventType = await scene.offer({ name: 'Intro call' }, { hours: ['09:00-12:00'] });
+  const eventType = await scene.offer({ name: 'Intro call', ...fields }, { hours: ['09:00-12:00'] });
   const attendee = { ...scene.attendee, timezone: 'Europe/Berlin' };
   const { body } = await scene.book(eventType.id, '2040-06-12T09:00:00Z', { attendee });
   const { pathname } = new URL(body.data.confirmationUrl);
@@ -44,12 +44,15 @@ test('on a phone and without scripts an attendee moves a booking with the keyboa
   await page.goto(url);
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your booking');
   await page.getByRole('link', { name: 'Choose another time' }).click();
-  for (const part of ['main', 'fieldset', 'textarea']) {
-    const box = (await page.locator(part).boundingBox())!;
+  for (const part of ['main', 'fieldset', 'select', 'textarea']) {
+    const box = (await page.locator(part).first().boundingBox())!;
     expect(box.x + box.width).toBeLessThanOrEqual(360);
   }
   const group = page.getByRole('group', { name: 'Choose a new time' });
-  await group.getByRole('radio', { name: /13 Jun 2040, 12:00/ }).focus();
+  await group
+    .getByRole('group', { name: '13 Jun 2040' })
+    .getByRole('radio', { name: /^12:00/ })
+    .focus();
   await page.keyboard.press('Space');
   await page.getByLabel('Reason (optional)').fill('Traffic.');
   await page.getByRole('button', { name: 'Move the booking' }).press('Enter');
@@ -64,6 +67,24 @@ test('on a phone and without scripts an attendee moves a booking with the keyboa
   await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
   expect((await scene.get(`bookings/${bookingId}`)).status).toBe('cancelled');
   expect([elsewhere, refused]).toEqual([[], []]);
+  await context.close();
+});
+
+test('a long meeting link makes no page wider than a phone', async () => {
+  const meeting = `https://meet.example.com/${'x'.repeat(300)}`;
+  const { url } = await newPage({ name: 'N'.repeat(100), locations: [{ type: 'video', url: meeting }] });
+  const context = await browser.newContext({ bypassCSP: true, viewport: { width: 360, height: 640 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  for (const path of ['', '/reschedule', '/cancel']) {
+    await page.goto(url + path);
+    await page.getByRole('link', { name: meeting }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+  }
+  await page.goto(url);
+  await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+  await page.getByRole('button', { name: 'Show times in this zone' }).click();
+  await page.getByText(/18:00 – 19:00 \(Asia\/Tokyo\)/).waitFor();
   await context.close();
 });
 

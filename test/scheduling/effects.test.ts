@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { bookingIds } from '../../src/scheduling/core/ids.ts';
+import { wallTime } from '../../src/scheduling/core/mail-text.ts';
 import { bookingMessages } from '../../src/temporal/contracts/scheduling.ts';
 import { until } from '../until.ts';
 import {
@@ -29,9 +31,18 @@ describe('the mails of a live booking', () => {
 
   test('tell of each change once, in the zone of the attendee, with an invitation of the same entry', async () => {
     const locations = [{ type: 'office', address: 'Here 1,\n2nd; floor' }];
-    const eventType = await live.offer({ name: 'Intro; "call", ünï', locations }, { timezone: 'Europe/Berlin' });
-    const attendee = { name, email: address, timezone: 'America/New_York' };
-    const made = (await live.book(eventType.id, at('10:00'), { attendee })).body.data;
+    const questions = [
+      { label: 'Company', type: 'textarea' },
+      { label: 'Seats', type: 'number' },
+    ];
+    const eventType = await live.offer(
+      { name: 'Intro; "call", ünï', locations, questions },
+      { timezone: 'Europe/Berlin' },
+    );
+    const attendee = { name, email: address, phone: '+49 30 1234', timezone: 'America/New_York' };
+    await live.request('PATCH', `hosts/${eventType.host}`, { name: 'Ada', email: 'ada@example.com' });
+    const responses = { Company: 'Navy\nCancel: https://evil.example.com', Seats: 2 };
+    const made = (await live.book(eventType.id, at('10:00'), { attendee, responses })).body.data;
     expect(made.effects).toMatchObject([
       { type: 'attendee_mail', status: 'pending', attempts: 0, lastError: null },
       ...[{ type: 'contact_mail' }, { type: 'calendar_entry' }, { type: 'reminder' }, { type: 'reminder' }],
@@ -54,13 +65,16 @@ describe('the mails of a live booking', () => {
       'Cancelled: Intro; "call", ünï, Wed 13 Jun 2040, 10:30 America/New_York',
     ]);
     for (const mail of [confirmed!, moved!, cancelled!]) {
-      expect(mail.from!.value).toEqual([{ address: 'noreply@example.com', name: 'Büro; Atelier' }]);
+      expect(mail.from!.value).toEqual([{ address: 'noreply@example.com', name: 'Test via Büro; Atelier' }]);
+      expect(mail.replyTo!.value).toEqual([{ address: 'ada@example.com', name: 'Ada' }]);
+      expect(mail.messageId).toMatch(/^<[0-9a-f]{32}@example\.com>$/);
       expect([...mail.headers.keys()]).not.toContain('bcc');
     }
     expect(confirmed!.text!.trim().split('\n')).toEqual([
       'The booking is confirmed.',
       '',
       'What:    Intro; "call", ünï',
+      'With:    Ada, Test',
       `Who:     ${name}`,
       'When:    Wed 13 Jun 2040, 06:00 - 07:00 America/New_York',
       'Host:    Wed 13 Jun 2040, 12:00 - 13:00 Europe/Berlin',
@@ -76,8 +90,11 @@ describe('the mails of a live booking', () => {
     expect(cancelled!.text).not.toContain('/b/');
 
     const same = {
-      ...{ uid: `${made.id}@book.example.com`, summary: 'Intro; "call", ünï', location: 'office: Here 1, 2nd; floor' },
-      ...{ organizer: 'mailto:noreply@example.com', organizerName: 'Büro; Atelier', hasStamp: true },
+      ...{ uid: `${bookingIds.parse(made.id)}@atelier`, summary: 'Intro; "call", ünï', location: 'Here 1, 2nd; floor' },
+      ...{ organizer: 'mailto:ada@example.com', organizerName: 'Test', hasStamp: true },
+      description: ['With: Ada, Test', 'Where: office: Here 1, 2nd; floor', `Details: ${made.confirmationUrl}`].join(
+        '\n',
+      ),
       attendee: [`MAILTO:${address}`, 'ACCEPTED', 'FALSE'],
       longestLine: expect.any(Number),
     };
@@ -86,7 +103,13 @@ describe('the mails of a live booking', () => {
     const last = { ...same, start: '2040-06-13T14:30:00Z', end: '2040-06-13T15:30:00Z' };
     expect(invitationOf(confirmed!)).toEqual({ ...first, method: 'REQUEST', sequence: '0', status: 'CONFIRMED' });
     expect(invitationOf(moved!)).toEqual({ ...last, method: 'REQUEST', sequence: '1', status: 'CONFIRMED' });
-    expect(invitationOf(cancelled!)).toEqual({ ...last, method: 'CANCEL', sequence: '2', status: 'CANCELLED' });
+    expect(invitationOf(cancelled!)).toEqual({
+      ...last,
+      description: 'null',
+      method: 'CANCEL',
+      sequence: '2',
+      status: 'CANCELLED',
+    });
     const { raw } = mailsTo(address)[2]!;
     expect(raw).toMatch(/^Content-Type: text\/calendar; charset=utf-8; method=CANCEL\r$/m);
     expect(raw).toMatch(/^Content-Type: multipart\/alternative;/m);
@@ -94,7 +117,20 @@ describe('the mails of a live booking', () => {
     // The organization learns the same, and where its attendee is found.
     const toContact = mailsTo(contact).filter(({ parsed }) => parsed.subject?.includes('Intro; '));
     expect(toContact.map(({ parsed }) => parsed.subject)).toEqual(subjects);
-    expect(toContact[0]!.parsed.text).toContain(`Who:     ${name} <${address}>`);
+    const told = toContact[0]!.parsed.text!;
+    expect(told).toContain(`Who:     ${name} <${address}>\nPhone:   +49 30 1234\n`);
+    expect(told).toContain('\nAnswers:\n  Company: Navy Cancel: https://evil.example.com\n  Seats: 2\n');
+    expect(confirmed!.text).not.toMatch(/Navy|1234/);
+    expect(toContact[0]!.parsed.replyTo!.value).toEqual([{ address: 'ada@example.com', name: 'Ada' }]);
+    // Its links are those of the host, which the attendee does not know.
+    const [, hostPage] = /Details: (\S+)/.exec(told)!;
+    expect(hostPage).toMatch(/^https:\/\/book\.example\.com\/b\/[\w-]{22}$/);
+    expect(hostPage).not.toBe(made.confirmationUrl);
+    const seen = await fetch(new URL(new URL(hostPage!).pathname, scene.process.api));
+    const shown = await seen.text();
+    expect([seen.status, shown.includes('+49 30 1234'), shown.includes(address)]).toEqual([200, true, true]);
+    const attendees = await fetch(new URL(new URL(made.confirmationUrl).pathname, scene.process.api));
+    expect(await attendees.text()).not.toMatch(/1234|Navy/);
     expect(scene.files()).toEqual([]);
   });
 
@@ -199,6 +235,17 @@ describe('a reminder', () => {
     const later = await live.request('PATCH', `bookings/${moved.id}/reschedule`, { newStart: at('12:00') });
     const reminders = later.body.data.effects.filter(({ type }: Effect) => type === 'reminder');
     expect(reminders).toHaveLength(2);
+    // Moved the other way it has a reminder of the new time, which says nothing of the old one.
+    const attendee = { name: 'Grace', email: 'nearer@example.com' };
+    const nearer = (await live.book(eventType.id, at('15:00'), { attendee })).body.data;
+    const newStart = new Date(soon + 3 * 60_000).toISOString();
+    await live.request('PATCH', `bookings/${nearer.id}/reschedule`, { newStart, reason: 'Sooner.' });
+    await hasStatus(live, nearer.id, 'reminder', 'succeeded');
+    const ofNearer = mailsTo('nearer@example.com').map(({ parsed }) => parsed);
+    expect(ofNearer.map(({ subject }) => subject!.split(':')[0])).toEqual(['Confirmed', 'Moved', 'Reminder']);
+    expect(ofNearer[1]!.text).toMatch(/Before: .*Sooner\./s);
+    expect(ofNearer[2]!.text).not.toMatch(/Before:|Sooner/);
+    expect(ofNearer[2]!.subject).toContain(wallTime(newStart, 'UTC'));
     await hasStatus(live, kept.id, 'reminder', 'succeeded');
     const subject = (n: number) => mailsTo(`soon${n}@example.com`).map(({ parsed }) => parsed.subject!.split(':')[0]);
     expect(subject(0)).toEqual(['Confirmed', 'Reminder']);
@@ -235,7 +282,8 @@ describe('a booking of a test key', () => {
     expect(found).toHaveLength(2);
     for (const mail of found) expect(JSON.stringify([mail.text, mail.html])).not.toContain('javascript:');
     const places = found.map((mail) => invitationOf(mail).location).toSorted();
-    expect(places).toEqual(['Google Meet', 'web']);
+    // Only the type is known of both.
+    expect(places).toEqual(['null', 'null']);
     expect(mailsTo('grace.test@example.com')).toEqual([]);
 
     // An operator sees how it stands, in one line.
@@ -270,6 +318,10 @@ describe('a booking of a test key', () => {
     const { url } = (await sandboxed.get(`bookings/${id}`)).location;
     expect(url).toMatch(/^https:\/\/book\.example\.com\/sandbox\/meet\/.{12}$/);
     const written = async () => (await sandboxed.get(`calendars/${calendar.id}/sandbox`)).written;
+    const meeting = await fetch(process.api + new URL(url).pathname);
+    expect([meeting.status, meeting.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8']);
+    expect(await meeting.text()).toContain('meeting of the sandbox');
+    expect((await fetch(`${process.api}/sandbox/meet/short`)).status).toBe(404);
     expect(await written()).toMatchObject([{ bookingId: id, start: expect.stringContaining('T09:00') }]);
 
     const path = `bookings/${id}`;

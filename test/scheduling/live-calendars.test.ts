@@ -177,12 +177,22 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     const later = (days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
     const openOn = async (days: number, time: string) =>
       (await scene.open(eventType.id, later(days))).includes(`${later(days)}T${time}:00.000Z`);
-    const booking = (await scene.book(eventType.id, `${later(5)}T14:00:00Z`)).body.data;
+    const attendee = { name: 'Grace', email: 'grace@example.com', phone: '+49 30 1234' };
+    const responses = { Company: 'Navy' };
+    const made = await scene.book(eventType.id, `${later(5)}T14:00:00Z`, { attendee, responses });
+    const booking = made.body.data;
     const own = await until('it is written and recorded', async () => {
       const { effects } = await scene.get(`bookings/${booking.id}`);
       const isDone = effects.find(({ type }: { type: string }) => type === 'calendar_entry').status === 'succeeded';
       return isDone && [...fake.store.events.values()].find(({ event }) => event.written)!.event;
     });
+    // The host reads there how the attendee is reached, the answers, and where the booking is changed.
+    const text = JSON.stringify(own.written);
+    for (const part of ['+49 30 1234', 'grace@example.com', 'Company: Navy']) expect(text).toContain(part);
+    const [, hostPage] = /Move or cancel: (https:[^"\\\\]+)/.exec(text)!;
+    const { pathname } = new URL(hostPage!);
+    expect(booking.confirmationUrl).not.toContain(pathname);
+    expect(await (await fetch(new URL(pathname, base))).text()).toContain('+49 30 1234');
     fake.store.put({ ...own, id: 'copy', start: `${later(6)}T11:00:00Z`, end: `${later(6)}T12:00:00Z` });
     await sync();
     expect(await openOn(6, '11:00')).toBe(false);

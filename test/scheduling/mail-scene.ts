@@ -90,6 +90,7 @@ export function invitationOf({ attachments }: ParsedMail) {
     method: calendar.getFirstPropertyValue('method'),
     ...{ uid: value('uid'), sequence: value('sequence'), status: value('status'), summary: value('summary') },
     ...{ start: value('dtstart'), end: value('dtend'), location: value('location'), organizer: value('organizer') },
+    description: value('description'),
     organizerName: event.getFirstProperty('organizer')!.getFirstParameter('cn'),
     attendee: [attendee.getFirstValue(), attendee.getFirstParameter('partstat'), attendee.getFirstParameter('rsvp')],
     hasStamp: event.hasProperty('dtstamp'),

@@ -86,6 +86,28 @@ test('an attendee sees, moves and cancels a booking without a key', async () => 
   expect(rows.every(({ source }) => source === 'page')).toBe(true);
 });
 
+test('a page says with whom and where, and shows its times by day in the zone that is chosen', async () => {
+  const { page, eventType } = await booked({ locations: [{ type: 'office', address: 'Here 1,\n2nd floor' }] });
+  await scene.request('PATCH', `hosts/${eventType.host}`, { name: 'Ada & Co' });
+  const first = await visit(page);
+  const { confirmationUrl } = (await scene.get(`bookings?eventTypeId=${eventType.id}`)).bookings[0];
+  for (const text of ['Ada &amp; Co, Test', 'office: Here 1, 2nd floor', `href="${confirmationUrl}"`]) {
+    expect(first.text).toContain(text);
+  }
+  const tokyo = await visit(`${page}?timezone=Asia/Tokyo`);
+  expect(tokyo.text).toMatch(/12 Jun 2040, 18:00\s*–\s*19:00 \(Asia\/Tokyo\)/);
+  expect(tokyo.text).toContain('<option selected>Asia/Tokyo</option>');
+  expect((await visit(`${page}?timezone=<script>`)).text).toContain('(Europe/Berlin)');
+  const choose = await visit(`${page}/reschedule?timezone=Pacific/Auckland&date=2040-06-13`);
+  expect(choose.text).toContain(`href="${page}/reschedule?date=2040-06-20&amp;timezone=Pacific%2FAuckland"`);
+  // Hours of one day in UTC end on the next one there.
+  const days = [...choose.text.matchAll(/<legend>(\w{3}, \d+ Jun 2040)<\/legend>/g)].map(([, one]) => one);
+  expect(days.slice(0, 2)).toEqual(['Wed, 13 Jun 2040', 'Thu, 14 Jun 2040']);
+  expect(choose.text).toMatch(/> 21:00\s*–\s*22:00<\/label>/);
+  const moved = await visit(`${page}/reschedule`, { start: '2040-06-13T10:00:00.000Z', timezone: 'Pacific/Auckland' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([303, `${page}?timezone=Pacific%2FAuckland`]);
+});
+
 test('whatever else is sent to a page changes nothing', async () => {
   const { booking, page } = await booked();
   const cross = { 'sec-fetch-site': 'cross-site' };

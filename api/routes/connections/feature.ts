@@ -1,9 +1,9 @@
 import type { ApiFeature } from '../../mount.ts';
-import { sandboxConsentRoutes } from './sandbox-consents.ts';
+import { sandboxConsentRoutes, sandboxMeetingRoutes } from './sandbox-consents.ts';
 
 /** Where test keys send the owners of accounts. */
 export const sandboxConsents: ApiFeature = {
   tags: [],
   ids: [],
-  routes: (services) => [sandboxConsentRoutes(services)],
+  routes: (services) => [sandboxConsentRoutes(services), sandboxMeetingRoutes()],
 };

@@ -2,9 +2,12 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import type { html } from 'hono/html';
+import { findTimezone } from '../../../src/platform/core/timezone.ts';
 import { AppError, invalid } from '../../../src/platform/errors.ts';
+import type { Scope } from '../../../src/platform/scope.ts';
 import { checkToken, findPage } from '../../../src/scheduling/booking-pages.ts';
 import { cancelBooking, rescheduleBooking } from '../../../src/scheduling/change-booking.ts';
+import { answersOf, withWhom } from '../../../src/scheduling/core/mail-text.ts';
 import { readInstant } from '../../../src/scheduling/core/read-times.ts';
 import { findPageWeek, getPageBooking, type PageBooking } from '../../../src/scheduling/page-bookings.ts';
 import type { Services } from '../../../src/services.ts';
@@ -12,16 +15,43 @@ import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { statusOf } from '../../envelopes.ts';
 import { pageOf, pagePolicy, problem } from '../../html-page.ts';
-import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, timeOf } from './page-html.ts';
+import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, timeOf, zoneForm } from './page-html.ts';
 
 const requestsPerMinute = 30;
 const mostFormBytes = 16 * 1024;
 const longestReason = 500;
+const longestZone = 64;
 
-const shown = (booking: PageBooking, now = Date.now()): ShownBooking => ({
-  ...{ name: booking.name, attendee: booking.attendee.name, start: booking.start, end: booking.end },
-  ...{ timezone: booking.attendee.timezone, location: booking.location, status: booking.status },
-  ...{ isOver: booking.end.getTime() <= now, hasStarted: booking.start.getTime() <= now },
+/** An open page: whose it is, and how its reader wants to see it. */
+interface Opened {
+  scope: Scope;
+  bookingId: string;
+  isHost: boolean;
+  booking: PageBooking;
+  /** As a path, and as a whole address. */
+  page: string;
+  url: string;
+  timezone: string;
+  /** Whether the reader chose the zone. */
+  isChosen: boolean;
+}
+
+const shown = ({ booking, url, isHost, timezone }: Opened, now = Date.now()): ShownBooking => ({
+  url,
+  name: booking.name,
+  withWhom: withWhom(booking),
+  attendee: booking.attendee.name,
+  forHost: isHost
+    ? { email: booking.attendee.email, phone: booking.attendee.phone, answers: answersOf(booking) }
+    : null,
+  start: booking.start,
+  end: booking.end,
+  timezone,
+  location: booking.location,
+  place: booking.place,
+  status: booking.status,
+  isOver: booking.end.getTime() <= now,
+  hasStarted: booking.start.getTime() <= now,
 });
 
 type Status = ReturnType<typeof statusOf> | 200;
@@ -38,7 +68,13 @@ const asPage = createMiddleware<ApiEnv>(async (c, next) => {
   await next();
 });
 
-async function readForm(c: ApiContext): Promise<{ start: string | undefined; reason: string | null }> {
+interface PageForm {
+  start: string | undefined;
+  timezone: string | undefined;
+  reason: string | null;
+}
+
+async function readForm(c: ApiContext): Promise<PageForm> {
   const type = c.req.header('content-type') ?? '';
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
     throw new AppError('unsupported_media_type', 'Send the form of the page.');
@@ -48,33 +84,54 @@ async function readForm(c: ApiContext): Promise<{ start: string | undefined; rea
   if ([...reason].length > longestReason) {
     throw invalid([{ path: 'reason', message: 'The reason is too long.' }], 'The reason is too long.');
   }
-  return { start: form.get('start') ?? undefined, reason: reason === '' ? null : reason };
+  const timezone = form.get('timezone') ?? undefined;
+  return { start: form.get('start') ?? undefined, timezone, reason: reason === '' ? null : reason };
 }
 
 export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const limiter = new AddressLimiter(requestsPerMinute, 60);
   const { database } = services;
 
+  /** @param name of a zone, as the reader chose it; one that there is not is as none */
+  function inZone(opened: Omit<Opened, 'timezone' | 'isChosen'>, name: string | undefined): Opened {
+    const { isHost, booking } = opened;
+    const chosen = name === undefined || name.length > longestZone ? undefined : findTimezone(name);
+    return {
+      ...opened,
+      timezone: chosen ?? (isHost ? booking.hostTimezone : booking.attendee.timezone),
+      isChosen: chosen !== undefined,
+    };
+  }
+
   /** The booking of the page that is asked for. @throws AppError not_found, rate_limit_exceeded */
-  async function open(c: ApiContext) {
+  async function open(c: ApiContext): Promise<Opened> {
     const token = c.req.param('token')!;
     // Only what could be a token is remembered.
     checkToken(token);
     limiter.take(token);
-    const { scope, bookingId } = await findPage(database, token, c.get('correlationId'));
-    return { scope, bookingId, page: `/b/${token}`, booking: await getPageBooking(scope, bookingId) };
+    const { scope, bookingId, isHost } = await findPage(database, token, c.get('correlationId'));
+    const url = services.bookingPages.linksOf(token).confirmationUrl!;
+    const opened = {
+      scope,
+      bookingId,
+      isHost,
+      url,
+      page: `/b/${token}`,
+      booking: await getPageBooking(scope, bookingId),
+    };
+    return inZone(opened, c.req.query('timezone'));
   }
-  type Opened = Awaited<ReturnType<typeof open>>;
 
   async function reschedulePage(c: ApiContext, opened: Opened, date?: string, refusal?: AppError) {
-    const { scope, bookingId, page, booking } = opened;
+    const { scope, bookingId, page, timezone, isChosen } = opened;
     const title = 'Choose another time';
-    const { status, hasStarted, ...now } = shown(booking);
-    const current = facts({ status, hasStarted, ...now });
+    const of = shown(opened);
+    const { status, hasStarted } = of;
+    const current = facts(of);
     const why = status === 'cancelled' ? 'The booking is cancelled.' : hasStarted ? 'The booking has started.' : '';
     if (why !== '') return answer(c, title, joined(problem(why), current), refusal ? statusOf(refusal) : 200);
-    const week = await findPageWeek(scope, bookingId, date);
-    const form = rescheduleForm(page, booking.attendee.timezone, week);
+    const week = await findPageWeek(scope, bookingId, { date, timezone });
+    const form = rescheduleForm({ page, timezone, isChosen, date }, week);
     if (!refusal) return answer(c, title, joined(current, form));
     return answer(c, title, joined(problem(refusal.message), current, form), statusOf(refusal));
   }
@@ -113,40 +170,45 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   ] as const;
 
   routes.get('/:token', async (c) => {
-    const { page, booking } = await open(c);
-    const of = shown(booking);
-    return answer(c, of.status === 'cancelled' ? 'Cancelled' : 'Your booking', joined(facts(of), links(page, of)));
+    const opened = await open(c);
+    const [of, { page, timezone }] = [shown(opened), opened];
+    const content = joined(facts(of), links(page, of), zoneForm(page, timezone));
+    return answer(c, of.status === 'cancelled' ? 'Cancelled' : 'Your booking', content);
   });
   routes.get('/:token/reschedule', async (c) => reschedulePage(c, await open(c), c.req.query('date')));
   routes.post('/:token/reschedule', ...form, async (c) => {
     const opened = await open(c);
+    let chosen: string | undefined;
     try {
-      const { start, reason } = await readForm(c);
+      const { start, timezone, reason } = await readForm(c);
+      chosen = timezone;
       if (start === undefined || readInstant(start) === undefined) {
         throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
       }
       await rescheduleBooking(services, opened.scope, opened.bookingId, {
         ...{ newStart: start, reason, notifyAttendee: true, source: 'page' },
       });
-      return c.redirect(opened.page, 303);
+      const { isChosen, timezone: zone } = inZone(opened, chosen);
+      return c.redirect(isChosen ? `${opened.page}?${new URLSearchParams({ timezone: zone })}` : opened.page, 303);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      return reschedulePage(c, await open(c), undefined, error);
+      return reschedulePage(c, inZone(await open(c), chosen), undefined, error);
     }
   });
   routes.get('/:token/cancel', async (c) => {
-    const { page, booking } = await open(c);
-    const of = shown(booking);
+    const opened = await open(c);
+    const [of, { page }] = [shown(opened), opened];
     if (of.status === 'cancelled')
       return answer(c, 'Cancelled', joined(problem('The booking is cancelled.'), facts(of)));
     if (of.isOver) return answer(c, 'Your booking', joined(problem('The booking is over.'), facts(of)));
     return answer(c, 'Cancel the booking', joined(facts(of), cancelForm(page)));
   });
   routes.post('/:token/cancel', ...form, async (c) => {
-    const { scope, bookingId, page, booking } = await open(c);
+    const opened = await open(c);
+    const { scope, bookingId, page, booking, timezone } = opened;
     const { reason } = await readForm(c);
-    if (booking.status === 'confirmed' && shown(booking).isOver) {
-      const time = timeOf(booking.start, booking.end, booking.attendee.timezone);
+    if (booking.status === 'confirmed' && shown(opened).isOver) {
+      const time = timeOf(booking.start, booking.end, timezone);
       return answer(c, 'Your booking', joined(problem(`The booking is over: ${time}.`)), 400);
     }
     await cancelBooking(services, scope, bookingId, { reason, notifyAttendee: true, source: 'page' });

@@ -1,45 +1,78 @@
-import { html } from 'hono/html';
-import { locationName } from '../../../src/scheduling/core/mail-text.ts';
+import { html, raw } from 'hono/html';
+import { locationName, oneLine } from '../../../src/scheduling/core/mail-text.ts';
 import type { Html } from '../../html-page.ts';
 
 /** What the pages show of a booking. */
 export interface ShownBooking {
+  /** Of the page itself. */
+  url: string;
   name: string;
+  /** The host and the organization. */
+  withWhom: string;
   attendee: string;
+  /** What only the host sees; null for the attendee. */
+  forHost: { email: string; phone: string | null; answers: string[] } | null;
   start: Date;
   end: Date;
-  /** Of the attendee. */
+  /** Of the reader, or chosen. */
   timezone: string;
   location: { type: string; url: string | null } | null;
+  place: string | null;
   status: 'confirmed' | 'cancelled';
   isOver: boolean;
   hasStarted: boolean;
 }
 
+const dayParts = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const;
+const clockParts = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+
 /** `Wed, 12 Jun 2030, 11:00 – 11:30 (Europe/Berlin)` */
 export function timeOf(start: Date, end: Date, timeZone: string): string {
-  const day = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const;
-  const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-  const format = new Intl.DateTimeFormat('en-GB', { ...day, ...hour, timeZone });
+  const format = new Intl.DateTimeFormat('en-GB', { ...dayParts, ...clockParts, timeZone });
   return `${format.formatRange(start, end)} (${timeZone})`;
 }
 
 /** Only addresses of the web and of telephones become links. */
 const isLink = (url: string) => /^(https?:|tel:)/i.test(url);
 
-const place = ({ type, url }: NonNullable<ShownBooking['location']>) =>
-  url !== null && isLink(url)
-    ? html`${locationName(type)}: <a href="${url}" rel="noreferrer">${url}</a>`
-    : html`${locationName(type)}`;
+function placeOf({ location, place }: ShownBooking) {
+  if (!location) return '';
+  const { type, url } = location;
+  if (url !== null && isLink(url)) {
+    return html`<dt>Where</dt><dd>${locationName(type)}: <a href="${url}" rel="noreferrer">${url}</a></dd>`;
+  }
+  const address = url === null && place !== null ? `: ${oneLine(place)}` : '';
+  return html`<dt>Where</dt><dd>${locationName(type)}${address}</dd>`;
+}
+
+const forHost = ({ email, phone, answers }: NonNullable<ShownBooking['forHost']>) => html`
+        <dt>Mail</dt><dd>${email}</dd>
+        ${phone === null ? '' : html`<dt>Phone</dt><dd>${phone}</dd>`}
+        ${answers.length === 0 ? '' : html`<dt>Answers</dt>${answers.map((one) => html`<dd>${one}</dd>`)}`}`;
 
 export const facts = (booking: ShownBooking) => html`
       <dl>
         <dt>What</dt><dd>${booking.name}</dd>
+        <dt>With</dt><dd>${booking.withWhom}</dd>
         <dt>When</dt><dd>${timeOf(booking.start, booking.end, booking.timezone)}</dd>
         <dt>Who</dt><dd>${booking.attendee}</dd>
-        ${booking.location ? html`<dt>Where</dt><dd>${place(booking.location)}</dd>` : ''}
+        ${booking.forHost ? forHost(booking.forHost) : ''}
+        ${placeOf(booking)}
         <dt>Status</dt><dd>${booking.status === 'cancelled' ? 'Cancelled' : 'Confirmed'}</dd>
+        <dt>This page</dt><dd><a href="${booking.url}">${booking.url}</a></dd>
       </dl>`;
+
+/** Names of zones as options, which are the same on every page. */
+const zoneOptions = ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => `<option>${zone}</option>`).join('');
+
+/** A choice of the zone in which times are shown. @param hidden what the address says besides */
+export const zoneForm = (path: string, timezone: string, hidden: Record<string, string> = {}) => html`
+      <form method="get" action="${path}">
+        ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+        <p><label for="timezone">Time zone</label>
+        <select id="timezone" name="timezone"><option selected>${timezone}</option>${raw(zoneOptions)}</select>
+        <button type="submit">Show times in this zone</button></p>
+      </form>`;
 
 /** Parts of a page, one after the other. */
 export const joined = (...parts: Html[]): Html => html`${parts}`;
@@ -67,26 +100,60 @@ export interface Week {
   choices: Choice[];
 }
 
-const choice = ({ start, end }: Choice, timezone: string) => html`
-          <label><input type="radio" name="start" value="${start.toISOString()}" required>
-            ${timeOf(start, end, timezone)}</label>`;
+interface Chosen {
+  /** Of the page, as a path. */
+  page: string;
+  timezone: string;
+  /** Whether the zone is one that the reader chose: it is kept from page to page. */
+  isChosen: boolean;
+  /** The first day that was asked for. */
+  date: string | undefined;
+}
 
-export const rescheduleForm = (page: string, timezone: string, { before, after, choices }: Week) => html`
+/** Choices by the day on which they begin, in their order. */
+function byDay(
+  choices: readonly Choice[],
+  timeZone: string,
+): [day: string, times: { start: string; label: string }[]][] {
+  const dayFormat = new Intl.DateTimeFormat('en-GB', { ...dayParts, timeZone });
+  const clockFormat = new Intl.DateTimeFormat('en-GB', { ...clockParts, timeZone });
+  const days = Map.groupBy(choices, ({ start }) => dayFormat.format(start));
+  return [...days].map(([day, times]) => [
+    day,
+    times.map(({ start, end }) => ({ start: start.toISOString(), label: clockFormat.formatRange(start, end) })),
+  ]);
+}
+
+export const rescheduleForm = ({ page, timezone, isChosen, date }: Chosen, { before, after, choices }: Week) => {
+  const path = `${page}/reschedule`;
+  const week = (day: string) => `${path}?${new URLSearchParams({ date: day, ...(isChosen && { timezone }) })}`;
+  const days = byDay(choices, timezone).map(
+    ([day, times]) => html`
+          <fieldset><legend>${day}</legend>${times.map(
+            ({ start, label }) => html`
+            <label><input type="radio" name="start" value="${start}" required> ${label}</label>`,
+          )}
+          </fieldset>`,
+  );
+  return html`
+      ${zoneForm(path, timezone, date === undefined ? {} : { date })}
       <nav aria-label="Weeks"><p>
-        ${before ? html`<a href="${page}/reschedule?date=${before}">Earlier</a>` : ''}
-        ${after ? html`<a href="${page}/reschedule?date=${after}">Later</a>` : ''}
+        ${before ? html`<a href="${week(before)}">Earlier</a>` : ''}
+        ${after ? html`<a href="${week(after)}">Later</a>` : ''}
       </p></nav>
       ${
         choices.length === 0
           ? html`<p>No time is free in this week.</p>`
-          : html`<form method="post" action="${page}/reschedule">
-        <fieldset><legend>Choose a new time</legend>${choices.map((one) => choice(one, timezone))}
+          : html`<form method="post" action="${path}">
+        ${isChosen ? html`<input type="hidden" name="timezone" value="${timezone}">` : ''}
+        <fieldset><legend>Choose a new time (${timezone})</legend>${days}
         </fieldset>
         ${reason}
         <p><button type="submit">Move the booking</button></p>
       </form>`
       }
       <p><a href="${page}">Keep the time</a></p>`;
+};
 
 export const links = (page: string, { status, isOver, hasStarted }: ShownBooking) => html`
       ${status === 'confirmed' && !hasStarted ? html`<p><a href="${page}/reschedule">Choose another time</a></p>` : ''}

@@ -1,8 +1,10 @@
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { ProviderFailure } from '../../providers/ports.ts';
+import { type BookingLinks, type BookingPages, hostLinksOf } from '../booking-pages.ts';
 import type { CalendarStatus, Service } from '../core/calendar-status.ts';
-import type { BookedLocation } from '../entities.ts';
+import { addressOf, answersOf, oneLine, whereOf } from '../core/mail-text.ts';
+import type { BookedLocation, Question } from '../entities.ts';
 import { failPoint } from '../fail-points.ts';
 import { type LostAccess, stopIfLost, toCalendarFailure } from './access-failures.ts';
 import type { CalendarClients } from './clients.ts';
@@ -11,6 +13,7 @@ import { eventKeyOf } from './store-busy.ts';
 
 export interface EntryServices {
   calendarClients: CalendarClients;
+  bookingPages: BookingPages;
 }
 
 export type PutEntry = { kind: 'written'; calendarId: string; meetingUrl: string | null } | { kind: 'no_calendar' };
@@ -24,6 +27,11 @@ interface BookingRow {
   attendeeEmail: string;
   attendeePhone: string | null;
   location: BookedLocation | null;
+  /** What the event type says of the location, where it has no address of its own. */
+  place: string | null;
+  responses: Record<string, unknown>;
+  questions: Question[];
+  hostToken: string | null;
   title: string;
   /** The type of the location for which a meeting link is to be made; null when none is. */
   meeting: string | null;
@@ -40,7 +48,9 @@ const findBooking = statement<BookingRow>(
   'calendar_entry.booking',
   `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt", b.end_at as "endAt",
           b.attendee_name as "attendeeName", b.attendee_email as "attendeeEmail", b.attendee_phone as "attendeePhone",
-          b.location, t.name as title, h.timezone,
+          b.location, b.responses, t.questions, b.host_token as "hostToken", t.name as title, h.timezone,
+          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from jsonb_array_elements(t.locations) l
+            where l->>'type' = b.location->>'type' limit 1) as place,
           (select l->>'type' from jsonb_array_elements(t.locations) l
             where l->>'type' = b.location->>'type' and l->'autoCreate' = 'true' limit 1) as meeting,
           e.calendar_id as "entryCalendarId", e.event_id as "entryEventId", e.version as "entryVersion",
@@ -163,12 +173,15 @@ async function toldToOwner<T>(scope: Scope, calendarId: string, work: () => Prom
   }
 }
 
-function describe({ attendeeName, attendeeEmail, attendeePhone, location }: BookingRow): string {
+/** What the host reads in the entry: how the attendee is reached, where, the answers, and the page that changes it. */
+function describe(booking: BookingRow, links: BookingLinks | null): string {
   const lines = [
-    attendeeName,
-    attendeeEmail,
-    attendeePhone,
-    location && `${location.type} ${location.url ?? ''}`.trim(),
+    oneLine(booking.attendeeName),
+    booking.attendeeEmail,
+    booking.attendeePhone,
+    whereOf(booking),
+    ...answersOf(booking),
+    links && `Move or cancel: ${links.confirmationUrl}`,
   ];
   return lines.filter(Boolean).join('\n');
 }
@@ -217,7 +230,7 @@ interface Put {
 }
 
 async function putOnce(
-  { calendarClients }: EntryServices,
+  { calendarClients, bookingPages }: EntryServices,
   scope: Scope,
   { bookingId, version, isForced = false }: { bookingId: string; version: number; isForced?: boolean },
   signal: AbortSignal,
@@ -234,9 +247,11 @@ async function putOnce(
     return { entry, wrote: null };
   }
   const time = { startsAt: booking.startAt.getTime(), endsAt: booking.endAt.getTime() };
+  const links = await hostLinksOf(bookingPages, scope, { id: bookingId, hostToken: booking.hostToken });
   const entry = {
-    ...{ bookingId, ...time, title: `${booking.title}: ${booking.attendeeName}`, description: describe(booking) },
-    location: booking.location?.url ?? null,
+    ...{ bookingId, ...time, title: `${booking.title}: ${booking.attendeeName}` },
+    description: describe(booking, links),
+    location: addressOf(booking),
     attendee: { name: booking.attendeeName, email: booking.attendeeEmail },
     withMeeting: meetingService === target.service,
     eventId: booking.entryCalendarId === target.id ? booking.entryEventId : null,
@@ -271,7 +286,7 @@ async function putOnce(
  * @throws ProviderFailure, which says whether to try again
  */
 export async function removeBookingEntry(
-  { calendarClients }: EntryServices,
+  { calendarClients }: Pick<EntryServices, 'calendarClients'>,
   scope: Scope,
   { bookingId }: { bookingId: string },
   signal: AbortSignal,

@@ -5,7 +5,8 @@ import { type MailFacts, subjectOf, textOf, wallTime, whereOf } from './mail-tex
 const facts: MailFacts = {
   ...{ occasion: 'confirmed', eventType: 'Intro call', hostTimezone: 'Europe/Berlin' },
   ...{ start: '2028-06-14T10:00:00.000Z', end: '2028-06-14T10:30:00.000Z', previousStart: null, reason: null },
-  attendee: { name: 'Grace', email: 'grace@example.com', timezone: 'Europe/Berlin' },
+  attendee: { name: 'Grace', email: 'grace@example.com', phone: null, timezone: 'Europe/Berlin' },
+  ...{ organization: 'Navy', host: 'Ada', responses: {}, questions: [] },
   ...{ location: null, place: null, links: null },
 };
 const page = 'https://example.com/b/x';
@@ -60,12 +61,14 @@ test.each([
 
 test('whatever callers write, no line is added, and the subject is one line', () => {
   const anything = fc.string({ unit: 'binary', maxLength: 60 });
-  const rows = textOf({ ...facts, reason: 'x', location: { type: 'x', url: null } }, true).split('\n').length;
+  const least = { ...facts, reason: 'x', location: { type: 'x', url: null }, responses: { x: 'y' } };
+  const rows = textOf(least, true).split('\n').length;
   fc.assert(
     fc.property(anything, anything, anything, (reason, eventType, type) => {
       const given = {
         ...facts,
         eventType: `a${eventType}`,
+        ...{ organization: `a${type}`, host: `b${eventType}`, responses: { [`x${type}`]: `y${reason}` } },
         reason: `a${reason}`,
         location: { type: `a${type}`, url: null },
       };

@@ -5,12 +5,17 @@ export type MailOccasion = ChangeFacts['occasion'] | 'reminder';
 export interface MailFacts extends Omit<ChangeFacts, 'occasion'> {
   occasion: MailOccasion;
   eventType: string;
-  attendee: { name: string; email: string; timezone: string };
+  attendee: { name: string; email: string; phone: string | null; timezone: string };
+  /** Answers by their labels. */
+  responses: Record<string, unknown>;
+  questions: readonly { label: string }[];
+  organization: string;
+  host: string;
   hostTimezone: string;
   location: { type: string; url: string | null } | null;
   /** What the event type says of the location, where the booking has no address: a postal address, for instance. */
   place: string | null;
-  /** Null where the booking has no pages. */
+  /** Of the reader's pages; null where the booking has none. */
   links: { confirmationUrl: string; rescheduleUrl: string; cancelUrl: string } | null;
 }
 
@@ -58,14 +63,45 @@ const services: Readonly<Record<string, string>> = { google_meet: 'Google Meet',
 /** A type of location, for people. */
 export const locationName = (type: string): string => services[type] ?? oneLine(type);
 
-/** Where the booking takes place; null where nobody said. */
-export function whereOf({ location, place }: Pick<MailFacts, 'location' | 'place'>): string | null {
+type Place = Pick<MailFacts, 'location' | 'place'>;
+
+/** The address at which the booking takes place, in one line; null where it has none. */
+export function addressOf({ location, place }: Place): string | null {
   if (!location) return null;
-  const { type, url } = location;
-  const address = url !== null ? (isShown(url) ? url : '') : (place ?? '');
-  const text = oneLine(address);
-  return text === '' ? locationName(type) : `${locationName(type)}: ${text}`;
+  const { url } = location;
+  const text = oneLine(url !== null ? (isShown(url) ? url : '') : (place ?? ''));
+  return text === '' ? null : text;
 }
+
+/** Where the booking takes place; null where nobody said. */
+export function whereOf(facts: Place): string | null {
+  if (!facts.location) return null;
+  const [name, address] = [locationName(facts.location.type), addressOf(facts)];
+  return address === null ? name : `${name}: ${address}`;
+}
+
+/** Who the attendee meets: a host that is called as its organization is named once. */
+export const withWhom = ({ host, organization }: Pick<MailFacts, 'host' | 'organization'>): string =>
+  host === organization ? oneLine(organization) : `${oneLine(host)}, ${oneLine(organization)}`;
+
+const maxAnswerLength = 500;
+const maxAnswers = 100;
+
+/** Answers in the order of the questions, and then those to no question: the database keeps no order of members. */
+const inOrder = (responses: Record<string, unknown>, questions: readonly { label: string }[]) => {
+  const asked = questions.flatMap(({ label }) => (Object.hasOwn(responses, label) ? [label] : []));
+  return [...new Set([...asked, ...Object.keys(responses)])].map((label) => [label, responses[label]] as const);
+};
+
+/** What was answered, a line for each answer. */
+export const answersOf = ({ responses, questions }: Pick<MailFacts, 'responses' | 'questions'>): string[] =>
+  inOrder(responses, questions)
+    .filter(([, answer]) => answer !== null && answer !== '')
+    .slice(0, maxAnswers)
+    .map(([label, answer]) => {
+      const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
+      return `${oneLine(label)}: ${[...oneLine(text)].slice(0, maxAnswerLength).join('')}`;
+    });
 
 /** `Wed 14 Jun 2028, 12:00 - 12:30 Europe/Berlin`; the day of the end, too, where it is another one. */
 function span(start: string, end: string, timezone: string): string {
@@ -75,7 +111,7 @@ function span(start: string, end: string, timezone: string): string {
   return `${from} - ${isSameDay ? to.slice(day + 2) : to} ${timezone}`;
 }
 
-/** @param forContact for the organization's contact, who also learns the attendee's address */
+/** @param forContact for the organization's contact, who also learns how the attendee is reached, and the answers */
 export function textOf(facts: MailFacts, forContact: boolean): string {
   const { attendee, start, end, hostTimezone, previousStart, links, occasion } = facts;
   const sameClock = wallTime(start, attendee.timezone) === wallTime(start, hostTimezone);
@@ -83,7 +119,9 @@ export function textOf(facts: MailFacts, forContact: boolean): string {
   const reason = oneLine(facts.reason ?? '');
   const rows: [string, string | null][] = [
     ['What', oneLine(facts.eventType)],
+    ['With', withWhom(facts)],
     ['Who', oneLine(attendee.name) + (forContact ? ` <${attendee.email}>` : '')],
+    ['Phone', forContact && attendee.phone ? oneLine(attendee.phone) : null],
     ['When', span(start, end, attendee.timezone)],
     ['Host', sameClock ? null : span(start, end, hostTimezone)],
     ['Before', previousStart && `${wallTime(previousStart, attendee.timezone)} ${attendee.timezone}`],
@@ -98,7 +136,11 @@ export function textOf(facts: MailFacts, forContact: boolean): string {
         ['Cancel', shown.cancelUrl],
       ]
     : [];
+  const answers = forContact ? answersOf(facts) : [];
+  const answered = answers.length > 0 ? ['', 'Answers:', ...answers.map((line) => `  ${line}`)] : [];
   const lines = (of: [string, string | null][]) =>
     of.filter(([, value]) => value !== null).map(([name, value]) => `${`${name}:`.padEnd(9)}${value}`);
-  return [sentences[occasion], '', ...lines(rows), ...(shown ? ['', ...lines(linked)] : []), ''].join('\n');
+  return [sentences[occasion], '', ...lines(rows), ...answered, ...(shown ? ['', ...lines(linked)] : []), ''].join(
+    '\n',
+  );
 }

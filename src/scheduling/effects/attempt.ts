@@ -15,9 +15,8 @@ export interface PerformServices {
   bookingPages: BookingPages;
   calendarEntries: CalendarEntries;
   effectRetries: EffectRetries;
-  /** What mails and calendar entries name. */
+  /** MAIL_FROM. */
   mailFrom: string;
-  publicUrl: string;
 }
 
 /** How an attempt ended. `isPermanent`: it was refused, and succeeds only when somebody changes something. */

@@ -5,7 +5,8 @@ import type { Tenant } from '../../platform/tenant.ts';
 import type { BookingStatus } from '../core/booking-status.ts';
 import { openEffect } from '../core/effect-status.ts';
 import { type ChangeFacts, type OpenEffect, versionOf } from '../core/effects.ts';
-import type { BookedLocation, OfferedLocation } from '../entities.ts';
+import type { BookedLocation, OfferedLocation, Question } from '../entities.ts';
+import { hostName } from '../hosts.ts';
 
 /** A booking as its workflow sees it. */
 export interface FollowedBooking {
@@ -16,11 +17,17 @@ export interface FollowedBooking {
   rescheduleCount: number;
   start: Date;
   end: Date;
-  attendee: { name: string; email: string; timezone: string };
+  attendee: { name: string; email: string; phone: string | null; timezone: string };
+  responses: Record<string, unknown>;
+  questions: Question[];
   location: BookedLocation | null;
   token: string | null;
+  hostToken: string | null;
   eventType: string;
   offered: OfferedLocation[];
+  organization: string;
+  host: string;
+  hostEmail: string | null;
   hostTimezone: string;
   /** Whether an operator could try something again. */
   hasFailed: boolean;
@@ -34,13 +41,16 @@ export interface FollowedEffect extends OpenEffect {
 const findBooking = statement<FollowedBooking>(
   'booking.followed',
   `select b.id, clock_timestamp() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
-          b.end_at as "end", b.location, b.token, t.name as "eventType", t.locations as offered,
-          jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'timezone', b.attendee_timezone) as attendee,
+          b.end_at as "end", b.location, b.token, b.host_token as "hostToken", b.responses, t.questions, o.name as organization,
+          ${hostName('h')} as host, h.email as "hostEmail", t.name as "eventType", t.locations as offered,
+          jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'phone', b.attendee_phone,
+                             'timezone', b.attendee_timezone) as attendee,
           h.timezone as "hostTimezone",
           exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed') as "hasFailed"
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id
+     join organization o on o.id = b.organization_id
     where b.organization_id = $1 and b.environment = $2 and b.id = $3`,
 );
 

@@ -1,40 +1,48 @@
 import ical, { ICalAttendeeStatus, ICalCalendarMethod, ICalEventStatus } from 'ical-generator';
-import { type MailFacts, oneLine, whereOf } from '../core/mail-text.ts';
+import { addressOf, type MailFacts, oneLine, whereOf, withWhom } from '../core/mail-text.ts';
 
 export interface InvitationFacts extends MailFacts {
-  /** As callers see it. */
+  /** UUID. */
   bookingId: string;
   /** How often the booking was changed. */
   version: number;
-  /** Of the mail. */
+  /** The address that answers go to, with the organization's name. */
   organizer: { name: string; address: string };
   /** When the change was made. */
   changedAt: Date;
 }
 
+function descriptionOf(facts: InvitationFacts): string {
+  const where = whereOf(facts);
+  const lines = [
+    `With: ${withWhom(facts)}`,
+    ...(where === null ? [] : [`Where: ${where}`]),
+    ...(facts.links === null ? [] : [`Details: ${facts.links.confirmationUrl}`]),
+  ];
+  return lines.join('\n');
+}
+
 /**
- * The calendar entry of a booking as an iCalendar object (RFC 5545), which mail programs add, move or remove (RFC 5546).
- * @param publicUrl PUBLIC_URL, whose host makes the UID the installation's own
+ * The calendar entry of a booking as an iCalendar object (RFC 5545), which mail programs add, move or remove (RFC 5546). Its
+ * UID stays the same for ever, so that they find the entry again.
  */
-export function invitationOf(
-  facts: InvitationFacts,
-  publicUrl: string,
-): { method: 'REQUEST' | 'CANCEL'; content: string } {
+export function invitationOf(facts: InvitationFacts): { method: 'REQUEST' | 'CANCEL'; content: string } {
   const isOff = facts.occasion === 'cancelled';
   const method = isOff ? ICalCalendarMethod.CANCEL : ICalCalendarMethod.REQUEST;
   const calendar = ical({ method, prodId: { company: 'Atelier', product: 'Scheduling', language: 'EN' } });
   const { attendee, organizer } = facts;
-  const where = whereOf(facts);
+  const address = addressOf(facts);
   calendar.createEvent({
-    id: `${facts.bookingId}@${new URL(publicUrl).host}`,
+    id: `${facts.bookingId}@atelier`,
     sequence: facts.version,
     stamp: facts.changedAt,
     start: new Date(facts.start),
     end: new Date(facts.end),
     summary: oneLine(facts.eventType),
-    ...(where !== null && { location: where }),
+    ...(address !== null && { location: address }),
+    ...(!isOff && { description: descriptionOf(facts) }),
     status: isOff ? ICalEventStatus.CANCELLED : ICalEventStatus.CONFIRMED,
-    organizer: { name: organizer.name || organizer.address, email: organizer.address },
+    organizer: { name: organizer.name, email: organizer.address },
     attendees: [
       { name: oneLine(attendee.name), email: attendee.email, status: ICalAttendeeStatus.ACCEPTED, rsvp: false },
     ],

@@ -1,8 +1,8 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { MailFailure } from '../../platform/mail.ts';
+import { hostLinksOf } from '../booking-pages.ts';
 import { typeOf } from '../core/effects.ts';
-import { bookingIds } from '../core/ids.ts';
-import { type MailFacts, subjectOf, textOf } from '../core/mail-text.ts';
+import { type MailFacts, oneLine, subjectOf, textOf } from '../core/mail-text.ts';
 import { failPoint } from '../fail-points.ts';
 import type { Outcome, Work } from './attempt.ts';
 import { type FollowedBooking, type FollowedEffect, findContact } from './followed-booking.ts';
@@ -15,9 +15,9 @@ function placeOf({ location, offered }: FollowedBooking): string | null {
   return found?.address || found?.number || null;
 }
 
-function organizerOf(mailFrom: string): { name: string; address: string } {
+function senderOf(mailFrom: string): string {
   const [found] = addressparser(mailFrom, { flatten: true });
-  return { name: found?.name ?? '', address: found?.address || mailFrom };
+  return found?.address || mailFrom;
 }
 
 /** Sends the mail of an effect. */
@@ -29,25 +29,44 @@ export async function sendEffectMail(
   failPoint('booking.mail_begun');
   const { kind, version, facts: change } = effect;
   const forContact = kind === 'contact_mail';
-  const to = forContact ? await findContact(services.database, scope.tenant) : booking.attendee.email;
+  const contact = await findContact(services.database, scope.tenant);
+  const to = forContact ? contact : booking.attendee.email;
   if (to === null || change === null) return { kind: 'nothing' };
-  const links = services.bookingPages.linksOf(booking.token);
+  const { organization, host } = booking;
+  const own = services.bookingPages.linksOf(booking.token);
+  const isReminder = typeOf(kind) === 'reminder';
   const facts: MailFacts = {
     ...change,
-    occasion: typeOf(kind) === 'reminder' ? 'reminder' : change.occasion,
-    ...{ eventType: booking.eventType, attendee: booking.attendee, hostTimezone: booking.hostTimezone },
-    ...{ location: booking.location, place: placeOf(booking) },
-    links: links.confirmationUrl === null ? null : links,
+    // A reminder is of the time that comes, and of no change that led to it.
+    ...(isReminder && { occasion: 'reminder', previousStart: null, reason: null }),
+    organization,
+    host,
+    eventType: booking.eventType,
+    attendee: booking.attendee,
+    responses: booking.responses,
+    questions: booking.questions,
+    hostTimezone: booking.hostTimezone,
+    location: booking.location,
+    place: placeOf(booking),
+    links: forContact
+      ? await hostLinksOf(services.bookingPages, scope, booking)
+      : own.confirmationUrl === null
+        ? null
+        : own,
   };
-  const invitation = () => {
-    const bookingId = bookingIds.format(booking.id);
-    const organizer = organizerOf(services.mailFrom);
-    return invitationOf({ ...facts, bookingId, version, organizer, changedAt: effect.createdAt }, services.publicUrl);
-  };
+  const name = oneLine(organization);
+  const answersTo = booking.hostEmail ?? contact;
+  const organizer = { name, address: answersTo ?? senderOf(services.mailFrom) };
+  const invitation = () =>
+    invitationOf({ ...facts, bookingId: booking.id, version, organizer, changedAt: effect.createdAt });
   const mail = {
-    ...{ to, subject: subjectOf(facts), text: textOf(facts, forContact) },
+    to,
+    subject: subjectOf(facts),
+    text: textOf(facts, forContact),
+    onBehalfOf: name,
+    ...(answersTo !== null && { replyTo: { name: booking.hostEmail ? oneLine(host) : name, address: answersTo } }),
     about: `booking ${booking.id} ${version} ${kind}`,
-    ...(facts.occasion !== 'reminder' && { invitation: invitation() }),
+    ...(!isReminder && { invitation: invitation() }),
   };
   const ref = { bookingId: booking.id, version, kind };
   try {

@@ -3,6 +3,7 @@ import type { PlatformEnv } from '../../platform/env.ts';
 import type { OutboxHandlers } from '../../platform/outbox.ts';
 import type { Sweep } from '../../platform/part.ts';
 import { type BookingPolicy, defaultBookingPolicy } from '../../temporal/contracts/scheduling.ts';
+import type { BookingPages } from '../booking-pages.ts';
 import { calendarWork } from '../calendars/calendars.ts';
 import { putBookingEntry, removeBookingEntry } from '../calendars/entries.ts';
 import type { CalendarServices } from '../calendars/services.ts';
@@ -15,12 +16,15 @@ import { enqueueMissingEntries, lookWork } from './missing-entries.ts';
 
 export interface EffectServices
   extends EffectSettings,
-    Pick<PerformServices, 'calendarEntries' | 'effectRetries' | 'mailFrom' | 'publicUrl'> {
+    Pick<PerformServices, 'calendarEntries' | 'effectRetries' | 'mailFrom'> {
   bookingPolicy: BookingPolicy;
 }
 
 /** What the effects of bookings need. */
-export function openEffects(env: PlatformEnv, calendars: CalendarServices): EffectServices {
+export function openEffects(
+  env: PlatformEnv,
+  calendars: CalendarServices & { bookingPages: BookingPages },
+): EffectServices {
   const { calendarTimeScale: scale } = calendars;
   const { firstMs, mostMs } = effectRetries;
   return {
@@ -32,7 +36,6 @@ export function openEffects(env: PlatformEnv, calendars: CalendarServices): Effe
       remove: (scope, booking, signal) => removeBookingEntry(calendars, scope, booking, signal),
     },
     mailFrom: env.MAIL_FROM,
-    publicUrl: env.PUBLIC_URL,
   };
 }
 
