@@ -36,6 +36,8 @@ export const IntegrationAction = defineEntity({
     attempts: p.smallint(),
     /** Pauses between them, in milliseconds. */
     pausedMs: p.integer(),
+    /** Whether the attempt under way has sent nothing that changes something yet, or only what was refused. */
+    unsent: p.boolean().default(false),
     /** When the attempt under way began. */
     submittedAt: p.datetime().nullable(),
     /** Until then the process that created it makes the attempt under way; later that process counts as dead. */

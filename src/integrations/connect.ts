@@ -117,9 +117,13 @@ export interface ConnectOutcome {
   integrationId: string;
   redirectUrl: string | null;
   error?: 'access_denied' | 'exchange_failed';
+  /** Why the exchange failed, where the owner of the account or its provider can do something about it. */
+  reason?: 'server_not_reached';
 }
 
-type Granted = { account: Account; tokens: Tokens | null } | { error: 'access_denied' | 'exchange_failed' };
+type Granted =
+  | { account: Account; tokens: Tokens | null }
+  | (Required<Pick<ConnectOutcome, 'error'>> & Pick<ConnectOutcome, 'reason'>);
 
 /**
  * Connects the account whose owner granted access, in place of an earlier one.
@@ -132,7 +136,7 @@ export async function finishConnect(services: ConnectServices, query: URLSearchP
   const integration = getIntegration(asked.provider);
   const { redirectUrl } = asked;
   const granted = await grantOf(services, integration, asked, query);
-  if ('error' in granted) return { integrationId: integration.id, redirectUrl, error: granted.error };
+  if ('error' in granted) return { ...granted, integrationId: integration.id, redirectUrl };
   // While there is access: the one before loses it with its tokens.
   const before = await services.integrations.findConnection(asked.scope, integration.id);
   if (before && before.account.id !== granted.account.id) await endSubscriptions(services, asked.scope, before);
@@ -163,16 +167,32 @@ async function grantOf(
     if ('error' in exchanged) return exchanged;
     const { tokens } = exchanged;
     if (scope.tenant.environment === 'test') return { account: sandboxAccount(scope.tenant, integration), tokens };
-    const account = await integration.accountOf(
-      tokens.answer,
-      integrations.callWith(id, tokens.accessToken, options()),
+    const account = storedAccount(
+      await integration.accountOf(tokens.answer, integrations.callWith(id, tokens.accessToken, options())),
     );
-    return { account: storedAccount(account), tokens };
+    const isReached = await reachesServer(integrations, integration, account, tokens.accessToken).catch((error) => {
+      if (!isProvidersFault(error)) throw error;
+      log.warn({ err: error, integration: id }, 'the server of an account cannot be reached');
+      return false;
+    });
+    return isReached ? { account, tokens } : { error: 'exchange_failed', reason: 'server_not_reached' };
   } catch (error) {
     if (!isProvidersFault(error)) throw error;
     log.warn({ err: error, integration: id }, 'the account of an integration could not be identified');
     return { error: 'exchange_failed' };
   }
+}
+
+/** Makes a request to the server that a provider named for an account: what cannot be reached is not connected. */
+async function reachesServer(
+  integrations: Integrations,
+  integration: Integration,
+  account: Account,
+  accessToken: string,
+): Promise<boolean> {
+  if (!integrations.hasOwnServer(integration.id, account)) return true;
+  await integration.test(integrations.callWith(integration.id, accessToken, options(), account));
+  return true;
 }
 
 /** Access that was replaced by that to another account. */

@@ -11,7 +11,9 @@ import type { Integration, IntegrationClient } from './integration.ts';
 import type { Account, ProviderCall } from './provider-call.ts';
 import { type ProviderCallOptions, providerCall, type TokenAccess } from './provider-http.ts';
 
-export type CallOptions = Pick<ProviderCallOptions, 'idempotencyKey' | 'signal' | 'timeoutMs'>;
+const noAccount: Account = { id: '', name: '', details: {} };
+
+export type CallOptions = Pick<ProviderCallOptions, 'idempotencyKey' | 'signal' | 'timeoutMs' | 'changes'>;
 
 interface Parts {
   connections: Connections;
@@ -36,12 +38,18 @@ export class Integrations {
     return findConnection(scope, integrationId);
   }
 
+  /** Whether requests for an account go to a server of its own, which the provider named. */
+  hasOwnServer(integrationId: string, { details }: Account): boolean {
+    const { client } = this.#clientOf(integrationId);
+    return client.baseUrl(details) !== client.baseUrl({});
+  }
+
   /**
    * Requests with a token that belongs to no connection yet.
+   * @param account without one, requests go to the address that the environment names
    * @throws AppError not_connected without a client; each request throws AccessTokenRefused and IntegrationFailure
    */
-  callWith(integrationId: string, token: string, options: CallOptions): ProviderCall {
-    const account: Account = { id: '', name: '', details: {} };
+  callWith(integrationId: string, token: string, options: CallOptions, account = noAccount): ProviderCall {
     return providerCall({
       ...{ ...options, ...this.#clientOf(integrationId), account, egress: this.#egress },
       access: (work) => work(token),

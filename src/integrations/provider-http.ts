@@ -12,6 +12,14 @@ type Sender = Pick<Egress, 'request'>;
 /** Does work with an access token; work that throws AccessTokenRefused is done once more with a new one. */
 export type TokenAccess = <T>(work: (token: string) => Promise<T>) => Promise<T>;
 
+/** What a caller records of requests that may change something. */
+export interface ChangeRecorder {
+  /** One is about to be sent. Where this throws it is not sent. */
+  sending(): Promise<void>;
+  /** The provider refused its token, and so did nothing. */
+  refused(): Promise<void>;
+}
+
 export interface ProviderCallOptions {
   integration: Pick<Integration, 'failureOf'>;
   client: Pick<IntegrationClient, 'baseUrl' | 'authorization'>;
@@ -27,6 +35,7 @@ export interface ProviderCallOptions {
   timeoutMs: number;
   idempotencyKey: string;
   signal: AbortSignal;
+  changes?: ChangeRecorder;
 }
 
 /** For large pages of records. */
@@ -50,10 +59,15 @@ export function providerCall(options: ProviderCallOptions): ProviderCall {
     ...{ account, idempotencyKey, signal },
     request: <Schema extends z.ZodType>(request: ProviderRequest, schema: Schema) =>
       access(async (token) => {
+        const changes = request.method === 'GET' ? undefined : options.changes;
+        await changes?.sending();
         const { status, headers, body, truncated } = await send(options, request, token);
         const answer = { status, headers, body: truncated ? undefined : readAnswer(body) };
         const failure = integration.failureOf(answer);
-        if (failure?.kind === 'auth_expired') throw new AccessTokenRefused();
+        if (failure?.kind === 'auth_expired') {
+          await changes?.refused();
+          throw new AccessTokenRefused();
+        }
         if (failure) throw failure;
         const read = schema.safeParse(answer.body);
         // It said that it did it, and nobody can read what.

@@ -100,8 +100,9 @@ test('access that the provider took away is told as such, and is there again onc
 
 // Each with what the retry is answered, and how often the provider is asked in all.
 test.each([
-  ['action.committed', 502, 0],
-  ['action.submitting', 502, 0],
+  // Nothing was sent, so that it is done.
+  ['action.committed', 200, 1],
+  ['action.submitting', 200, 1],
   ['action.answered', 502, 1],
   ['action.recorded', 200, 1],
 ])('killed at %s: the key has the answer %i, and the provider was asked %i times', async (at, status, times) => {
@@ -117,6 +118,24 @@ test.each([
   const answer = await create(key, email);
   expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([status, 'true']);
   if (status === 502) expect(answer.body.error).toMatchObject(unknown);
+  expect(asked() - before).toBe(times);
+});
+
+test.each([
+  ['a token that was about to end', 'refresh_at', 1],
+  ['a token that the provider had refused', undefined, 2],
+])('killed while it refreshed %s: the action was not sent, and is done once', async (what, column, times) => {
+  if (column === undefined) hubspot.grants.endAccessTokens();
+  else await product.database.pool.query("update oauth_connection set refresh_at = now() - interval '1 minute'");
+  const [before, key, email] = [asked(), { 'idempotency-key': what }, `${what.replaceAll(' ', '-')}@example.com`];
+  await process.arm('connection.refreshed');
+  await expect(create(key, email)).rejects.toThrow();
+  process = await successorOf(process, product, roles);
+  const answer = await until('the action has ended', async () => {
+    const one = await create(key, email);
+    return one.status !== 409 && one;
+  });
+  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
   expect(asked() - before).toBe(times);
 });
 

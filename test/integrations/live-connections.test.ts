@@ -4,6 +4,7 @@ import { addRedirect } from '../../src/connections/redirects.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type FakeHubSpot, startFakeHubSpot } from '../fakes/hubspot.ts';
+import { type FakeSalesforce, startFakeSalesforce } from '../fakes/salesforce.ts';
 import { type FakeSlack, startFakeSlack } from '../fakes/slack.ts';
 import { type FakeTeams, startFakeTeams } from '../fakes/teams.ts';
 import { type FakeUnipile, startFakeUnipile, unipileError } from '../fakes/unipile.ts';
@@ -17,13 +18,14 @@ let hubspot: FakeHubSpot;
 let teams: FakeTeams;
 let slack: FakeSlack;
 let unipile: FakeUnipile;
+let salesforce: FakeSalesforce;
 /** Of a process whose providers are on this machine. */
 let liveUrl: string;
 const done = 'https://app.example.com/integrated';
 
 beforeAll(async () => {
   [hubspot, teams] = await Promise.all([startFakeHubSpot(), startFakeTeams()]);
-  [slack, unipile] = await Promise.all([startFakeSlack(), startFakeUnipile()]);
+  [slack, unipile, salesforce] = await Promise.all([startFakeSlack(), startFakeUnipile(), startFakeSalesforce()]);
   product = await sharedProduct();
   ({ api: liveUrl } = await product.start(['api'], {
     ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
@@ -32,12 +34,14 @@ beforeAll(async () => {
     ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
     ...{ SLACK_CLIENT_ID: slack.clientId, SLACK_CLIENT_SECRET: slack.clientSecret },
     ...{ SLACK_LOGIN_BASE_URL: slack.origin, SLACK_BASE_URL: slack.origin },
+    ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
+    ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin },
     ...{ UNIPILE_API_KEY: unipile.apiKey, UNIPILE_BASE_URL: unipile.origin },
   }));
 });
 afterAll(async () => {
   await product.close();
-  await Promise.all([hubspot, teams, slack, unipile].map((fake) => fake.close()));
+  await Promise.all([hubspot, teams, slack, unipile, salesforce].map((fake) => fake.close()));
 });
 
 /** An organization of its own, that may send people back to `done`. */
@@ -51,6 +55,28 @@ describe('with a live key', () => {
   const grant = async (client: ApiClient, body: object = { redirectUrl: done }) =>
     hubspot.consent((await begin(client, 'hubspot', body)).authUrl);
   const connect = async (client: ApiClient) => outcomeOf(await visit(await grant(client), liveUrl));
+
+  test('an account whose server may not or cannot be reached is not connected, and the consent says why', async () => {
+    const { live } = await newTenant();
+    const outcome = async (instanceUrl: string) => {
+      salesforce.instanceUrl = instanceUrl;
+      const { authUrl } = await begin(live, 'salesforce', { redirectUrl: done });
+      return outcomeOf(await visit(await salesforce.consent(authUrl), liveUrl));
+    };
+    const failed = { integration: 'salesforce', status: 'error', error: 'exchange_failed' };
+    for (const server of [
+      'http://169.254.169.254',
+      'https://instance.invalid',
+      `http://localhost:${new URL(salesforce.origin).port}`,
+    ]) {
+      expect([server, await outcome(server)]).toEqual([server, { ...failed, reason: 'server_not_reached' }]);
+    }
+    const { authUrl } = await begin(live, 'salesforce');
+    const page = await visit(await salesforce.consent(authUrl), liveUrl);
+    expect([page.status, await page.text()]).toEqual([400, expect.stringContaining('cannot be reached from here')]);
+    expect((await findIn(live, 'salesforce')).status).toBe('not_connected');
+    expect(await outcome(salesforce.origin)).toEqual({ integration: 'salesforce', status: 'connected' });
+  });
 
   test('an integration without a client is listed and not configured', async () => {
     const { liveKey } = await newTenant();

@@ -11,6 +11,8 @@ export interface ConsentOutcome {
   redirectUrl: string | null;
   /** Undefined for access that was granted. */
   error?: string | undefined;
+  /** What is known of the error besides, where the page has words for it. */
+  reason?: string | undefined;
   /** What the query of the address says besides. */
   facts?: Readonly<Record<string, string>>;
 }
@@ -57,7 +59,7 @@ export async function answerConsent(
   try {
     const outcome = await finish(new URL(c.req.url).searchParams);
     return outcome.redirectUrl === null
-      ? page(c, outcome.error, words)
+      ? page(c, outcome.error && (outcome.reason ?? outcome.error), words)
       : c.redirect(withOutcome(outcome.redirectUrl, outcome), 302);
   } catch (error) {
     if (!(error instanceof AppError && error.kind === 'validation_error')) throw error;

@@ -11,6 +11,7 @@ import { IntegrationFailure } from '../failures.ts';
 import type { Connected } from '../find-connection.ts';
 import type { Action } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
+import type { ChangeRecorder } from '../provider-http.ts';
 
 /** An attempt at an action. */
 export interface Asked {
@@ -78,13 +79,14 @@ const isSame = (connected: Connected | undefined, { accountId }: Asked): connect
 /**
  * Performs an action at its provider, once.
  * @param attemptMs limit of the attempt; an answer that comes later is lost
+ * @param changes told of each request that may change something, before it is sent
  * @throws the reason of `signal`; errors of our own, such as the database's, before anything was sent
  */
 export async function askProvider(
   integrations: Pick<Integrations, 'findConnection' | 'call' | 'authExpired'>,
   scope: Scope,
   asked: Asked,
-  { signal, attemptMs }: { signal: AbortSignal; attemptMs: number },
+  { signal, attemptMs, changes }: { signal: AbortSignal; attemptMs: number; changes: ChangeRecorder },
 ): Promise<ProviderAnswer> {
   const action = findIntegration(asked.integration)?.actions[asked.action];
   if (!action) return told('action_failed', 'no_such_action');
@@ -94,11 +96,25 @@ export async function askProvider(
   const limit = AbortSignal.timeout(attemptMs);
   const either = AbortSignal.any([signal, limit]);
   let answer: ProviderAnswer;
+  // Only what was sent may have been performed.
+  let isSent = !action.writes || scope.tenant.environment === 'test';
+  const recorded: ChangeRecorder = {
+    async sending() {
+      await changes.sending();
+      either.throwIfAborted();
+      isSent = true;
+    },
+    async refused() {
+      await changes.refused();
+      isSent = false;
+    },
+  };
   try {
     if (scope.tenant.environment === 'test') answer = await askSandbox(action, asked, either);
     else {
       const call = integrations.call(scope, connected, {
         ...{ idempotencyKey: asked.id, signal: either, timeoutMs: attemptMs },
+        changes: recorded,
       });
       answer = answerOf(
         action,
@@ -107,7 +123,7 @@ export async function askProvider(
     }
   } catch (error) {
     signal.throwIfAborted();
-    const failure = limit.aborted ? told('lost', 'timeout') : failureOf(error);
+    const failure = limit.aborted ? told(isSent ? 'lost' : 'not_done', 'timeout') : failureOf(error);
     if (!failure) throw error;
     answer = failure;
   }

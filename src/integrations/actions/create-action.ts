@@ -52,12 +52,13 @@ export interface StartHint {
 const insert = statement<{ id: string }>(
   'action.insert',
   `insert into integration_action (id, organization_id, environment, integration, action, account_id, status, repeatable,
-          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority, created_at)
+          payload, claim, due_at, delayed, attempts, paused_ms, submitted_at, begun_until, correlation_id, priority, created_at, unsent)
    select $3::uuid, $1::uuid, $2::text, $4::text, $5::text, $6::text, $7::text, $8::boolean, $9::text, $10::jsonb,
           clock_timestamp() + make_interval(secs => $11::float8), $11::float8 > 0,
           case when $12::float8 is null then 0 else 1 end, 0,
           case when $12::float8 is not null then clock_timestamp() end,
-          clock_timestamp() + make_interval(secs => $12::float8 / 1000), $13::text, $15::text, clock_timestamp()
+          clock_timestamp() + make_interval(secs => $12::float8 / 1000), $13::text, $15::text, clock_timestamp(),
+          $12::float8 is not null
     where (select count(*) from (
              select from integration_action where organization_id = $1::uuid and environment = $2::text and status = $7::text
               limit $14::int) as counted) < $14::int

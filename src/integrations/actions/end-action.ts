@@ -41,7 +41,7 @@ const complete = statement<Ended>(
 const fail = statement<Ended>(
   'action.fail',
   `update integration_action set status = $4::text, failure = $5::jsonb, payload = null, finished_at = clock_timestamp()
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $6
    returning ${returned}`,
 );
 
@@ -50,7 +50,7 @@ const leaveUnknown = statement<Ended>(
   'action.leave_unknown',
   `update integration_action set status = 'unknown', failure = $4::jsonb, payload = null, finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-      and submitted_at is not null and not repeatable
+      and submitted_at is not null and not repeatable and not unsent
    returning ${returned}`,
 );
 
@@ -126,15 +126,22 @@ export function completeAction(services: EndServices, scope: Scope, ending: Endi
   return record(services, scope, ending, (tx) => tx.one(complete, ending.actionId, sealed));
 }
 
-/** Records why an action failed, or that its outcome is unknown. @returns false when it had ended before */
+/**
+ * Records why an action failed, or that its outcome is unknown.
+ * @param attempts the attempt that says so
+ * @returns false when it had ended before, or another attempt has taken its place
+ */
 export function failAction(
   services: EndServices,
   scope: Scope,
   ending: Ending,
   failure: ActionFailure,
+  attempts: number,
 ): Promise<boolean> {
   const status: ActionStatus = failure.outcome === 'unknown' ? 'unknown' : 'failed';
-  return record(services, scope, ending, (tx) => tx.one(fail, ending.actionId, status, JSON.stringify(failure)));
+  return record(services, scope, ending, (tx) =>
+    tx.one(fail, ending.actionId, status, JSON.stringify(failure), attempts),
+  );
 }
 
 /**

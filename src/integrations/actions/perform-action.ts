@@ -5,6 +5,7 @@ import type { ActionPolicy, ActionProgress } from '../../temporal/contracts/inte
 import { actionStates } from '../core/action-status.ts';
 import { afterFailure } from '../core/after-failure.ts';
 import type { Integrations } from '../integrations.ts';
+import type { ChangeRecorder } from '../provider-http.ts';
 import { type Asked, askProvider } from './ask-provider.ts';
 import { actionContents } from './contents.ts';
 import { breakOffAction, completeAction, type Ending, type EndServices, failAction } from './end-action.ts';
@@ -29,13 +30,14 @@ interface Taken extends Omit<Attempt, 'payload'> {
 const isOpen = `status in (${actionStates.sql('scheduled', 'processing')})`;
 const attempt = 'id, integration, action, account_id as "accountId", payload, attempts, paused_ms as "pausedMs"';
 
-// An action that changes nothing is taken over from a process that has died.
+// An action that changes nothing, or of which nothing was sent, is taken over from a process that has died.
 const take = statement<Taken>(
   'action.take',
   `update integration_action
-      set status = 'processing', submitted_at = clock_timestamp(), begun_until = null, attempts = attempts + 1
+      set status = 'processing', submitted_at = clock_timestamp(), begun_until = null, attempts = attempts + 1,
+          unsent = true
     where organization_id = $1 and environment = $2 and id = $3 and ${isOpen}
-      and (submitted_at is null or repeatable and coalesce(begun_until < clock_timestamp(), true))
+      and (submitted_at is null or (repeatable or unsent) and coalesce(begun_until < clock_timestamp(), true))
       and due_at > clock_timestamp() - make_interval(secs => $4::float8 / 1000)
    returning ${attempt}`,
 );
@@ -48,19 +50,50 @@ const look = statement<{ begunMs: number | null }>(
 
 const giveBack = statement<{ id: string }>(
   'action.give_back',
-  `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + $4::int
-    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
+  `update integration_action set submitted_at = null, begun_until = null, paused_ms = paused_ms + $4::int, unsent = false
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $5
    returning id`,
 );
+
+// Only the attempt that was taken last may send: one before it, which was thought to have died, finds that it is not.
+const recordSending = statement<{ id: string }>(
+  'action.record_sending',
+  `update integration_action set unsent = false
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $4
+   returning id`,
+);
+
+const recordRefused = statement<{ id: string }>(
+  'action.record_refused',
+  `update integration_action set unsent = true
+    where organization_id = $1 and environment = $2 and id = $3 and status = 'processing' and attempts = $4
+   returning id`,
+);
+
+/** Another attempt has taken the place of this one, or the action has ended. */
+class AttemptSuperseded extends Error {
+  override name = 'AttemptSuperseded';
+}
+
+function recorderOf(scope: Scope, actionId: string, attempts: number): ChangeRecorder {
+  const record = async (written: typeof recordSending) => {
+    if (!(await scope.one(written, actionId, attempts))) throw new AttemptSuperseded();
+  };
+  return { sending: () => record(recordSending), refused: () => record(recordRefused) };
+}
+
+/** How often the result of another process is looked for. */
+const lookAgainMs = 1_000;
 
 async function failed(
   services: PerformServices,
   scope: Scope,
   ending: Ending,
   failure: Parameters<typeof failAction>[3],
+  attempts: number,
 ) {
   const { code } = failure;
-  return (await failAction(services, scope, ending, failure))
+  return (await failAction(services, scope, ending, failure, attempts))
     ? ({ kind: 'failed', code } satisfies ActionProgress)
     : ({ kind: 'ended' } satisfies ActionProgress);
 }
@@ -78,34 +111,33 @@ export async function makeAttempt(
   signal: AbortSignal,
 ): Promise<ActionProgress> {
   const { integrations, actionPolicy: policy } = services;
-  const resume = (pausedMs: number) => scope.one(giveBack, ending.actionId, pausedMs);
+  const resume = (pausedMs: number) => scope.one(giveBack, ending.actionId, pausedMs, attempt.attempts);
   failPoint('action.submitting');
-  const answer = await askProvider(integrations, scope, attempt, { signal, attemptMs: policy.attemptMs }).catch(
-    async (error) => {
-      // Access to the account is read before anything is sent.
-      if (databaseFailure(error)) await resume(0).catch(() => {});
-      throw error;
-    },
-  );
+  const changes = recorderOf(scope, ending.actionId, attempt.attempts);
+  const asking = { signal, attemptMs: policy.attemptMs, changes };
+  const answer = await askProvider(integrations, scope, attempt, asking).catch(async (error) => {
+    if (error instanceof AttemptSuperseded) return undefined;
+    // The database is used before anything is sent, and after a request that was refused.
+    if (databaseFailure(error)) await resume(0).catch(() => {});
+    throw error;
+  });
+  if (answer === undefined) return { kind: 'elsewhere', ms: lookAgainMs };
   failPoint('action.answered');
   switch (answer.kind) {
     case 'answer':
       await completeAction(services, scope, ending, answer.json);
       return { kind: 'ended' };
     case 'not_connected':
-      return failed(services, scope, ending, { code: 'not_connected' });
+      return failed(services, scope, ending, { code: 'not_connected' }, attempt.attempts);
     case 'told': {
       const repeatable = findAction(attempt.integration, attempt.action)?.writes === false;
       const next = afterFailure(answer.told, { ...attempt, repeatable }, policy);
-      if ('failure' in next) return failed(services, scope, ending, next.failure);
+      if ('failure' in next) return failed(services, scope, ending, next.failure, attempt.attempts);
       const ms = Math.ceil(next.pauseMs);
       return (await resume(ms)) ? { kind: 'pause', ms } : { kind: 'ended' };
     }
   }
 }
-
-/** How often the result of another process is looked for. */
-const lookAgainMs = 1_000;
 
 /**
  * Makes the next attempt at an action. Each request may be performed: a mark in the row, committed before the request, prevents

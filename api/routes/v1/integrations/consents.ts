@@ -23,13 +23,14 @@ const words: ConsentWords = {
   reasons: {
     access_denied: 'Access to the account was refused.',
     exchange_failed: 'The provider did not complete the connection. Try again.',
+    server_not_reached: 'The server that the provider named for the account cannot be reached from here.',
   },
   otherReason: 'The integration could not be connected. Begin again.',
 };
 
 async function finish(services: Services, query: URLSearchParams): Promise<ConsentOutcome> {
-  const { redirectUrl, integrationId: integration, error } = await finishConnect(services, query);
-  return { redirectUrl, error, facts: { integration } };
+  const { redirectUrl, integrationId: integration, error, reason } = await finishConnect(services, query);
+  return { redirectUrl, error, reason, facts: { integration, ...(reason !== undefined && { reason }) } };
 }
 
 /** What the tester of the sandbox answers. @throws AppError validation_error with path redirect_uri or state */
