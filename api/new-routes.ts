@@ -1,15 +1,17 @@
 import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Next } from 'hono';
-import { type AppError, invalid, listed } from '../src/platform/errors.ts';
+import { type AppError, type FieldError, invalid, listed } from '../src/platform/errors.ts';
 import type { ApiContext, ApiEnv } from './context.ts';
 import { issueMessage } from './issue-messages.ts';
 
 z.config({ customError: issueMessage });
 
+/** What is wrong with a request that does not match its schema. */
+export const problemsOfSchema = ({ issues }: z.ZodError): FieldError[] =>
+  listed(issues).map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+
 /** The failure of a request that does not match its schema. */
-export function invalidRequest({ issues }: z.ZodError): AppError {
-  return invalid(listed(issues).map(({ path, message }) => ({ path: path.map(String).join('.'), message })));
-}
+export const invalidRequest = (error: z.ZodError): AppError => invalid(problemsOfSchema(error));
 
 /** Whether every member is a text without further rules, as each parameter of a path is one by itself. */
 const areTexts = (schema: unknown): boolean =>

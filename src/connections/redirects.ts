@@ -37,7 +37,8 @@ function readRedirect(text: string, allowsLoopback: boolean): URL | string {
   const url = text.length <= longestUrl ? URL.parse(text) : null;
   if (!url) return `Expected an absolute URL of at most ${longestUrl} characters.`;
   const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && allowsLoopback && isLoopback(url));
-  if (!isAllowed) return 'Expected a URL that begins with https://.';
+  if (!isAllowed)
+    return `Expected a URL that begins with https://${allowsLoopback ? ', or http:// on this machine' : ''}.`;
   if (url.username !== '' || url.password !== '') return 'A URL with a user name or password is not allowed.';
   // An empty fragment is none in `hash`.
   return text.includes('#') ? 'A URL with a fragment is not allowed.' : url;

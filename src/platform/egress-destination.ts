@@ -83,7 +83,8 @@ export function checkDestination(text: string, rules: EgressRules, longest = lon
   const url = text.length <= longest ? URL.parse(text) : null;
   const schemes = rules.httpsOnly ? ['https:'] : ['https:', 'http:'];
   if (!url || !['https:', 'http:'].includes(url.protocol)) {
-    return `expected an absolute URL of at most ${longest} characters that begins with https://`;
+    const beginning = rules.httpsOnly ? 'https://' : 'https:// or http://';
+    return `expected an absolute URL of at most ${longest} characters that begins with ${beginning}`;
   }
   if (!schemes.includes(url.protocol)) return 'only https is allowed';
   if (url.username !== '' || url.password !== '') return 'a URL with a user name or password is not allowed';
@@ -93,8 +94,7 @@ export function checkDestination(text: string, rules: EgressRules, longest = lon
   const known = knownAddresses(url.hostname);
   if (known) {
     if (known.some((address) => mayReach(rules, address))) return undefined;
-    // Production refuses the variable.
-    return `the address is not public${rules.httpsOnly ? '' : ', nor in EGRESS_ALLOW_CIDRS'}`;
+    return 'the address is not public';
   }
   return isName(url.hostname) ? undefined : 'the host is not a valid DNS name';
 }

@@ -210,7 +210,7 @@ describe.each(liveAdapters)('$provider', (adapter) => {
     const failure = await failureOf(adapter, fake, { request: { model: retired[adapter.provider] } });
     expect(failure).toMatchObject({ kind: 'retired_model', retryable: false });
     expect(failure.message).toContain(retired[adapter.provider]);
-    expect(failure.message).toContain('MODEL_ALIASES');
+    expect(failure.message).toContain('can map the name to another model');
   });
 
   test('says why a request is invalid, without anything that is secret', async () => {

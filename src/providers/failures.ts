@@ -2,15 +2,12 @@ import { readRetryAfter } from '../platform/core/retry-after.ts';
 import { AnswerTooLong, type HttpExchange } from './http-exchange.ts';
 import { type FailureFacts, type FailureKind, ProviderFailure } from './ports.ts';
 
-/** Variables that name the models of voice. */
-type VoiceVariable = 'VOICE_TTS_MODEL' | 'VOICE_STT_MODEL';
-
 /** The context of a failed call. */
 export interface FailedCall {
   /** The provider's display name. */
   provider: string;
   /** The published name, the provider's own, and the variable that maps the one to the other. */
-  model: { name: string; upstream: string; aliases?: 'MODEL_ALIASES' | 'MEDIA_ALIASES' | VoiceVariable };
+  model: { name: string; upstream: string };
   timeoutMs: number;
   exchange: HttpExchange;
   /** Removed from messages. */
@@ -124,7 +121,6 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
   const why = refusal && withoutSecrets(refusal.message, apiKey);
   const nobody = refusal && refusal.codes.length === 0 && (refusal.status === 404 || refusal.status < 400);
   const asked = model.name === model.upstream ? '' : ` (requested as ${model.name})`;
-  const { aliases = 'MODEL_ALIASES' } = model;
   const sentences: Record<FailureKind, string> = {
     unavailable: `${provider} is unavailable${http}.`,
     overloaded: `${provider} is overloaded${http}.`,
@@ -138,7 +134,7 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
     invalid_request: nobody
       ? `The address configured for ${provider} does not offer its API${http}.`
       : `${provider} rejected the request as invalid${http}${why ? `: ${why}` : '.'}`,
-    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator can map the name to another model with ${aliases}.`,
+    retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator of this installation can map the name to another model.`,
   };
   return sentences[kind];
 }

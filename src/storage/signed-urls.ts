@@ -36,7 +36,7 @@ export class SignedUrls {
   requireKey(): string {
     const { key } = this.#options;
     if (key !== undefined) return key;
-    throw new AppError('service_unavailable', 'URL_SIGNING_KEY is not set, so files have no addresses.');
+    throw new AppError('service_unavailable', 'This installation is not configured to give files addresses. Its operator can change that.');
   }
 
   /** @throws AppError service_unavailable where no URL_SIGNING_KEY is set */

@@ -47,6 +47,7 @@ const complete = statement<Ended>(
 
 interface Stopped extends Ended {
   kind: MediaKind;
+  finishedAt: Date;
   claim: Pick<IdempotencyClaim, 'method' | 'path' | 'key'> | null;
 }
 
@@ -54,7 +55,7 @@ const stop = statement<Stopped>(
   'generation.stop',
   `update generation set status = $4::text, error = $5::jsonb, image_url = null, finished_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and status = 'processing'
-   returning kind, claim, image->>'file' as input`,
+   returning kind, finished_at as "finishedAt", claim, image->>'file' as input`,
 );
 
 /**
@@ -121,7 +122,8 @@ export async function stopGeneration(
     // A fault of the request was its answer: it never became a job.
     if (ended.kind === 'video' && error && error.path === undefined) {
       const { code, message } = error;
-      const facts = { status: 'failed', error: { code, message } } as const;
+      const failedAt = ended.finishedAt.toISOString();
+      const facts = { status: 'failed', error: { code, message }, failedAt } as const;
       await publishEvent(tx, videoFailed, generationId, { videoId: generationId, ...facts });
     }
     await also?.(tx);

@@ -121,22 +121,32 @@ test.each([
   expect(asked() - before).toBe(times);
 });
 
+const unknownActions = async () => {
+  const { rows } = await product.database.pool.query(
+    `select count(*)::int as count from integration_action where status = 'unknown'`,
+  );
+  return rows[0].count;
+};
+const performed = () => hubspot.journal.filter(({ endpoint, worked }) => endpoint === 'api' && worked).length;
+
 test.each([
-  ['a token that was about to end', 'refresh_at', 1],
-  ['a token that the provider had refused', undefined, 2],
-])('killed while it refreshed %s: the action was not sent, and is done once', async (what, column, times) => {
-  if (column === undefined) hubspot.grants.endAccessTokens();
+  ['a token that is about to end', true],
+  ['a token that the provider has refused', false],
+])('killed while it refreshes %s: the action is not unknown, and is done once', async (what, isEarly) => {
+  if (!isEarly) hubspot.grants.endAccessTokens();
   else await product.database.pool.query("update oauth_connection set refresh_at = now() - interval '1 minute'");
-  const [before, key, email] = [asked(), { 'idempotency-key': what }, `${what.replaceAll(' ', '-')}@example.com`];
+  const before = [performed(), await unknownActions()] as const;
+  const [key, email] = [{ 'idempotency-key': what }, `${what.replaceAll(' ', '-')}@example.com`];
   await process.arm('connection.refreshed');
   await expect(create(key, email)).rejects.toThrow();
   process = await successorOf(process, product, roles);
+  // While the lease of the refresh holds, an attempt may end as one that was not made, which does not use the key up.
   const answer = await until('the action has ended', async () => {
     const one = await create(key, email);
-    return one.status !== 409 && one;
+    return one.status === 200 && one;
   });
-  expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
-  expect(asked() - before).toBe(times);
+  expect(answer.body.data.properties).toMatchObject({ email });
+  expect([performed(), await unknownActions()]).toEqual([before[0] + 1, before[1]]);
 });
 
 test('what changes nothing is done again after the death of its process', async () => {

@@ -96,7 +96,7 @@ describe('a run of a live key', () => {
     const { answer, run: failed } = await run({ provider: 'OPENAI', model: 'gpt-3.5-turbo' }, 'x');
     expect(answer.status).toBe(500);
     expect(failed).toMatchObject({ status: 'FAILED' });
-    expect(JSON.stringify(failed)).toContain('MODEL_ALIASES');
+    expect(JSON.stringify(failed)).toContain('The operator of this installation');
     expect(fake.journal).toHaveLength(1);
     const seen = JSON.stringify([answer.body, failed, product.process.log, product.process.errors]);
     for (const { apiKey, origin } of fakes.values()) {

@@ -81,7 +81,12 @@ describe('an image', () => {
     });
     const { generationId } = body.error.details;
     const failed = (await tenant.get(`/api/studio/generations/${generationId}`)).body.data;
-    expect(failed).toMatchObject({ status: 'failed', error: { code: reason }, completedAt: null });
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: { code: reason },
+      completedAt: null,
+      failedAt: expect.any(String),
+    });
     expect(failed).not.toHaveProperty('creditsUsed');
     expect(await creditsOf(tenant)).toEqual(before);
   });
@@ -154,6 +159,23 @@ describe('an image', () => {
   ])('is refused where the request is wrong: %j', async (body, path) => {
     const { status, body: answer } = await generate(body);
     expect([status, answer.error.details.errors.map((one: { path: string }) => one.path)]).toEqual([400, [path]]);
+  });
+
+  test('is told of an unknown model, and of the limits of its model, together with everything else', async () => {
+    const errorsOf = async (path: string, body: object) =>
+      (await api.post(`/api/studio/${path}`, body)).body.error.details.errors as { path: string; message: string }[];
+    const unknown = await errorsOf('generate', { prompt: '', model: 'dall-e-3', quality: 'best' });
+    expect(unknown.map(({ path }) => path)).toEqual(['prompt', 'quality', 'model']);
+    expect(unknown.at(-1)!.message).toMatch(/^Must be one of .*flux-pro-1\.1/);
+    const ofModel = await errorsOf('generate', { prompt: 'x', seed: -1, model: 'ideogram-v2', aspectRatio: '21:9' });
+    expect(ofModel).toEqual([
+      { path: 'seed', message: expect.any(String) },
+      { path: 'aspectRatio', message: 'Must be one of 1:1, 16:9, 9:16, 4:3, 3:2 for the model ideogram-v2.' },
+    ]);
+    const video = await errorsOf('generate-video', { model: 'minimax-video', aspectRatio: '5:4', duration: 60 });
+    expect(video.map(({ path }) => path)).toEqual(['prompt', 'aspectRatio', 'duration']);
+    expect(video[2]!.message).toMatch(/ 5 to \d+ seconds for the model minimax-video\.$/);
+    expect(await errorsOf('generate-music', { prompt: '', model: 'nothing' })).toHaveLength(2);
   });
 
   test('is refused before anything is reserved where its file would have no address', async () => {

@@ -21,6 +21,8 @@ export function measureMp4(mp4: Buffer) {
     width: track.readUInt32BE(76) / 65_536,
     height: track.readUInt32BE(80) / 65_536,
     frames: samples.length,
+    // What a player needs first stands first.
+    isFastStart: mp4.indexOf('moov') < mp4.indexOf('mdat'),
     isWhole: samples.reduce((sum, one) => sum + one, 0) <= mp4Box(mp4, 'mdat').length,
   };
 }

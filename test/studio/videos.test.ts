@@ -75,7 +75,13 @@ describe('a video', () => {
     expect(rest).toEqual({ id, status: 'completed', duration: 5.5, width: 576, height: 1024, creditsUsed: 30 });
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });
 
-    expect(measureMp4(await fileAt(url))).toMatchObject({ seconds: 5.5, width: 576, height: 1024, isWhole: true });
+    expect(measureMp4(await fileAt(url))).toMatchObject({
+      seconds: 5.5,
+      width: 576,
+      height: 1024,
+      isWhole: true,
+      isFastStart: true,
+    });
 
     const answer = await tenant.post(path, asked, key);
     expect([answer.body.data, answer.headers.get('idempotent-replayed')]).toEqual([first.body.data, 'true']);
@@ -111,7 +117,10 @@ describe('a video', () => {
     const made = await start(tenant, { prompt: 'sandbox:overloaded sandbox:fail@runway-gen3', model });
     for (const [prompt, code] of Object.entries(reasons)) {
       const id = ids.get(prompt)!;
-      expect(await ended(tenant, id)).toEqual({ id, status: 'failed', error: { code, message: expect.any(String) } });
+      expect(await ended(tenant, id)).toEqual({
+        ...{ id, status: 'failed', error: { code, message: expect.any(String) } },
+        failedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      });
       const generation = (await tenant.get(`/api/studio/generations/${id}`)).body.data;
       expect(generation).toMatchObject({ status: 'failed', error: { code } });
       expect(generation).not.toHaveProperty('progress');
@@ -175,7 +184,7 @@ describe('a video that begins with an image', () => {
     const other = await start(tenant, { prompt: 'Waves' });
     const [made, plain] = [await ended(tenant, id), await ended(tenant, other)];
     const [mp4, without] = [await fileAt(made.url), await fileAt(plain.url)];
-    expect(measureMp4(mp4)).toMatchObject({ seconds: 5, width: 1024, height: 576, isWhole: true });
+    expect(measureMp4(mp4)).toMatchObject({ seconds: 5, width: 1024, height: 576, isWhole: true, isFastStart: true });
     expect(sha256(mp4)).not.toBe(sha256(without));
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 50, reserved: 0 });
     const { rows } = await product.database.pool.query(

@@ -64,6 +64,16 @@ describe('speech', () => {
     expect(await bytesOf(await own.speak({ text, voice: 'nova', speed: 1.5 }))).toEqual(speech);
   });
 
+  test('in another script than Latin is said, and not silence', async () => {
+    const { voice: own } = await newTenant();
+    const lengthOf = async (text: string) => {
+      const speech = await bytesOf(await own.speak({ text }));
+      return (await told(await own.transcribe(formOf(speech)))).body.data.duration;
+    };
+    for (const text of ['你好,世界。今天天气很好。', 'Сегодня хорошая погода.'])
+      expect(await lengthOf(text)).toBeGreaterThan(1);
+  });
+
   test('is repeated for its Idempotency-Key, with its headers, and paid once', async () => {
     const { voice: own, client } = await newTenant();
     const key = { 'idempotency-key': 'once' };

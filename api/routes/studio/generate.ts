@@ -41,6 +41,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...{ path: '/generate', operationId: 'generateImage', summary: 'Generate an image' },
     body: { schema: generateSchema, examples: generateExamples },
     answer: { description: 'Returns the image.', schema: imageSchema, examples: imageExamples },
+    kind: 'image',
     read: (body) => ({ request: readImageRequest(body) }),
     record: imageRecord,
   });
@@ -68,6 +69,7 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...{ path: '/generate-music', operationId: 'generateMusic', summary: 'Generate music' },
     body: { schema: generateMusicSchema, examples: musicExamples },
     answer: { description: 'Returns the music.', schema: musicSchema, examples: musicRecordExamples },
+    kind: 'music',
     read: (body) => ({ request: readMusicRequest(body) }),
     record: musicRecord,
   });

@@ -19,6 +19,7 @@ import {
 import { processingExamples } from '../../schemas/studio/examples.ts';
 import { processingSchema, type Sign } from '../../schemas/studio/records.ts';
 import { makeAndWait } from './make-and-wait.ts';
+import { refuseBody } from './refuse-body.ts';
 
 const waits =
   'Answers when the file is stored and paid for. A second request with the same Idempotency-Key gets the first answer again, failures included; while the first is in progress it gets 409. Credits are reserved before the work begins, and given back when it fails.';
@@ -40,6 +41,8 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
   answer: { description: string; schema: Record; examples: Examples<z.input<Record>> };
   /** Whether the body names an image: what is wrong with it is found out later, and refused as such. */
   takesImage?: boolean;
+  /** Of bodies that name a model. */
+  kind?: 'image' | 'music';
   /** Fills in the defaults. */
   read(body: z.output<Body>): { request: GenerationRequest; imageUrl?: string };
   /** The answer's data, of a completed generation. */
@@ -50,7 +53,7 @@ export interface GenerationRoute<Body extends z.ZodType, Record extends z.ZodTyp
 export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodType>(
   routes: OpenAPIHono<ApiEnv>,
   services: Services,
-  { path, operationId, summary, body, answer: made, takesImage, read, record }: GenerationRoute<Body, Record>,
+  { path, operationId, summary, body, answer: made, takesImage, kind, read, record }: GenerationRoute<Body, Record>,
 ): void {
   const route = createRoute({
     ...{ method: 'post' as const, path, operationId, summary, description: waits },
@@ -66,14 +69,18 @@ export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodT
     },
   });
   const sign = (file: string) => services.signedUrls.sign(file);
-  routes.openapi(route, (async (c) => {
-    // The compiler cannot see through a schema that is a parameter.
-    const { request, imageUrl = null } = read(c.req.valid('json' as never) as z.output<Body>);
-    const call = { caller: c.get('caller'), request, imageUrl, idempotency: readIdempotency(c) };
-    const result = await makeAndWait(services, c.get('scope'), call);
-    markReplayed(c, result.replayed);
-    if (result.kind === 'failed') throw result.failure;
-    if (result.kind === 'unfinished') return c.json(success({ id: result.id, status: 'processing' as const }), 202);
-    return c.json(success(record(result.generation, sign)), 200);
-  }) as Parameters<typeof routes.openapi<typeof route>>[1]);
+  routes.openapi(
+    route,
+    (async (c) => {
+      // The compiler cannot see through a schema that is a parameter.
+      const { request, imageUrl = null } = read(c.req.valid('json' as never) as z.output<Body>);
+      const call = { caller: c.get('caller'), request, imageUrl, idempotency: readIdempotency(c) };
+      const result = await makeAndWait(services, c.get('scope'), call);
+      markReplayed(c, result.replayed);
+      if (result.kind === 'failed') throw result.failure;
+      if (result.kind === 'unfinished') return c.json(success({ id: result.id, status: 'processing' as const }), 202);
+      return c.json(success(record(result.generation, sign)), 200);
+    }) as Parameters<typeof routes.openapi<typeof route>>[1],
+    ...(kind ? [refuseBody(services.media, kind) as never] : []),
+  );
 }

@@ -22,6 +22,7 @@ import {
   videoSchema,
 } from '../../schemas/studio/videos.ts';
 import { startVideo } from './make-and-wait.ts';
+import { refuseBody } from './refuse-body.ts';
 
 const idQuery = z.object({
   id: z
@@ -94,14 +95,18 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
   const sign = (file: string) => services.signedUrls.sign(file);
   const routes = newRoutes();
-  routes.openapi(start, async (c) => {
-    const scope = c.get('scope');
-    const { imageUrl = null, ...body } = c.req.valid('json');
-    const call = { caller: c.get('caller'), imageUrl, idempotency: readIdempotency(c) };
-    const { replayed, video } = await startVideo(services, scope, { ...call, request: readVideoRequest(body) });
-    markReplayed(c, replayed);
-    return c.json(success(startedVideo(video, services.generationPolicy.deadlineMs.video)), 200);
-  });
+  routes.openapi(
+    start,
+    async (c) => {
+      const scope = c.get('scope');
+      const { imageUrl = null, ...body } = c.req.valid('json');
+      const call = { caller: c.get('caller'), imageUrl, idempotency: readIdempotency(c) };
+      const { replayed, video } = await startVideo(services, scope, { ...call, request: readVideoRequest(body) });
+      markReplayed(c, replayed);
+      return c.json(success(startedVideo(video, services.generationPolicy.deadlineMs.video)), 200);
+    },
+    refuseBody(services.media, 'video') as never,
+  );
   routes.openapi(get, async (c) => {
     const scope = c.get('scope');
     const video = await getVideo(scope, c.req.valid('query').id);

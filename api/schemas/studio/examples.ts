@@ -32,9 +32,9 @@ export const processingExamples = { processing: { id, status: 'processing' as co
 
 const asked = { id, type: 'image' as const, prompt: image.prompt, model: image.model, createdAt };
 export const generationExamples = {
-  completed: { ...image, ...asked, status: 'completed' as const, completedAt, error: null },
+  completed: { ...image, ...asked, status: 'completed' as const, completedAt, failedAt: null, error: null },
   failed: {
-    ...{ ...asked, status: 'failed' as const, completedAt: null },
+    ...{ ...asked, status: 'failed' as const, completedAt: null, failedAt: completedAt },
     error: { code: 'content_policy' as const, message: 'The provider refused the content.' },
   },
 };

@@ -86,6 +86,7 @@ export const generationSchema = z
     progress: z.int().min(0).max(99).optional().openapi({ description: 'Of a video that is being made, in percent.' }),
     createdAt: time,
     completedAt: time.nullable(),
+    failedAt: time.nullable(),
     error: z.object({ code: z.enum(failureReasons), message: z.string() }).nullable(),
   })
   .openapi('Generation');
@@ -199,6 +200,7 @@ export function generationRecord(generation: GenerationDetail, sign: Sign): z.in
     ...(request.kind === 'video' && status === 'processing' && { progress: progressOf(generation) }),
     ...{ createdAt: createdAt.toISOString(), error: error && { code: error.code, message: error.message } },
     completedAt: status === 'completed' ? finishedAt!.toISOString() : null,
+    failedAt: status === 'failed' ? finishedAt!.toISOString() : null,
   };
 }
 

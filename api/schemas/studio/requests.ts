@@ -2,7 +2,9 @@ import { z } from '@hono/zod-openapi';
 import { type AspectRatio, aspectRatios } from '../../../src/providers/core/media/aspect-ratios.ts';
 import {
   defaultModels,
+  findModel,
   type MediaKind,
+  type MediaModel,
   mediaModels,
   modelNames,
   qualities,
@@ -33,6 +35,19 @@ const aspectRatio = z
   .regex(new RegExp(`^(${aspectRatios.join('|')})$`), `Expected one of ${aspectRatios.join(', ')}.`)
   .optional();
 
+/** What each model of a kind takes, in the words of `factOf`. */
+const eachModel = <Kind extends 'image' | 'video' | 'music'>(
+  kind: Kind,
+  factOf: (model: Extract<MediaModel, { kind: Kind }>) => string,
+): string =>
+  modelNames(mediaModels, kind)
+    .map((name) => `${name} ${factOf(findModel(mediaModels, kind, name)!)}`)
+    .join('; ');
+
+const ratiosOf = (kind: 'image' | 'video') => `By model: ${eachModel(kind, ({ ratios }) => ratios.join(', '))}.`;
+const lengthsOf = (kind: 'video' | 'music', least: number) =>
+  `By model: ${eachModel(kind, ({ maxSeconds }) => `${least} to ${maxSeconds}`)}.`;
+
 export const generateSchema = z
   .object({
     prompt,
@@ -40,7 +55,7 @@ export const generateSchema = z
     model: modelOf('image')
       .optional()
       .openapi({ description: `Default ${defaultModels.image}.` }),
-    aspectRatio: aspectRatio.openapi({ description: 'Default 1:1. The model ideogram-v2 has no 21:9.' }),
+    aspectRatio: aspectRatio.openapi({ description: `Default 1:1. ${ratiosOf('image')}` }),
     quality: z.enum(qualities).optional().openapi({ description: 'Default standard. It does not change the size.' }),
     seed: z.int().min(0).max(seed).optional().openapi({ description: 'Chosen, and returned, when it is absent.' }),
   })
@@ -57,7 +72,7 @@ export const generateMusicSchema = z
       .min(musicSeconds.least)
       .max(musicSeconds.most)
       .optional()
-      .openapi({ description: 'In seconds. Default 10.' }),
+      .openapi({ description: `In seconds. Default 10. ${lengthsOf('music', musicSeconds.least)}` }),
     bpm: z.number().min(bpm.least).max(bpm.most).optional().openapi({ description: 'Beats per minute.' }),
   })
   .openapi('GenerateMusic');
@@ -80,10 +95,10 @@ export const generateVideoSchema = z
       .max(videoSeconds.most)
       .optional()
       .openapi({
-        description: `In seconds, fractions too. Default ${videoSeconds.least}. What is delivered is paid by started seconds, and never more than what was asked.`,
+        description: `In seconds, fractions too. Default ${videoSeconds.least}. What is delivered is paid by started seconds, and never more than what was asked. ${lengthsOf('video', videoSeconds.least)}`,
       }),
     aspectRatio: aspectRatio.openapi({
-      description: 'Default 16:9. `GET /api/studio/models` tells the ratios and the longest duration of each model.',
+      description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` tells those of this installation.`,
     }),
   })
   .openapi('GenerateVideo');

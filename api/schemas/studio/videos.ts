@@ -34,6 +34,7 @@ const failed = z
     id,
     status: z.literal('failed'),
     error: z.object({ code: z.enum(failureReasons), message: z.string() }),
+    failedAt: z.string().openapi({ format: 'date-time' }),
   })
   .openapi('FailedVideo');
 
@@ -62,7 +63,7 @@ export const startedVideo = (video: GenerationDetail, deadlineMs: number): z.inf
 });
 
 export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof videoSchema> {
-  const { status, file, width, height, seconds, credits, error } = video;
+  const { status, file, width, height, seconds, credits, error, finishedAt } = video;
   const id = idOf(video);
   switch (status) {
     case 'processing':
@@ -73,7 +74,7 @@ export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof
         ...{ width: width!, height: height!, creditsUsed: credits! },
       };
     case 'failed':
-      return { id, status, error: error! };
+      return { id, status, error: error!, failedAt: finishedAt!.toISOString() };
     case 'cancelled':
       return { id, status };
   }
@@ -82,12 +83,13 @@ export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof
 const size = { width: 1024, height: 576 };
 const done = { url: exampleAddress('mp4'), duration: 5, ...size, creditsUsed: 25 };
 const refused = { code: 'content_policy' as const, message: 'The provider refused the content.' };
+const failedAt = '2026-11-20T09:31:30.000Z';
 
 export const startedVideoExamples = { started: { id: videoId, status: 'processing' as const, estimatedTime: 90 } };
 export const videoExamples = {
   processing: { id: videoId, status: 'processing' as const, progress: 40 },
   completed: { id: videoId, status: 'completed' as const, ...done },
-  failed: { id: videoId, status: 'failed' as const, error: refused },
+  failed: { id: videoId, status: 'failed' as const, error: refused, failedAt },
   cancelled: { id: videoId, status: 'cancelled' as const },
 };
 export const cancelledVideoExamples = { cancelled: videoExamples.cancelled, completed: videoExamples.completed };
@@ -95,5 +97,5 @@ export const cancelledVideoExamples = { cancelled: videoExamples.cancelled, comp
 const uuid = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0001';
 export const videoEvents = [
   documentEvent(videoCompleted, 'A video was completed', completed, { videoId: uuid, status: 'completed', ...done }),
-  documentEvent(videoFailed, 'A video failed', failed, { videoId: uuid, status: 'failed', error: refused }),
+  documentEvent(videoFailed, 'A video failed', failed, { videoId: uuid, status: 'failed', error: refused, failedAt }),
 ];

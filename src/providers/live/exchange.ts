@@ -60,7 +60,7 @@ export async function exchange<Result>(
     if (status !== undefined) http.errorBody = { error: wording.read(status, errorBody) };
     throw toProviderFailure(error, {
       provider: mediaProviders[host.provider],
-      model: { name: job.model, upstream: job.upstream, aliases: 'MEDIA_ALIASES' },
+      model: { name: job.model, upstream: job.upstream },
       timeoutMs: options.timeoutMs,
       exchange: http,
       apiKey: options.apiKey,

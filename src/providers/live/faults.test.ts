@@ -116,7 +116,7 @@ describe('a submit that was certainly not taken', () => {
     ['fal', { fail: { status: 401, body: { detail: 'No' } } }, { kind: 'auth', retryable: false }],
     [
       ...(['fal', { fail: { status: 404, body: { detail: "Application 'x' not found" } } }] as const),
-      { kind: 'retired_model', retryable: false, message: expect.stringContaining('MEDIA_ALIASES') },
+      { kind: 'retired_model', retryable: false, message: expect.stringContaining('map the name to another model') },
     ],
     ['runway', { fail: runwayError(401, 'No') }, { kind: 'auth', retryable: false }],
     [

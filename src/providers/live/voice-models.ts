@@ -57,12 +57,12 @@ function once(failure: ProviderFailure, { status, broken }: HttpExchange): Provi
   return new ProviderFailure(kind, message, facts);
 }
 
-type Model = { name: string; aliases: 'VOICE_TTS_MODEL' | 'VOICE_STT_MODEL' };
+type Model = { name: string };
 
 /** Makes one call, within the time limit. */
 async function ask<Result>(
   { apiKey, baseUrl, timeoutMs }: VoiceOptions,
-  { name, aliases }: Model,
+  { name }: Model,
   { signal }: Call,
   make: (client: OpenAI) => Promise<Result>,
 ): Promise<Result> {
@@ -78,7 +78,7 @@ async function ask<Result>(
     return await make(client);
   } catch (error) {
     signal.throwIfAborted();
-    const model = { name, upstream: name, aliases };
+    const model = { name, upstream: name };
     throw once(toProviderFailure(error, { provider: title, model, timeoutMs, exchange, apiKey }), exchange);
   }
 }
@@ -102,7 +102,7 @@ async function finish(work: BoundedWork, organizationId: string, bytes: Buffer):
 /** Speech of OpenAI and of servers that speak its wire format. */
 export const liveSpeechModel = (options: VoiceOptions): SpeechModel => ({
   async speak({ text, voice, speed }, call) {
-    const model = { name: options.speechModel, aliases: 'VOICE_TTS_MODEL' as const };
+    const model = { name: options.speechModel };
     const bytes = await ask(options, model, call, async (client) => {
       const request = {
         ...{ model: model.name, input: text, voice: options.voices[voice] ?? voice },
@@ -137,7 +137,7 @@ function transcriptOf(said: unknown, asked: string | undefined): Transcript {
 /** Transcriptions of OpenAI and of servers that speak its wire format. */
 export const liveTranscriptionModel = (options: VoiceOptions): TranscriptionModel => ({
   async transcribe({ path, format, language }, call) {
-    const model = { name: options.transcriptionModel, aliases: 'VOICE_STT_MODEL' as const };
+    const model = { name: options.transcriptionModel };
     return ask(options, model, call, async (client) => {
       // Read while it is sent, and not as a whole.
       const type = mimeTypes[format];

@@ -18,6 +18,8 @@ export interface FailedVideo {
   videoId: string;
   status: 'failed';
   error: GenerationError;
+  /** ISO 8601. */
+  failedAt: string;
 }
 
 /** The record that `GET generate-video` answers with. */

@@ -99,6 +99,35 @@ export function problemsOf(request: GenerationRequest, models: ModelTable): Prob
   }
 }
 
+/**
+ * What the table of models says of a body that does not fit its schema, field by field: its author is told everything at
+ * once, with the limits of the model that he named.
+ * @param fallback the model where the body names none
+ */
+export function problemsOfBody(
+  kind: 'image' | 'video' | 'music',
+  body: Readonly<Record<string, unknown>>,
+  models: ModelTable,
+  fallback: string,
+): Problem[] {
+  const { model = fallback, aspectRatio, duration, prompt } = body;
+  if (typeof model !== 'string') return [];
+  const entry = findModel(models, kind, model);
+  if (!entry) return [{ path: 'model', message: `Must be one of ${listOf(modelNames(models, kind))}.` }];
+  const problems: Problem[] = [];
+  if ('ratios' in entry && typeof aspectRatio === 'string') {
+    problems.push(...ratioProblems({ model, aspectRatio: aspectRatio as AspectRatio }, entry.ratios));
+  }
+  if ('maxSeconds' in entry && typeof duration === 'number') {
+    const { least } = kind === 'video' ? requestLimits.videoSeconds : requestLimits.musicSeconds;
+    problems.push(...durationProblems({ model, duration }, least, entry.maxSeconds));
+  }
+  if ('maxPromptCharacters' in entry && typeof prompt === 'string') {
+    problems.push(...promptProblems({ model, prompt }, entry.maxPromptCharacters));
+  }
+  return problems;
+}
+
 function inModel<Kind extends MediaKind & ('image' | 'video' | 'music')>(
   models: ModelTable,
   { kind, model: name }: { kind: Kind; model: string },

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import encoding from 'h264-mp4-encoder';
 import { type GivenImage, ImageRefused, type Size } from '../../images/open-image.ts';
 import { drawing } from './images.ts';
-import { retimed } from './mp4.ts';
+import { fastStart, retimed } from './mp4.ts';
 import { type Random, randomFrom } from './random.ts';
 
 /** Ticks of the encoder's time scale. */
@@ -88,7 +88,7 @@ export async function makeVideo(
     encoder.finalize();
     const ticksPerFrame = Math.round((seconds * ticksPerSecond) / frames);
     const file = Buffer.from(encoder.FS.readFile(encoder.outputFilename));
-    await writeFile(output, retimed(file, frames, ticksPerFrame));
+    await writeFile(output, fastStart(retimed(file, frames, ticksPerFrame)));
     return (frames * ticksPerFrame) / ticksPerSecond;
   } finally {
     encoder.delete();

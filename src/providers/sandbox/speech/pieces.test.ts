@@ -14,7 +14,18 @@ test('a text is parted behind sentences, else behind words, else anywhere, and n
 
 test('characters without a sound are spaces, and those that are several are counted', () => {
   expect(pronounceable('Zwölf “Straßen” 🥊 ’tis\0')).toBe("Zwolf  Strassen     'tis ");
-  expect(pronounceable('⑴'.repeat(4_096))).toHaveLength(4_096);
+  expect(pronounceable('⑴'.repeat(4_096))).toHaveLength(3 * 4_096);
+});
+
+test('letters of other scripts are written in Latin ones, and no word is too long for the synthesizer', () => {
+  const texts = ['你好,世界', 'Привет мир', 'こんにちは', '안녕하세요', 'नमस्ते', 'καλημέρα'];
+  for (const text of texts) expect(pronounceable(text)).toMatch(/^[A-Za-z, ]{4,}$/);
+  expect(pronounceable('你好')).toBe('Ni Hao ');
+  expect(
+    pronounceable('한'.repeat(100))
+      .split(' ')
+      .every((word) => word.length <= 24),
+  ).toBe(true);
 });
 
 test('signs that would be named one by one are left out, and the synthesizer gets no long word of marks', async () => {

@@ -1,3 +1,4 @@
+import anyAscii from 'any-ascii';
 import { speechLimits } from '../../core/speech/voices.ts';
 
 /** The synthesizer takes a text as a whole; of more it would need much memory. */
@@ -24,17 +25,23 @@ export function piecesOf(text: string): string[] {
   return pieces;
 }
 
-/** Some characters are short for several. */
-const longestText = speechLimits.codePoints;
+/** Some characters are short for several, as those of other scripts are in Latin letters. */
+const longestText = 3 * speechLimits.codePoints;
+/** The synthesizer takes words of some length; scripts without spaces have none. */
+const longestWord = 24;
 
 /** Signs in a row have no more sound than this; the synthesizer would name each of them, which takes a second. */
 const mostSigns = 2;
 /** It goes wrong on longer words without a letter or a digit. */
 const longestMarks = 100;
 
+/** A letter of another script in Latin ones. Characters of Chinese are words. */
+const inLatin = (letter: string): string =>
+  /\p{Script=Han}/u.test(letter) ? `${anyAscii(letter)} ` : anyAscii(letter);
+
 /**
- * What the synthesizer can read: it knows ASCII, so accents are left out, and what it has no sound for is a space. So are
- * signs that nobody reads out.
+ * What the synthesizer can read: it knows ASCII, so accents are left out, letters of other scripts are written in Latin ones,
+ * and what it has no sound for is a space. So are signs that nobody reads out.
  */
 export const pronounceable = (text: string): string =>
   text
@@ -42,6 +49,10 @@ export const pronounceable = (text: string): string =>
     .replace(/\p{M}/gu, '')
     .replaceAll(/[‘’]/g, "'")
     .replaceAll('ß', 'ss')
+    // Hangul and others are taken apart by the normal form above.
+    .normalize('NFC')
+    .replace(/[^\x20-\x7e\n]/gu, (character) => (/\p{L}/u.test(character) ? inLatin(character) : character))
+    .replaceAll(new RegExp(`[A-Za-z]{${longestWord}}(?=[A-Za-z])`, 'g'), '$& ')
     .replace(/[^\x20-\x7e\n]|[*^_~|\\<>[\]{}`]/g, ' ')
     .replaceAll(new RegExp(`([#$%&+=@]{${mostSigns}})[#$%&+=@]+`, 'g'), '$1')
     .replaceAll(new RegExp(`[^\\sA-Za-z0-9]{${longestMarks}}`, 'g'), '$& ')

@@ -35,7 +35,7 @@ const sounds: Record<Voice, Sound> = {
 const longText = 1_000;
 const longSounds: Record<Voice, number> = { alloy: 170, echo: 110, fable: 125, onyx: 80, nova: 190, shimmer: 220 };
 
-const soundOf = ({ voice, text, speed }: SpeechRequest): Sound =>
+const soundOf = ({ voice, speed }: SpeechRequest, text: string): Sound =>
   text.length / speed > longText ? { voice: 'kal16', hertz: longSounds[voice] } : sounds[voice];
 
 /** Of all of its voices that are used here. */
@@ -54,12 +54,13 @@ function samplesOf(wav: Buffer): Float32Array {
 /** @returns the length of the file in seconds */
 export async function perform({ output, ...request }: Saying): Promise<{ seconds: number }> {
   const { text, speed } = request;
-  const { voice, hertz } = soundOf(request);
+  const spoken = pronounceable(text);
+  const { voice, hertz } = soundOf(request, spoken);
   const pitch = hertz === undefined ? [] : ['--setf', `int_f0_target_mean=${hertz}`];
   const how = ['-voice', voice, '--setf', `duration_stretch=${1 / speed}`, ...pitch];
   const file = await Mp3File.begin(sampleRate, kilobits, id3Tag('sandbox', { [transcriptName]: text }));
   let said = 0;
-  for (const piece of piecesOf(pronounceable(text))) {
+  for (const piece of piecesOf(spoken)) {
     const samples = samplesOf(await runFlite([...how, '-t', piece]));
     said += samples.length;
     file.add([samples]);

@@ -1,0 +1,26 @@
+import type { z } from '@hono/zod-openapi';
+import { invalid } from '../../../src/platform/errors.ts';
+import { defaultModels } from '../../../src/providers/core/media/models.ts';
+import { problemsOfBody } from '../../../src/providers/core/media/requests.ts';
+import type { MediaRegistry } from '../../../src/providers/media-registry.ts';
+import type { ApiContext } from '../../context.ts';
+import { problemsOfSchema } from '../../new-routes.ts';
+
+type Validated = { success: true } | { success: false; error: z.ZodError };
+
+/**
+ * Refuses a body that does not fit its schema, and says at the same time what the table of models knows of it.
+ * @throws AppError validation_error
+ */
+export const refuseBody =
+  (media: Pick<MediaRegistry, 'models'>, kind: 'image' | 'video' | 'music') =>
+  (result: Validated, c: ApiContext): void => {
+    if (result.success) return;
+    const body = c.get('body');
+    const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+    const ofModel = isObject
+      ? problemsOfBody(kind, body as Record<string, unknown>, media.models, defaultModels[kind])
+      : [];
+    const known = new Set(ofModel.map(({ path }) => path));
+    throw invalid([...problemsOfSchema(result.error).filter(({ path }) => !known.has(path)), ...ofModel]);
+  };
