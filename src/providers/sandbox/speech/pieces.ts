@@ -27,8 +27,6 @@ export function piecesOf(text: string): string[] {
 
 /** Some characters are short for several, as those of other scripts are in Latin letters. */
 const longestText = 3 * speechLimits.codePoints;
-/** The synthesizer takes words of some length; scripts without spaces have none. */
-const longestWord = 24;
 
 /** Signs in a row have no more sound than this; the synthesizer would name each of them, which takes a second. */
 const mostSigns = 2;
@@ -52,7 +50,8 @@ export const pronounceable = (text: string): string =>
     // Hangul and others are taken apart by the normal form above.
     .normalize('NFC')
     .replace(/[^\x20-\x7e\n]/gu, (character) => (/\p{L}/u.test(character) ? inLatin(character) : character))
-    .replaceAll(new RegExp(`[A-Za-z]{${longestWord}}(?=[A-Za-z])`, 'g'), '$& ')
+    // The synthesizer takes words of some length, and scripts without spaces have none.
+    .replaceAll(/[A-Za-z]{24}/g, '$& ')
     .replace(/[^\x20-\x7e\n]|[*^_~|\\<>[\]{}`]/g, ' ')
     .replaceAll(new RegExp(`([#$%&+=@]{${mostSigns}})[#$%&+=@]+`, 'g'), '$1')
     .replaceAll(new RegExp(`[^\\sA-Za-z0-9]{${longestMarks}}`, 'g'), '$& ')
