@@ -36,7 +36,10 @@ export class SignedUrls {
   requireKey(): string {
     const { key } = this.#options;
     if (key !== undefined) return key;
-    throw new AppError('service_unavailable', 'This installation is not configured to give files addresses. Its operator can change that.');
+    throw new AppError(
+      'service_unavailable',
+      'This installation is not configured to give files addresses. Its operator can change that.',
+    );
   }
 
   /** @throws AppError service_unavailable where no URL_SIGNING_KEY is set */
