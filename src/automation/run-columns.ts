@@ -45,17 +45,27 @@ export type RunRow = Omit<RunSummary, 'progress'> & { finishedSteps: number; tot
 export const live = `from run r join automation a on a.id = r.automation_id and a.deleted_at is null
   where r.organization_id = $1 and r.environment = $2`;
 
+/** The largest value of a run or step that is included in its detail, in bytes. */
+export const shownBytes = 256 * 1024;
+/** The same in lists. */
+const listedBytes = 16 * 1024;
+/** Outputs of a run that are included in its detail, in bytes: the smallest ones of as many in all. */
+export const detailBytes = 2 * 1024 * 1024;
+
 const bytesOf = (column: string, bytes: string) => `coalesce(${bytes}, octet_length(${column}::text), 0)`;
 const [inputBytes, variablesBytes] = [bytesOf('r.input', 'r.input_bytes'), bytesOf('r.variables', 'r.variables_bytes')];
 
 /**
  * The columns of a `RunRow`. An input and variables of more than `most` bytes are not read.
  * @param outputs `together`: outputs of more than `most` bytes in all are not read. `each`: as they are stored, which is
- *   without those of more than 256 KiB
+ *   without those of more than 256 KiB, unless they have more than 2 MiB in all
  */
 function runColumns(most: number, outputs: 'together' | 'each'): string {
   const outputBytes = bytesOf('r.output', 'r.output_bytes');
-  const isAbove = outputs === 'together' ? `${outputBytes} > ${most}` : `r.total_steps = 0 and ${inputBytes} > ${most}`;
+  const isAbove =
+    outputs === 'together'
+      ? `${outputBytes} > ${most}`
+      : `(r.total_steps = 0 and ${inputBytes} > ${most} or ${outputBytes} > ${detailBytes})`;
   const everyOutput = `(select jsonb_object_agg(s.step_id, s.output_bytes) from run_step s
     where s.run_id = r.id and s.status = 'completed' and s.output_bytes is not null)`;
   return `r.id, r.automation_id as "automationId", a.name as "automationName", r.status,
@@ -71,11 +81,6 @@ function runColumns(most: number, outputs: 'together' | 'each'): string {
   r.finished_steps as "finishedSteps", r.total_steps as "totalSteps", r.created_at as "createdAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt"`;
 }
-
-/** The largest value of a run or step that is included in its detail, in bytes. */
-export const shownBytes = 256 * 1024;
-/** The same in lists. */
-const listedBytes = 16 * 1024;
 
 export const detailColumns = runColumns(shownBytes, 'each');
 export const listColumns = runColumns(listedBytes, 'together');

@@ -7,7 +7,15 @@ import { type AskedModel, type RunError, runStates, type StepStatus } from './co
 import { maxWarnings, type Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
-import { detailColumns, live, type RunRow, type RunSummary, shownBytes, withProgress } from './run-columns.ts';
+import {
+  detailBytes,
+  detailColumns,
+  live,
+  type RunRow,
+  type RunSummary,
+  shownBytes,
+  withProgress,
+} from './run-columns.ts';
 
 /** A call of a tool. Null is in the place of what is too large to be included, and of a result that is not known. */
 export interface StepToolCall {
@@ -46,7 +54,7 @@ export type RunDetail = RunSummary & {
   stepResults: StepResult[];
 };
 
-const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
+const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or s.bytes_up_to > ${detailBytes} or coalesce(r.outputs_apart ? s.step_id, false))`;
 
 // Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
 const shownCalls = `
@@ -83,7 +91,8 @@ const findDetail = statement<DetailRow>(
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', ${shownWarnings},
                'warningsTotal', coalesce(s.warnings_total, jsonb_array_length(s.warnings)), 'startedAt', s.started_at,
                'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
-        from run_step s left join (${shownCalls}) c on c.position = s.position where s.run_id = r.id), '[]') as "stepResults"
+        from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to
+                from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position), '[]') as "stepResults"
    ${live} and r.id = $3`,
 );
 
@@ -147,6 +156,24 @@ export async function getInput(scope: Scope, id: string): Promise<RunInput> {
   return found;
 }
 
+/** The output of a run whose outputs were not read with it, because they have too many bytes: those that its steps show. */
+function withShownOutputs(run: RunRow, steps: readonly StepResult[]): RunRow {
+  const { output, outputsApart, resultApart } = run;
+  if (!output || !outputsApart || steps.length === 0) return run;
+  const shown = steps.filter(({ status, outputApart }) => status === 'completed' && outputApart === null);
+  const missing = shown.filter(({ stepId }) => !Object.hasOwn(output.steps, stepId));
+  if (missing.length === 0) return run;
+  const outputs = Object.fromEntries(missing.map((step) => [step.stepId, step.output]));
+  const isApart = ([stepId]: [string, number]) => !Object.hasOwn(outputs, stepId);
+  const result = missing.find(({ stepId }) => stepId === resultApart);
+  return {
+    ...run,
+    output: { result: result ? result.output : output.result, steps: { ...output.steps, ...outputs } },
+    outputsApart: Object.fromEntries(Object.entries(outputsApart).filter(isApart)),
+    resultApart: result ? null : resultApart,
+  };
+}
+
 /** A run. Values of more than 256 KiB are not included. `id` in either form. @throws AppError run_not_found */
 export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   const uuid = runIds.parse(id);
@@ -154,5 +181,5 @@ export async function getRun(scope: Scope, id: string): Promise<RunDetail> {
   if (!found) throw runNotFound(id);
   const { unreached, ...row } = found;
   const stepResults = [...found.stepResults.map(withDates), ...(unreached ?? []).map((step) => skipped(step, found))];
-  return withProgress({ ...row, stepResults });
+  return withProgress({ ...withShownOutputs(row, stepResults), stepResults });
 }

@@ -1,5 +1,6 @@
 import { isTerminal, type RunError } from '../../../src/automation/core/run-status.ts';
 import type { SeenEvent } from '../../../src/automation/follow-run.ts';
+import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 
 /** What differs between the dialects in an event. */
@@ -23,7 +24,8 @@ export function eventData({ name, at, step, run }: SeenEvent, words: EventWords)
     if (!isTerminal(run.status) || name === 'run.started') return common;
     const measured = { tokensUsed: showsTokens ? run.tokensUsed : null, [durationName]: run.durationMs };
     const ending = { output: shownOutput(run, runId), error: run.error && error(run.error) };
-    return { ...common, status, ...known({ ...measured, ...ending }) };
+    const ended = { ...common, status, ...known({ ...measured, ...ending }) };
+    return fitAnswer(ended, [ended]);
   }
   const ofStep = { ...common, stepId: step.stepId, name: step.name ?? step.stepId };
   if (name === 'step.started') return ofStep;

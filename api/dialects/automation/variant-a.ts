@@ -5,6 +5,7 @@ import type { RunDetail } from '../../../src/automation/runs.ts';
 import { statusInA } from '../../schemas/automation/run.ts';
 import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
+import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
 
@@ -67,13 +68,19 @@ export const variantA: AutomationDialect = {
     updatedAt: workflow.updatedAt.toISOString(),
   }),
   workflowList: (page) => ({ workflows: page.items.map(summary), pagination: paginationOf(page) }),
-  runList: (page) => ({ runs: page.items.map(runSummary), pagination: paginationOf(page) }),
-  runDetail: (run) => ({
-    ...runSummary(run),
-    workflowId: run.automationId,
-    workflowName: run.automationName,
-    steps: run.stepResults.map(step(run.id)),
-  }),
+  runList: (page) => {
+    const runs = page.items.map(runSummary);
+    return fitAnswer({ runs, pagination: paginationOf(page) }, runs);
+  },
+  runDetail: (run) => {
+    const detail = {
+      ...runSummary(run),
+      workflowId: run.automationId,
+      workflowName: run.automationName,
+      steps: run.stepResults.map(step(run.id)),
+    };
+    return fitAnswer(detail, [detail]);
+  },
 
   executed: (run) => {
     const output = shownOutput(run, run.id);

@@ -5,6 +5,7 @@ import type { RunDetail } from '../../../src/automation/runs.ts';
 import { invalid } from '../../../src/platform/errors.ts';
 import type { Page } from '../../../src/platform/page.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
+import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput } from './outputs.ts';
 import { eventData } from './run-events.ts';
 
@@ -95,16 +96,26 @@ export const variantB: AutomationDialect = {
     updatedAt: workflow.updatedAt.toISOString(),
   }),
   workflowList: (page) => ({ workflows: page.items.map(summary), ...flat(page) }),
-  runList: (page) => ({ runs: page.items.map(runSummary), ...flat(page) }),
-  runDetail: (run) => ({ ...runSummary(run), stepResults: run.stepResults.map(stepResult(runIds.format(run.id))) }),
+  runList: (page) => {
+    const runs = page.items.map(runSummary);
+    return fitAnswer({ runs, ...flat(page) }, runs);
+  },
+  runDetail: (run) => {
+    const stepResults = run.stepResults.map(stepResult(runIds.format(run.id)));
+    const detail = { ...runSummary(run), stepResults };
+    return fitAnswer(detail, [detail]);
+  },
 
-  executed: (run) => ({
-    runId: runIds.format(run.id),
-    workflowId: workflowIds.format(run.automationId),
-    status: run.status,
-    duration: run.durationMs,
-    output: shownOutput(run, runIds.format(run.id)),
-  }),
+  executed: (run) => {
+    const executed = {
+      runId: runIds.format(run.id),
+      workflowId: workflowIds.format(run.automationId),
+      status: run.status,
+      duration: run.durationMs,
+      output: shownOutput(run, runIds.format(run.id)),
+    };
+    return fitAnswer(executed, [executed]);
+  },
   runEvent: (event) =>
     eventData(event, {
       ...{ runId: runIds.format(event.run.id), status: event.run.status },

@@ -46,7 +46,7 @@ const statusB = z.enum(runStatuses).openapi({ description: describeStates(runSta
 
 const output = z.object({ result: z.unknown(), steps: z.record(z.string(), z.unknown()) }).openapi('RunOutput', {
   description:
-    'Outputs of more than 256 KiB, the result too, are replaced by `{$ref, bytes}`: retrieve them with `GET $ref`. `bytes` is the size as JSON.',
+    'Outputs of more than 256 KiB, the result too, are replaced by `{$ref, bytes}`: retrieve them with `GET $ref`. `bytes` is the size as JSON. In an answer of more than 2 MiB the largest ones are replaced, until it fits.',
 });
 
 const runError = z
