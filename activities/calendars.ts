@@ -3,7 +3,7 @@ import type { Database } from '../src/platform/database.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
 import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
-import { recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
+import { noteSyncError, reasons, recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
 import type { CalendarOutcome, CalendarProblem, SyncCalendarArgs } from '../src/temporal/contracts/calendars.ts';
 import { calendarScheduleId } from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
@@ -23,21 +23,36 @@ export interface CalendarActivityServices extends PullServices {
 const scopeOfCalendar = (database: Database, ref: CalendarRef) =>
   scopeOf(database, { ...ref, correlationId: calendarScheduleId(ref.calendarId) });
 
+/** Only connecting the calendar again helps, so the sync ends as failed. */
+const lostAccess = (code: keyof typeof reasons) =>
+  ApplicationFailure.create({
+    message: reasons[code],
+    type: failureTypes.calendarSyncFailed,
+    nonRetryable: true,
+    details: [{ code, message: reasons[code] } satisfies CalendarProblem],
+  });
+
 export const createCalendarActivities = (services: CalendarActivityServices) => ({
   /** Reads a calendar, from where an earlier attempt stopped. Fails retryably while its provider may answer later. */
   async pullCalendar(ref: CalendarRef): Promise<CalendarOutcome> {
+    const scope = scopeOfCalendar(services.database, ref);
     try {
-      return await withHeartbeats(heartbeatMs, (signal) =>
-        pullCalendar(services, scopeOfCalendar(services.database, ref), ref.calendarId, signal),
+      const outcome = await withHeartbeats(heartbeatMs, (signal) =>
+        pullCalendar(services, scope, ref.calendarId, signal),
       );
+      if ('stopped' in outcome && outcome.stopped !== 'deleted') throw lostAccess(outcome.stopped);
+      return outcome;
     } catch (failure) {
       if (!(failure instanceof ProviderFailure)) throw failure;
       const { kind, message, retryable, retryAfterMs } = failure;
+      const code = failure instanceof CalendarTooLarge ? 'too_many_events' : kind;
+      // Visible at once, and not only after the last attempt.
+      await noteSyncError(scope, ref.calendarId, { code, message });
       throw ApplicationFailure.create({
-        ...{ message, type: failureTypes.providerUnavailable, nonRetryable: !retryable },
-        details: [
-          { code: failure instanceof CalendarTooLarge ? 'too_many_events' : kind, message } satisfies CalendarProblem,
-        ],
+        message,
+        type: failureTypes.providerUnavailable,
+        nonRetryable: !retryable,
+        details: [{ code, message } satisfies CalendarProblem],
         ...(retryAfterMs !== undefined && { nextRetryDelay: Math.ceil(retryAfterMs * services.calendarTimeScale) }),
       });
     }

@@ -40,7 +40,8 @@ function problemOf(failure: unknown): CalendarProblem {
 
 /**
  * One sync of a calendar, started by its Schedule, by a request, by a push of its provider, or in Temporal's web UI. It fails
- * when the provider stays unreachable, so that operators find it among the failed ones; the next one tries again.
+ * when the provider stays unreachable, and when access to the calendar is lost, so that operators find it among the failed
+ * ones.
  */
 export async function syncCalendar({ policy, ...ref }: SyncCalendarArgs): Promise<CalendarOutcome> {
   setCurrentDetails('Reads the calendar. Busy times of the last sync stay in force until it is done.');
@@ -52,9 +53,9 @@ export async function syncCalendar({ policy, ...ref }: SyncCalendarArgs): Promis
     if (isCancellation(failure)) throw failure;
     const problem = problemOf(failure);
     await localOf(policy).recordSyncFailure(ref, problem);
-    setCurrentDetails(`Failed: ${problem.code}. Busy times of the last sync stay in force.`);
+    setCurrentDetails(`Failed (${problem.code}): ${problem.message} Busy times of the last sync stay in force.`);
     throw ApplicationFailure.nonRetryable(
-      `The calendar could not be read: ${problem.code}`,
+      `The calendar could not be read (${problem.code}): ${problem.message}`,
       failureTypes.calendarSyncFailed,
       problem,
     );

@@ -290,7 +290,7 @@ describe('a booking of a test key', () => {
     const handle = scene.workflowOf(id);
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toMatch(
-      /^\*\*Confirmed\*\* for 2040-06-13T09:00:00Z; some effects failed for good; .*\.$/,
+      /^\*\*Confirmed\*\* for 2040-06-13T09:00:00Z; meeting_link failed for good \(No calendar of the host is connected, .*\); .*\.$/,
     );
     const signals = (
       details as unknown as { definition: { signalDefinitions: { name: string; description: string }[] } }

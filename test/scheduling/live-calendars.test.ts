@@ -1,6 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { calendarIds } from '../../src/scheduling/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import type { FakeCalendar } from '../fakes/calendar-store.ts';
@@ -64,6 +66,22 @@ const becomes = (id: string, status: string, after: string | null = null) =>
     return calendar?.status === status && (status !== 'active' || calendar.lastSyncedAt !== after) && calendar;
   });
 
+/** Why syncs of a calendar failed, as Temporal says it. */
+async function failedSyncs(calendarId: string): Promise<{ message: string }[]> {
+  const connection = await Connection.connect({ address: runningServers().temporalAddress });
+  const { workflow } = new Client({ connection });
+  const found: { message: string }[] = [];
+  const query = `WorkflowType = 'syncCalendar' and ExecutionStatus = 'Failed' and ResourceId = '${calendarId}'`;
+  for await (const { workflowId, runId } of workflow.list({ query })) {
+    await workflow
+      .getHandle(workflowId, runId)
+      .result()
+      .catch((error: Error) => found.push({ message: String((error.cause as Error | undefined)?.message) }));
+  }
+  await connection.close();
+  return found;
+}
+
 async function connect(service: 'google' | 'microsoft', hostId: string): Promise<string> {
   const { authUrl } = (await scene.request('POST', 'calendars/connect', { service, hostId })).body.data;
   const { pathname, search } = await oauth[service].consent(authUrl, { account: 'ada@example.com' });
@@ -124,6 +142,19 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     fake.store.put({ id: 'later', start: at('16:00'), end: at('17:00') });
     await sync();
     expect(await isOpen('16:00')).toBe(false);
+  });
+
+  test('the error of an attempt is shown while the next one waits', async () => {
+    const failed = { fail: { status: 503, body: {} } };
+    // The next attempt is under way, and takes two seconds.
+    fake.next(failed, 'silence');
+    const { lastSyncedAt } = await find(calendar);
+    expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(202);
+    await until('the error is shown', async () => {
+      const { status, lastError } = await find(calendar);
+      return status === 'syncing' && lastError?.code === 'unavailable';
+    });
+    expect(await becomes(calendar, 'active', lastSyncedAt)).toMatchObject({ lastError: null });
   });
 
   test('a push starts a sync, with the token that it was given alone', async () => {
@@ -228,6 +259,10 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     oauth[service].grants.revokeAccount('ada@example.com');
     await scene.request('POST', `calendars/${calendar}/sync`);
     expect(await becomes(calendar, 'auth_expired')).toMatchObject({ lastError: { code: 'auth_expired' } });
+    await until('its sync ended as failed, and says why', async () => {
+      const found = await failedSyncs(calendarIds.parse(calendar)!);
+      return found.some(({ message }) => message.includes('Access to the calendar was withdrawn. Connect it again.'));
+    });
     expect(await isOpen('17:00')).toBe(false);
     const told = () =>
       readdirSync(mail)

@@ -2,7 +2,6 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
-import { AddressLimiter } from '../../../src/tenancy/address-limiter.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { pageOf, pagePolicy, problem } from '../../html-page.ts';
@@ -37,23 +36,14 @@ export function sandboxConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
 }
 
 const meetingPattern = /^[A-Za-z0-9]{12}$/;
-const meetingsPerMinute = 120;
 
 /** What the meeting links of the sandbox lead to. Nothing is looked up: links of the sandbox are of nobody's meeting. */
 export function sandboxMeetingRoutes(): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
-  const limiter = new AddressLimiter(meetingsPerMinute, 60);
   routes.get('/meet/:code', (c) => {
     c.header('Content-Security-Policy', pagePolicy);
     c.header('Cache-Control', 'no-store');
     c.header('X-Robots-Tag', 'noindex');
-    try {
-      limiter.take(limitedRange(c.get('clientAddress')()));
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter));
-      return c.html(pageOf('Not possible', problem(error.message)), 429);
-    }
     if (!meetingPattern.test(c.req.param('code'))) {
       return c.html(pageOf('Not found', problem('This page does not exist.')), 404);
     }

@@ -72,6 +72,22 @@ const fail = statement<{ id: string }>(
    returning id`,
 );
 
+const note = statement<{ id: string }>(
+  'calendar.note_sync_error',
+  `update calendar set last_error_code = $4, last_error_message = $5, last_error_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and id = $3 and status not in ('auth_expired', 'disconnected')
+   returning id`,
+);
+
+/** An attempt of a sync failed. The error is shown while the next attempt, or another sync, waits. */
+export async function noteSyncError(
+  scope: Scope,
+  calendarId: string,
+  { code, message }: CalendarProblem,
+): Promise<void> {
+  await scope.rows(note, calendarId, code.slice(0, 40), message.slice(0, 500));
+}
+
 /** A sync failed for good. The busy times of the last one stay in force, and the next one tries again. */
 export async function recordSyncFailure(
   scope: Scope,
@@ -89,7 +105,8 @@ const stop = statement<{ id: string }>(
    returning id`,
 );
 
-const reasons = {
+/** Why a calendar is not read any more. */
+export const reasons = {
   auth_expired: 'Access to the calendar was withdrawn. Connect it again.',
   disconnected: 'The calendar does not exist any more. Connect it again.',
 } as const;

@@ -1,9 +1,11 @@
 import type { Database } from '../../platform/database.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Mailer } from '../../platform/mail.ts';
 import type { Scope } from '../../platform/scope.ts';
 import type { Environment } from '../../platform/tenant.ts';
 import type { BookingPages } from '../booking-pages.ts';
 import { type EffectRetries, giveUpAt, retryDelayMs } from '../core/effects.ts';
+import { bookingIds } from '../core/ids.ts';
 import type { CalendarEntries } from './calendar-entries.ts';
 import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 import { beginAttempt, Overtaken, recordFailure, recordRetry, recordSkipped, recordSuccess } from './record-effects.ts';
@@ -15,6 +17,7 @@ export interface PerformServices {
   bookingPages: BookingPages;
   calendarEntries: CalendarEntries;
   effectRetries: EffectRetries;
+  log: Log;
   /** MAIL_FROM. */
   mailFrom: string;
 }
@@ -42,9 +45,20 @@ export async function attempt(
   const ref = { bookingId: booking.id, version: effect.version, kind: effect.kind };
   const number = await beginAttempt(scope, ref, effect.attempts);
   if (number === undefined) return;
+  const facts = {
+    bookingId: bookingIds.format(booking.id),
+    effect: effect.kind,
+    version: effect.version,
+    attempt: number,
+    correlationId: scope.correlationId,
+    ...scope.tenant,
+  };
+  services.log.info(facts, 'booking effect begun');
   const outcome = await perform(number).catch((error): undefined => {
     if (!(error instanceof Overtaken)) throw error;
   });
+  const why = outcome && 'why' in outcome ? { why: outcome.why } : {};
+  services.log.info({ ...facts, outcome: outcome?.kind ?? 'overtaken', ...why }, 'booking effect attempted');
   if (!outcome) return;
   if (outcome.kind === 'done') await recordSuccess(scope, ref);
   else if (outcome.kind === 'nothing') await recordSkipped(scope, ref, number);

@@ -4,7 +4,7 @@ import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { BookingStatus } from '../core/booking-status.ts';
 import { openEffect } from '../core/effect-status.ts';
-import { type ChangeFacts, type OpenEffect, versionOf } from '../core/effects.ts';
+import { type ChangeFacts, type EffectKind, type OpenEffect, versionOf } from '../core/effects.ts';
 import type { BookedLocation, OfferedLocation, Question } from '../entities.ts';
 import { hostName } from '../hosts.ts';
 
@@ -29,8 +29,8 @@ export interface FollowedBooking {
   host: string;
   hostEmail: string | null;
   hostTimezone: string;
-  /** Whether an operator could try something again. */
-  hasFailed: boolean;
+  /** What failed for good: an operator could try it again. */
+  failed: { kind: EffectKind; lastError: string | null }[];
 }
 
 export interface FollowedEffect extends OpenEffect {
@@ -46,7 +46,9 @@ const findBooking = statement<FollowedBooking>(
           jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'phone', b.attendee_phone,
                              'timezone', b.attendee_timezone) as attendee,
           h.timezone as "hostTimezone",
-          exists (select from booking_effect f where f.booking_id = b.id and f.status = 'failed') as "hasFailed"
+          (select coalesce(jsonb_agg(jsonb_build_object('kind', f.kind, 'lastError', f.last_error)
+                                     order by f.version desc, f.kind), '[]')
+             from booking_effect f where f.booking_id = b.id and f.status = 'failed') as failed
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id
      join scheduling_host h on h.id = b.host_id

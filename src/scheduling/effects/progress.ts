@@ -10,14 +10,20 @@ const mostMs = 30 * 86_400_000;
 const toSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 /** In one line how a booking and its effects stand, for operators. */
-function describe({ status, start, hasFailed }: FollowedBooking, open: readonly FollowedEffect[]): string {
+/** Of effects of one kind. More are beyond what one line says. */
+const maxDescribed = 4;
+
+function describe({ status, start, failed }: FollowedBooking, open: readonly FollowedEffect[]): string {
   const parts = [status === 'cancelled' ? '**Cancelled**' : `**Confirmed** for ${toSecond(start)}`];
   const failing = open.filter((effect) => effect.status === 'retrying');
-  for (const { kind, attempts, lastError, dueAt } of failing.slice(0, 4)) {
+  for (const { kind, attempts, lastError, dueAt } of failing.slice(0, maxDescribed)) {
     parts.push(`${typeOf(kind)} failed ${attempts} times (${lastError}) and is tried again at ${toSecond(dueAt)}`);
   }
-  if (hasFailed) parts.push('some effects failed for good');
-  if (failing.length > 0 || hasFailed) parts.push('the signal `retryEffects` tries them now');
+  for (const { kind, lastError } of failed.slice(0, maxDescribed)) {
+    parts.push(`${typeOf(kind)} failed for good (${lastError ?? 'unknown'})`);
+  }
+  if (failed.length > maxDescribed) parts.push(`${failed.length - maxDescribed} more effects failed for good`);
+  if (failing.length > 0 || failed.length > 0) parts.push('the signal `retryEffects` tries them now');
   const waiting = open.filter((effect) => effect.status === 'pending').map(({ dueAt }) => dueAt.getTime());
   if (waiting.length > 0) parts.push(`next effect at ${toSecond(new Date(Math.min(...waiting)))}`);
   return `${parts.join('; ')}.`;
@@ -25,10 +31,10 @@ function describe({ status, start, hasFailed }: FollowedBooking, open: readonly 
 
 /** What the workflow of a booking does after an attempt at its effects. @param open what is not over of them */
 export function progressOf(booking: FollowedBooking, open: readonly FollowedEffect[]): BookingProgress {
-  const { now, start, end, status, hasFailed } = booking;
+  const { now, start, end, status, failed } = booking;
   const details = describe(booking, open);
   // Until then an operator may try again what failed.
-  const until = status === 'confirmed' ? end : hasFailed ? start : now;
+  const until = status === 'confirmed' ? end : failed.length > 0 ? start : now;
   if (open.length === 0 && now >= until) return { kind: 'over', details };
   const next = Math.min(...open.map(({ dueAt }) => dueAt.getTime()), ...(open.length === 0 ? [until.getTime()] : []));
   return { kind: 'wait', ms: Math.min(mostMs, Math.max(leastMs, next - now.getTime())), details };

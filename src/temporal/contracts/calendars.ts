@@ -50,7 +50,7 @@ export interface SyncCalendarArgs extends Omit<WorkContext, 'correlationId'> {
 /**
  * What one sync did.
  * - read: how many events it got, in a full reading or of what changed
- * - stopped: the calendar is deleted, or needs to be connected again
+ * - stopped: the calendar is deleted. One that needs to be connected again fails its sync
  * - superseded: a later sync of the same calendar took over
  */
 export type CalendarOutcome =
