@@ -152,7 +152,7 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
     expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(202);
     await until('the error is shown', async () => {
       const { status, lastError } = await find(calendar);
-      return status === 'syncing' && lastError?.code === 'unavailable';
+      return status === 'syncing' && lastError?.code === 'overloaded';
     });
     expect(await becomes(calendar, 'active', lastSyncedAt)).toMatchObject({ lastError: null });
   });
