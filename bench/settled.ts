@@ -17,3 +17,11 @@ export async function untilSettled(pool: Pool): Promise<void> {
     await sleep(lookEveryMs);
   }
 }
+
+/** Waits until the sweep has counted all blocks of runs that have ended. */
+export async function untilCounted(pool: Pool): Promise<void> {
+  const until = performance.now() + mostMs;
+  const left = `select from run r where r.number % 1000 = 0 and r.status not in ('queued', 'running')
+    and not exists (select from run_block b where b.automation_id = r.automation_id and b.block = r.number / 1000 - 1) limit 1`;
+  while (performance.now() < until && (await pool.query(left)).rowCount) await sleep(lookEveryMs);
+}

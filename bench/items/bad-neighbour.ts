@@ -9,7 +9,7 @@ import { insertRuns } from '../insert-runs.ts';
 import type { Finding, Item, Verdict } from '../item.ts';
 import { createNeighbour, liftLimits, type Neighbour } from '../neighbour.ts';
 import type { AttackerArgs } from '../programs/attacker.ts';
-import { untilSettled } from '../settled.ts';
+import { untilCounted, untilSettled } from '../settled.ts';
 import type { Stand } from '../stand.ts';
 import { median, percentile } from '../statistics.ts';
 import { announceMany, subscribe } from '../webhook-subscriptions.ts';
@@ -74,7 +74,11 @@ export const badNeighbour: Item = {
       while (organizations.length < (attack.organizations ?? 1)) organizations.push(await createNeighbour(stand));
       const attacker = await startAttacker(stand, cleanup, attack, organizations, `${blackHole.ready.url}/hang`);
       const { ids } = await attacker.ask<{ ids: string[] }>({ order: 'prepare' });
-      if (attack.fill === 'runs') for (const id of ids) await insertRuns(stand, id, filledRuns);
+      if (attack.fill === 'runs') {
+        for (const id of ids) await insertRuns(stand, id, filledRuns);
+        // The product counts them as they end, a thousand at a time.
+        await untilCounted(pool);
+      }
       await attacker.ask({ order: 'begin' });
       if (attack.fill === 'events')
         await announceMany(

@@ -126,7 +126,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
       { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
-      { name: 'count ended runs in blocks', everyMs: 60_000, run: () => countRunBlocks(database) },
+      { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },
     ];
   },
   gauges: ({ observer }) => runGauges(observer),

@@ -18,10 +18,13 @@ const listByNumber = statement<RunRow>(
   `select ${listColumns} ${live} and r.automation_id = $3 and r.number <= $4 order by r.number desc limit $5 offset $6`,
 );
 
+// Rows are compared and ordered as the index (automation_id, status, number) has them: no other gives this order. With
+// `status = $4` the planner would take the index of numbers where it believes that the status is common, and read all runs
+// where it is rare.
 const listByStatus = statement<RunRow>(
   'run.list_by_status',
-  `select ${listColumns} ${live} and r.automation_id = $3 and r.status = $4 and r.number <= $5
-    order by r.number desc limit $6 offset $7`,
+  `select ${listColumns} ${live} and r.automation_id = $3 and (r.status, r.number) <= ($4, $5) and r.status >= $4
+    order by r.status desc, r.number desc limit $6 offset $7`,
 );
 
 /** A workflow's runs, newest first, with values of at most 16 KiB. `status` absent means all. @throws AppError workflow_not_found */
