@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fanOutOfSandboxEvents, pipelineUnreadScripts } from './attacks-from-outside.ts';
 import type { ProductClient } from './product-client.ts';
 
 /** What makes an attack, with a key of its own. */
 export interface Attacker {
+  /** Base URL of the product. */
+  api: string;
   client: ProductClient;
   /** Deleted when the attack ends. @returns the workflow's id */
   createWorkflow(steps: object[]): Promise<string>;
@@ -184,6 +187,8 @@ export const attacks: readonly Attack[] = [
       return { repeat: () => client.send('POST', pathOf(id, 'execute'), { input: 'x' }) };
     },
   },
+  { name: '200 events of a sandbox for 100 webhooks', callers: 5, prepare: fanOutOfSandboxEvents },
+  { name: 'scripts that are asked for in one go and not read', callers: 3, prepare: pipelineUnreadScripts },
   {
     name: '400 event streams',
     callers: 400,

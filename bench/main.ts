@@ -1,5 +1,6 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import pg from 'pg';
 import { Cleanup } from './cleanup.ts';
 import type { Choice, Finding, Item } from './item.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
@@ -31,6 +32,7 @@ import { upscaleMemory } from './items/upscale-memory.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
 import { describeFindings, findingsJson } from './report.ts';
+import { removeWebhooks, untilSettled } from './settled.ts';
 import { openStand } from './stand.ts';
 
 /** In the order in which they run. */
@@ -85,7 +87,13 @@ async function runItems(chosen: Item[], choice: Choice, cleanup: Cleanup): Promi
   const onStand = chosen.filter((item) => item.needs === 'stand');
   if (onStand.length > 0) {
     const stand = await openStand(cleanup, say);
-    for (const item of onStand) keep(item, await item.run(stand, cleanup, choice));
+    const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: 1 });
+    cleanup.add(() => pool.end());
+    for (const item of onStand) {
+      keep(item, await item.run(stand, cleanup, choice));
+      await removeWebhooks(pool);
+      await untilSettled(pool);
+    }
     await cleanup.run();
   }
   for (const item of chosen) if (item.needs === 'nothing') keep(item, await item.run(cleanup));

@@ -18,6 +18,25 @@ export async function untilSettled(pool: Pool): Promise<void> {
   }
 }
 
+/**
+ * Removes all webhooks with what waits for them, and waits until their workflows have been told: the next item has the pace
+ * of dead letters and of attempts to itself.
+ */
+export async function removeWebhooks(pool: Pool): Promise<void> {
+  await pool.query('delete from event_fan_out');
+  await pool.query(
+    `update webhook_subscription set is_active = false, deleted_at = now(), sealed_secret = null, sealed_headers = null,
+            sealed_previous_secret = null, sealed_older_secret = null where deleted_at is null`,
+  );
+  await pool.query(
+    `update delivery set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null, finished_at = now()
+      where status in ('pending', 'retrying', 'dead_lettered')`,
+  );
+  const until = performance.now() + mostMs;
+  const left = `select from delivery where status <> 'dead_lettered' and parked_at > '-infinity' limit 1`;
+  while (performance.now() < until && (await pool.query(left)).rowCount) await sleep(lookEveryMs);
+}
+
 /** Waits until the sweep has counted all blocks of runs that have ended. */
 export async function untilCounted(pool: Pool): Promise<void> {
   const until = performance.now() + mostMs;

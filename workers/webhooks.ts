@@ -34,12 +34,9 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const version = { deploymentName: webhooksDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX), buildId: bundle.version };
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
-  const parking = new Parking(services);
-  const dispatcher = new Dispatcher({
-    ...services,
-    onDeadLetter: () => parking.wake(),
-    isRunAwaited: (withinMs) => services.waiters.waitedWithin(withinMs),
-  });
+  const isRunAwaited = (withinMs: number) => services.waiters.waitedWithin(withinMs);
+  const parking = new Parking({ ...services, isRunAwaited });
+  const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => parking.wake(), isRunAwaited });
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
   parking.start();

@@ -102,7 +102,6 @@ export const badNeighbour: Item = {
       await untilSettled(pool);
       await sleep(restMs);
     }
-    await pool.query('update webhook_subscription set is_active = false');
     return findings;
   },
 };

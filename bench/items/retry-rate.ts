@@ -78,7 +78,6 @@ export const retryRate: Item = {
       { name: first, warmUp: firstAttempts, round: firstAttempts },
       { name: again, warmUp: retries, round: retries },
     ]);
-    await pool.query(`update webhook_subscription set is_active = false where id = any($1::uuid[])`, [subscriptions]);
     await close();
     stand.meter.unwatch('receiver');
     return [compare('attempts/s', 'due to recorded', measured, { [first]: { atLeast: 0.5 } })];

@@ -70,7 +70,6 @@ export const webhookIsolation: Item = {
         { name: 'p95: beside / quiet', values: beside.map(({ p95 }, n) => p95 / quiet[n]!.p95), aim: { atMost: 2 } },
       ],
     };
-    await pool.query('update webhook_subscription set is_active = false');
     return [finding];
   },
 };

@@ -30,6 +30,7 @@ const attackerOf = (client: ProductClient): Attacker => {
     return id;
   };
   return {
+    api,
     client,
     hangingUrl,
     createWorkflow: (steps) => create('workflows', { name: 'Attack', steps }),

@@ -3,6 +3,7 @@ import { statement } from '../platform/sql.ts';
 import type { DeliveryProgress, LetterProgress } from '../temporal/contracts/webhooks.ts';
 import { holdMs } from './core/admission.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
+import { describeWebhook, failureSentence } from './core/failure-sentence.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { leaving } from './parking-sql.ts';
 
@@ -11,6 +12,8 @@ interface ProgressRow {
   attempts: number;
   statusCode: number | null;
   errorClass: string | null;
+  webhookName: string;
+  webhookUrl: string;
   /** Until its next attempt; 0 when none is scheduled. */
   waitMs: number;
   ageMs: number;
@@ -21,11 +24,13 @@ interface ProgressRow {
 
 const findDelivery = statement<ProgressRow>(
   'delivery.progress',
-  `select status, attempts, status_code as "statusCode", error_class as "errorClass",
+  `select d.status, d.attempts, d.status_code as "statusCode", d.error_class as "errorClass",
+          s.name as "webhookName", s.url as "webhookUrl",
           greatest(0, round(extract(epoch from next_attempt_at - clock_timestamp()) * 1000))::float8 as "waitMs",
-          (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs",
+          (extract(epoch from clock_timestamp() - d.created_at) * 1000)::float8 as "ageMs",
           coalesce(leased_until > clock_timestamp(), false) as "isLeased", coalesce(parked_at <= '${leaving}', false) as "isLeft"
-     from delivery where organization_id = $1 and environment = $2 and id = $3`,
+     from delivery d join webhook_subscription s on s.id = d.subscription_id
+    where d.organization_id = $1 and d.environment = $2 and d.id = $3`,
 );
 
 /** Why a delivery is a dead letter. */
@@ -33,8 +38,10 @@ export const whyDead = ({
   attempts,
   statusCode,
   errorClass,
-}: Pick<ProgressRow, 'attempts' | 'statusCode' | 'errorClass'>) =>
-  `${errorClass ?? `HTTP ${statusCode}`} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
+  webhookName,
+  webhookUrl,
+}: Pick<ProgressRow, 'attempts' | 'statusCode' | 'errorClass' | 'webhookName' | 'webhookUrl'>) =>
+  `the webhook ${describeWebhook(webhookName, webhookUrl)} did not take it: ${failureSentence(errorClass, statusCode)} after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
 
 /** The progress of a delivery, worded for operators. */
 function progressOf(row: ProgressRow): DeliveryProgress {

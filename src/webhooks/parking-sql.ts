@@ -73,6 +73,8 @@ export interface Unparked {
   statusCode: number | null;
   errorClass: string | null;
   eventType: string;
+  webhookName: string;
+  webhookUrl: string;
   correlationId: string;
   plan: PlanName;
 }
@@ -82,13 +84,15 @@ export const findLetters = statement<Unparked>(
   'parking.letters',
   `select d.id, d.organization_id as "organizationId", d.environment, d.subscription_id as "subscriptionId", d.attempts,
           d.schedule_attempts as "scheduleAttempts", d.status_code as "statusCode", d.error_class as "errorClass",
-          e.type as "eventType", e.correlation_id as "correlationId", o.plan
+          e.type as "eventType", e.correlation_id as "correlationId", o.plan,
+          w.name as "webhookName", w.url as "webhookUrl"
      from (select d.* from unnest($1::uuid[]) as s (id) cross join lateral (
              select d.*, row_number() over (order by created_at desc, id desc) as nth from (
                select * from delivery where subscription_id = s.id and ${isUnparked}
                 order by created_at desc, id desc limit $2) d) d
             order by d.nth, random() limit $2) d
-     join organization o on o.id = d.organization_id ${eventOf('d', 'type, correlation_id')} e`,
+     join organization o on o.id = d.organization_id join webhook_subscription w on w.id = d.subscription_id
+     ${eventOf('d', 'type, correlation_id')} e`,
 );
 
 // Rows that somebody else changes are left for the next turn: many are locked in no order, which would deadlock.

@@ -6,6 +6,7 @@ import { type Sql, sqlOn } from '../platform/sql.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
+import { describeWebhook } from './core/failure-sentence.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { whyDead } from './delivery-progress.ts';
 import { failPoint } from './fail-points.ts';
@@ -30,9 +31,15 @@ export interface ParkingServices {
   temporal: TemporalClient;
   deliveryPolicy: DeliveryPolicy;
   log: Log;
+  /** Whether a request waited for a run within so many ms. */
+  isRunAwaited(withinMs: number): boolean;
 }
 
 const lookEveryMs = 1_000;
+/** While there is more to do. */
+const stepMs = 500;
+/** Requests for runs count for so long. */
+const rememberMs = 2_000;
 /** Temporal may hang: the turn is another process's after that. */
 const deadlineMs = 10_000;
 /** Names under which its paces are kept beside those of hosts; no host has such a name. */
@@ -71,23 +78,33 @@ export class Parking {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      await this.#once().catch((err) => this.#services.log.warn({ err }, 'dead letters will be parked later'));
-      await this.#pause.heard(lookEveryMs);
+      const began = performance.now();
+      const isMore = await this.#once().catch((err) => {
+        this.#services.log.warn({ err }, 'dead letters will be parked later');
+        return false;
+      });
+      await this.#pause.heard(isMore ? Math.max(0, stepMs - (performance.now() - began)) : lookEveryMs);
     }
   }
 
-  async #once(): Promise<void> {
-    const { database, deliveryPolicy } = this.#services;
+  get #perSecond(): number {
+    const { deliveryPolicy, isRunAwaited } = this.#services;
+    return isRunAwaited(rememberMs) ? deliveryPolicy.parkedPerSecondBesideRuns : deliveryPolicy.parkedPerSecond;
+  }
+
+  /** @returns whether there was something to do */
+  async #once(): Promise<boolean> {
+    const { database } = this.#services;
     const sql = sqlOn(database.pool);
     const subscriptions = (await sql.rows(findUnparked)).map(({ id }) => id);
     if (subscriptions.length > 0) {
       // Before anything else: what is left unparked makes the next turn repeat a turn that failed.
-      if (!(await this.#inTurn(() => this.#leaveSurplus(sql, subscriptions)))) return;
+      if (!(await this.#inTurn(() => this.#leaveSurplus(sql, subscriptions)))) return false;
       await sql.rows(leaveOlder, [subscriptions]);
     }
-    const unparking = await sql.rows(findUnparking, [deliveryPolicy.parkedPerSecond]);
-    if (subscriptions.length + unparking.length === 0) return;
-    await this.#inTurn(async (tx) => {
+    const unparking = await sql.rows(findUnparking, [this.#perSecond]);
+    if (subscriptions.length + unparking.length === 0) return false;
+    return this.#inTurn(async (tx) => {
       if (subscriptions.length > 0) await this.#park(tx, sql, subscriptions);
       await this.#unpark(tx, sql);
     });
@@ -107,15 +124,15 @@ export class Parking {
   }
 
   async #leaveSurplus(sql: Sql, subscriptions: string[]): Promise<void> {
-    const surplus = await sql.rows(leaveSurplus, [subscriptions, this.#services.deliveryPolicy.parkedPerSecond]);
+    const surplus = await sql.rows(leaveSurplus, [subscriptions, this.#perSecond]);
     await this.#tell(surplus, ({ id }) => resumeIfParked(this.#services.temporal, id));
     await sql.rows(markLeft, [surplus.map(({ id }) => id)]);
   }
 
   async #park(tx: Sql, sql: Sql, subscriptions: string[]): Promise<void> {
-    const { parkedPerSecond } = this.#services.deliveryPolicy;
-    const found = await tx.rows(findLetters, [subscriptions, parkedPerSecond]);
-    const next = found.slice(0, await this.#places(tx, parkingPace, found.length, parkedPerSecond)).map(({ id }) => id);
+    const perSecond = this.#perSecond;
+    const found = await tx.rows(findLetters, [subscriptions, perSecond]);
+    const next = found.slice(0, await this.#places(tx, parkingPace, found.length, perSecond)).map(({ id }) => id);
     // Committed before they are started. Others were replayed meanwhile.
     const marked = await sql.rows(markParking, [next]);
     const ids = marked.map(({ id }) => id);
@@ -127,7 +144,7 @@ export class Parking {
 
   async #unpark(tx: Sql, sql: Sql): Promise<void> {
     // Nobody waits for these, and what was replayed has the machine's attention.
-    const perSecond = this.#services.deliveryPolicy.parkedPerSecond / 2;
+    const perSecond = this.#perSecond / 2;
     const found = await tx.rows(findUnparking, [perSecond]);
     const replayed = found.slice(0, await this.#places(tx, unparkingPace, found.length, perSecond));
     await this.#tell(replayed, ({ id }) => resumeIfParked(this.#services.temporal, id));
@@ -153,6 +170,7 @@ export class Parking {
     };
     // One that was replayed may have its workflow still.
     const start = letter.attempts > letter.scheduleAttempts ? resumeParking : startParking;
-    return start(temporal, args, fairnessOf({ organizationId, environment }, letter.plan));
+    const webhook = describeWebhook(letter.webhookName, letter.webhookUrl);
+    return start(temporal, args, fairnessOf({ organizationId, environment }, letter.plan), webhook);
   }
 }

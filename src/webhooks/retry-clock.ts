@@ -3,6 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { RetryLook, RetryOrders } from '../temporal/contracts/webhooks.ts';
 import { openDelivery } from './core/delivery-status.ts';
+import { describeWebhook } from './core/failure-sentence.ts';
 import { describeWaiting, mostCounted, nextLookMs, type Waiting } from './core/retry-clock.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { deliveriesChannel } from './publish-event.ts';
@@ -64,6 +65,8 @@ export const wakeRetries = (scope: Scope, subscriptionId: string, sinceMs = 0): 
   scope.rows(wakeStatement, subscriptionId, scope.correlationId, sinceMs);
 
 interface SubscriptionRow {
+  name: string;
+  url: string;
   isDeleted: boolean;
   nextProbeAt: Date | null;
   failingSince: Date | null;
@@ -74,7 +77,7 @@ interface SubscriptionRow {
 // The lock is the one that records of failures hold: a failure is recorded before the end is decided, or after it.
 const lockSubscription = statement<SubscriptionRow>(
   'retry_clock.lock_subscription',
-  `select deleted_at is not null as "isDeleted", next_probe_at as "nextProbeAt", failing_since as "failingSince",
+  `select name, url, deleted_at is not null as "isDeleted", next_probe_at as "nextProbeAt", failing_since as "failingSince",
           last_failed_at as "lastFailedAt", last_failure as "lastFailure"
      from webhook_subscription where organization_id = $1 and environment = $2 and id = $3 for no key update`,
 );
@@ -170,6 +173,7 @@ export function lookAtRetries(
       await tx.rows(endClock, subscriptionId);
       return { kind: 'over', details: 'The webhook was deleted.' };
     }
+    const webhook = `Webhook ${describeWebhook(subscription.name, subscription.url)}`;
     const order = pause ? 'pause' : resume ? 'resume' : null;
     const { pausedAt, releasedBefore } = (await tx.one(releaseMore, subscriptionId, clock.aheadMs, order))!;
     let isMore = false;
@@ -187,11 +191,12 @@ export function lookAtRetries(
     };
     if (row.count === 0 && pausedAt === null) {
       await tx.rows(endClock, subscriptionId);
-      return { kind: 'over', details: describeWaiting(waiting, lastFailure, row.deadLetters) };
+      return { kind: 'over', details: `${webhook}: ${describeWaiting(waiting, lastFailure, row.deadLetters)}` };
     }
     const waitMs = isMore ? 0 : nextLookMs(waiting, clock);
     await tx.rows(lookLater, subscriptionId, waitMs);
     await tx.rows(wakeDispatchers, subscriptionId, resume || retryNow, releasedBefore);
-    return { kind: 'wait', waitMs, again: isMore, details: describeWaiting(waiting, lastFailure, row.deadLetters) };
+    const details = `${webhook}: ${describeWaiting(waiting, lastFailure, row.deadLetters)}`;
+    return { kind: 'wait', waitMs, again: isMore, details };
   });
 }

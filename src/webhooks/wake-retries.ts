@@ -5,6 +5,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
+import { describeWebhook } from './core/failure-sentence.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { failPoint } from './fail-points.ts';
 import { beginRetries, isWaiting } from './retry-clock.ts';
@@ -15,9 +16,10 @@ export interface WakeRetriesServices {
   deliveryPolicy: DeliveryPolicy;
 }
 
-const findPlan = statement<{ plan: PlanName }>(
+const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
   'retry_clock.plan',
-  `select o.plan from retry_clock c join organization o on o.id = c.organization_id
+  `select o.plan, s.name, s.url from retry_clock c join organization o on o.id = c.organization_id
+     join webhook_subscription s on s.id = c.subscription_id
     where c.organization_id = $1 and c.environment = $2 and c.subscription_id = $3`,
 );
 
@@ -30,7 +32,8 @@ export async function wakeRetryClock(
   const found = await scope.one(findPlan, subscriptionId);
   if (!found) return;
   const args = { ...scope.tenant, correlationId: scope.correlationId, subscriptionId };
-  await wakeRetryWorkflow(temporal, args, fairnessOf(scope.tenant, found.plan));
+  const webhook = describeWebhook(found.name, found.url);
+  await wakeRetryWorkflow(temporal, args, fairnessOf(scope.tenant, found.plan), webhook);
   failPoint('retry.woken');
 }
 

@@ -17,11 +17,15 @@ import type { Fairness } from '../temporal/contracts/work-context.ts';
 /** Operators find dead letters by this search attribute. */
 const deliveryStatus = defineSearchAttributeKey(searchAttributes.deliveryStatus, SearchAttributeType.KEYWORD);
 
-/** Lets the workflow of a subscription look at its retries, and starts it if it is not open. */
+/**
+ * Lets the workflow of a subscription look at its retries, and starts it if it is not open.
+ * @param webhook as `describeWebhook` writes it
+ */
 export const wakeRetryWorkflow = (
   temporal: TemporalClient,
   args: RetryWebhookArgs,
   fairness: Fairness,
+  webhook: string,
 ): Promise<void> =>
   temporal.signalWithStart(webhookMessages.wake, {
     type: webhookWorkflows.retryWebhook,
@@ -30,28 +34,42 @@ export const wakeRetryWorkflow = (
     priority: priorities.retry,
     args,
     resourceId: args.subscriptionId,
+    summary: `webhook ${webhook}`,
     fairness,
   });
 
-const parkingOf = (args: ParkDeadLetterArgs, fairness: Fairness): WorkflowStart<ParkDeadLetterArgs> => ({
+const parkingOf = (
+  args: ParkDeadLetterArgs,
+  fairness: Fairness,
+  webhook: string,
+): WorkflowStart<ParkDeadLetterArgs> => ({
   type: webhookWorkflows.parkDeadLetter,
   workflowId: deliveryWorkflowId(args.deliveryId),
   queue: queues.webhooks,
   priority: priorities.background,
   args,
   resourceId: args.subscriptionId,
+  summary: `${args.eventType} to webhook ${webhook}`,
   fairness,
   memo: { eventType: args.eventType },
   searchAttributes: [{ key: deliveryStatus, value: 'dead_lettered' }],
 });
 
 /** Starts the workflow of a dead letter, unless it is open. */
-export const startParking = (temporal: TemporalClient, args: ParkDeadLetterArgs, fairness: Fairness): Promise<void> =>
-  temporal.start(parkingOf(args, fairness));
+export const startParking = (
+  temporal: TemporalClient,
+  args: ParkDeadLetterArgs,
+  fairness: Fairness,
+  webhook: string,
+): Promise<void> => temporal.start(parkingOf(args, fairness, webhook));
 
 /** Lets the workflow of a delivery that is a dead letter again look at it, and starts it if it is not open. */
-export const resumeParking = (temporal: TemporalClient, args: ParkDeadLetterArgs, fairness: Fairness): Promise<void> =>
-  temporal.signalWithStart(deliveryMessages.resume, parkingOf(args, fairness));
+export const resumeParking = (
+  temporal: TemporalClient,
+  args: ParkDeadLetterArgs,
+  fairness: Fairness,
+  webhook: string,
+): Promise<void> => temporal.signalWithStart(deliveryMessages.resume, parkingOf(args, fairness, webhook));
 
 /** Lets the workflow of a delivery look at it, if it is open. */
 export const resumeIfParked = (temporal: TemporalClient, deliveryId: string): Promise<void> =>

@@ -74,7 +74,9 @@ describe('a dead letter in Temporal', () => {
 
   test('says what happened and what can be done about it', async () => {
     const { definition, currentDetails } = await metadataOf(await parkedLetter());
-    expect(currentDetails).toMatch(/Dead-lettered.*HTTP 500 after 1 attempt\b/);
+    expect(currentDetails).toMatch(
+      /Dead-lettered.*the webhook `Ours` at `127\.0\.0\.1:\d+` did not take it: HTTP 500 after 1 attempt\b/,
+    );
     const described = (of: { name: string; description: string }[]) =>
       of.filter(({ description }) => description).map(({ name }) => name);
     expect(described(definition.signalDefinitions)).toEqual(

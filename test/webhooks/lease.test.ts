@@ -197,6 +197,7 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
     temporal,
     deliveryPolicy: defaultDeliveryPolicy,
     log: pino({ level: 'silent' }),
+    isRunAwaited: () => false,
   });
   const scope = new Scope(database, { organizationId: organization.id, environment: 'test' }, 'parked');
   parking.start();

@@ -60,6 +60,7 @@ async function failing(count: number, fields: object = {}) {
 test('one workflow for a webhook says what waits, and an operator makes it all due', async () => {
   const { id, all, mend, requests } = await failing(3);
   const details = await says(id, /3 deliveries wait/);
+  expect(details).toMatch(/^Webhook `Ours` at `127\.0\.0\.1:\d+`: /);
   expect(details).toMatch(/the next attempt is due at \d\d:\d\d:\d\d UTC, last answer 503\. As of/);
   const { definition } = await metadataOf(id);
   const described = definition.signalDefinitions.filter(({ description }) => description).map(({ name }) => name);
