@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attacker, Prepared } from './attacks.ts';
+import type { Attacker, Prepared } from './attack.ts';
 
 const fanOutWebhooks = 100;
 const eventsPerRequest = 200;

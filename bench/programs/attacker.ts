@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attack, type Attacker, attacks, type Prepared } from '../attacks.ts';
+import type { Attack, Attacker, Prepared } from '../attack.ts';
+import { attacks } from '../attacks.ts';
 import { ProductClient } from '../product-client.ts';
 
 /** The arguments of this program. */
