@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isNestedTooDeep, scanJson } from './json-scan.ts';
+import { isNestedTooDeep } from '../src/platform/core/json-depth.ts';
+import { scanJson } from './json-scan.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 

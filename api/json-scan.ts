@@ -1,4 +1,5 @@
-const maxDepth = 64;
+import { code, endOfString, isClosing, isOpening, maxDepth } from '../src/platform/core/json-depth.ts';
+
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 // A number in JSON's grammar. One that a double cannot hold would change its value.
@@ -7,19 +8,8 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** So many digits without an exponent are never beyond a double. */
 const harmlessDigits = 300;
 
-const code = {
-  quote: 0x22,
-  backslash: 0x5c,
-  minus: 0x2d,
-  zero: 0x30,
-  nine: 0x39,
-  E: 0x45,
-  e: 0x65,
-  dot: 0x2e,
-} as const;
-const isOpening = (char: number) => char === 0x7b || char === 0x5b;
-const isClosing = (char: number) => char === 0x7d || char === 0x5d;
-const isDigit = (char: number) => char >= code.zero && char <= code.nine;
+const [minus, dot, upperE, lowerE] = [0x2d, 0x2e, 0x45, 0x65];
+const isDigit = (char: number) => char >= 0x30 && char <= 0x39;
 
 /**
  * Checks a JSON text, before it is parsed, for what PostgreSQL or a later `JSON.stringify` cannot handle: nesting deeper
@@ -39,7 +29,7 @@ export function scanJson(text: string): string | undefined {
       if (++depth > maxDepth) return `The body is nested deeper than ${maxDepth} levels.`;
     } else if (isClosing(char)) {
       depth--;
-    } else if (char === code.minus || isDigit(char)) {
+    } else if (char === minus || isDigit(char)) {
       const end = endOfNumber(text, at);
       if (end === undefined) return 'A number in the body is out of range.';
       at = end;
@@ -52,35 +42,13 @@ export function scanJson(text: string): string | undefined {
 function endOfNumber(text: string, start: number): number | undefined {
   let at = start;
   let next = text.charCodeAt(at + 1);
-  for (; isDigit(next) || next === code.dot; next = text.charCodeAt(at + 1)) at++;
+  for (; isDigit(next) || next === dot; next = text.charCodeAt(at + 1)) at++;
   // A body may consist of numbers, and most are short and have no exponent.
-  if (at - start < harmlessDigits && next !== code.E && next !== code.e) return at;
+  if (at - start < harmlessDigits && next !== upperE && next !== lowerE) return at;
   number.lastIndex = start;
   const found = number.exec(text)?.[0];
   if (!found) return at;
   return Number.isFinite(Number(found)) ? start + found.length - 1 : undefined;
-}
-
-/** Whether a JSON text is nested deeper than 64, which a later `JSON.stringify` cannot handle. Takes linear time. */
-export function isNestedTooDeep(text: string): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (char === code.quote) at = endOfString(text, at);
-    else if (isOpening(char)) {
-      if (++depth > maxDepth) return true;
-    } else if (isClosing(char)) depth--;
-  }
-  return false;
-}
-
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (char === code.backslash) at++;
-    else if (char === code.quote) return at;
-  }
-  return text.length;
 }
 
 /** `quoted` includes its quotes. Strings with invalid syntax are reported by the parser. */

@@ -4,13 +4,14 @@ import { type Proven, proveProvider, proveSender } from '../../../../src/integra
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
 import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
+import { isNestedTooDeep } from '../../../../src/platform/core/json-depth.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
 import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { isNestedTooDeep } from '../../../json-scan.ts';
+
 import { limitRequests } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { withUnprovenBody } from '../../../unproven-body.ts';
