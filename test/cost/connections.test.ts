@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { pathOf, readDocument, type Things } from '../openapi/document.ts';
+import { createThings } from '../things.ts';
+import { until } from '../until.ts';
+import { type MeasuredProduct, startMeasured } from './measured-product.ts';
+import { exchange, isServing } from './requests.ts';
+import { servedRoutes } from './served-routes.ts';
+
+// Every address that can be read: far more than it takes alone, as others may use the machine too.
+jest.setTimeout(600_000);
+
+let product: MeasuredProduct;
+let things: Things;
+/** `GET path` with parameters in braces, of both kinds of doors. */
+let readable: { door: string; path: string; needsKey: boolean }[];
+
+beforeAll(async () => {
+  product = await startMeasured();
+  const { operations } = readDocument((await product.api.get('/openapi.json')).body);
+  things = await createThings(product.api, product.database);
+  const documented = operations
+    .filter(({ method }) => method === 'GET')
+    .map((of) => ({ door: of.endpoint, path: of.needsKey ? pathOf(of, things) : of.path, needsKey: of.needsKey }));
+  const known = new Set(documented.map(({ door }) => door));
+  const others = (await servedRoutes())
+    .filter(({ method, path, endpoint }) => method === 'GET' && !path.startsWith('/v1/') && !known.has(endpoint))
+    .map(({ endpoint: door, path }) => ({ door, path, needsKey: false }));
+  readable = [...documented, ...others].map((one) => ({
+    ...one,
+    path: one.path.replaceAll(/\{\w+\}/g, 'a'.repeat(43)),
+  }));
+});
+afterAll(() => product.close());
+
+/** As a program that never reads. */
+async function openUnread(text: string): Promise<Socket> {
+  const socket = connect(Number(new URL(product.process.api).port), '127.0.0.1');
+  socket.on('error', () => {});
+  // Without a listener for data nothing is read, so the end of a refused connection is not noticed either.
+  await once(socket, 'connect');
+  socket.write(text);
+  return socket;
+}
+
+const requestOf = (path: string, headers: Record<string, string> = {}) => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${path} HTTP/1.1\r\nhost: a\r\n${lines.join('')}\r\n`;
+};
+
+const withKey = () => ({ authorization: `Bearer ${product.testKey}` });
+
+/** Sends these on connections of their own, does not read, and waits until the process has done what it does. */
+async function leaveUnread(texts: string[], input: { door: string; name: string }): Promise<void> {
+  let sockets: Socket[] = [];
+  await product.walk.send(
+    input,
+    async () => {
+      sockets = await Promise.all(texts.map(openUnread));
+      return {};
+    },
+    {
+      settles: true,
+      end: () => {
+        for (const socket of sockets) socket.destroy();
+      },
+    },
+  );
+}
+
+const sentAhead = 64 * 1024;
+
+test('requests that are sent ahead on one connection and never read hold little, whatever they ask for', async () => {
+  for (const { door, path, needsKey } of readable) {
+    const headers: Record<string, string> = needsKey ? withKey() : {};
+    await exchange(product.process.api, { method: 'GET', path, headers });
+    const request = requestOf(path, headers);
+    const text = request.repeat(Math.floor(sentAhead / request.length));
+    await leaveUnread([text], { door, name: 'sent ahead and unread' });
+  }
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('the largest file without a key, on three connections, stops nobody', async () => {
+  const text = requestOf('/docs/scalar.js').repeat(1_500);
+  await leaveUnread([text, text, text], { door: 'GET /docs/scalar.js', name: 'unread on three connections' });
+  expect(product.walk.takeExcesses()).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+});
+
+test('forty lists of times that nobody reads hold no more than an organization may', async () => {
+  const hours = Object.fromEntries(
+    ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'].map((day) => [day, ['00:00-24:00']]),
+  );
+  const put = await product.api.request('PUT', '/api/v1/scheduling/business-hours', { default: hours });
+  expect(put.status).toBe(200);
+  const { body } = await product.api.post('/api/v1/scheduling/event-types', { name: 'Short', duration: 1 });
+  const pathTo = (end: string) =>
+    `/api/v1/scheduling/availability?eventTypeId=${body.data.id}&start=2036-06-01&end=${end}`;
+  // The longest list that is not refused.
+  const ends = ['2036-08-31', '2036-06-07', '2036-06-06', '2036-06-03', '2036-06-01'];
+  const statuses: [string, number][] = [];
+  for (const end of ends) statuses.push([end, (await product.api.get(pathTo(end))).status]);
+  expect(statuses[0]![1]).toBe(400);
+  const [end] = statuses.find(([, status]) => status === 200)!;
+  const text = requestOf(pathTo(end), withKey());
+  const input = { door: 'GET /api/v1/scheduling/availability', name: 'forty unread' };
+  await leaveUnread(
+    Array.from({ length: 40 }, () => text),
+    input,
+  );
+  expect(product.walk.takeExcesses()).toEqual([]);
+});
+
+test('bodies that never end hold no more than their callers may, with and without a key', async () => {
+  const { port } = new URL(product.process.api);
+  const bodyOf = (path: string, headers: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${headers}content-type: application/json\r\ncontent-length: 1048576\r\n\r\n${'x'.repeat(1_000_000)}`;
+  const doors: [string, string][] = [
+    ['/api/v1/workflows', `authorization: Bearer ${product.testKey}\r\n`],
+    ['/api/v1/integrations/slack/events', ''],
+    ['/api/performance/vitals', ''],
+  ];
+  for (const [path, headers] of doors) {
+    const texts = Array.from({ length: 100 }, () => bodyOf(path, headers));
+    await leaveUnread(texts, { door: `POST ${path}`, name: 'a hundred bodies without an end' });
+  }
+  expect(product.walk.takeExcesses()).toEqual([]);
+  await until('others are served', () => isServing(product.process.api));
+});
