@@ -57,6 +57,25 @@ function addReferred(document: Json, kind: string, all: Record<string, unknown>)
   document.components[kind] = Object.fromEntries(used);
 }
 
+/**
+ * The same schema in the form that generators of clients read: a description stands beside the reference that it
+ * describes, not in an `allOf`, and nothing says that the names of members are strings, which they always are.
+ */
+function plainSchema(value: Json): Json {
+  if (Array.isArray(value)) return value.map(plainSchema);
+  if (typeof value !== 'object' || value === null) return value;
+  const { propertyNames, ...rest } = value;
+  const namesAreStrings = JSON.stringify(propertyNames) === '{"type":"string"}';
+  const kept = namesAreStrings && 'additionalProperties' in rest ? rest : value;
+  const [first, second, ...more] = Array.isArray(kept.allOf) ? kept.allOf : [];
+  const describes = second !== undefined && Object.keys(second).join() === 'description';
+  if (first?.$ref && describes && more.length === 0) {
+    const { allOf: _, ...beside } = kept;
+    return { ...beside, ...first, ...second };
+  }
+  return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, plainSchema(inner)]));
+}
+
 /** The OpenAPI 3.1 document of the mounted routes. */
 export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount[], settings: OpenApiSettings): Json {
   const { version, publicUrl, webhookBrand } = settings;
@@ -70,7 +89,7 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
     tags: mounts.flatMap(({ tags }) => tags),
   });
   // Routes that are served at two paths share their descriptions. A copy as JSON shares nothing.
-  const document: Json = JSON.parse(JSON.stringify(generated));
+  const document: Json = plainSchema(JSON.parse(JSON.stringify(generated)));
   const findSurface = surfaceFinder(mounts);
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     const surface = findSurface(path);

@@ -22,7 +22,8 @@ interface Links {
   [name: string]: {
     operationId: string;
     parameters?: Record<string, string>;
-    requestBody?: object;
+    /** JSON in which an expression stands between braces: members of the body that follow from this answer. */
+    requestBody?: string;
     description?: string;
   };
 }

@@ -167,6 +167,11 @@ const inWords: WordedRule[] = [
     words: /makes at most 30 seconds/,
     follow: (music) => music.map((one) => ({ ...(one as object), duration: 10 })),
   },
+  {
+    at: ['NewWebhook.events', 'WebhookChange.events'],
+    words: /Event types\. `\*` subscribes to all/,
+    follow: () => oneOf(['workflow.run.completed'], ['*'], ['test.webhook', 'booking.created']),
+  },
   ...integrationRules,
   ...messageRules,
   ...stepRules,

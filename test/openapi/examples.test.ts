@@ -109,9 +109,10 @@ class Reader {
       if (this.done.has(link.operationId)) continue;
       const given = Object.entries<string>(link.parameters ?? {});
       const values = given.map(([name, text]) => [name, readFrom(text, body, parameters)]);
-      const sent = Object.entries<Json>(link.requestBody ?? {})
-        .filter(([, value]) => typeof value === 'string' && value.startsWith('$'))
-        .map(([name, text]) => [name, readFrom(text, body, parameters)]);
+      const sent = Object.entries<string>(JSON.parse(link.requestBody ?? '{}')).map(([name, text]) => {
+        const [, expression = text] = /^\{(.*)\}$/.exec(text) ?? [];
+        return [name, readFrom(expression, body, parameters)];
+      });
       await this.call(target, Object.fromEntries(values), Object.fromEntries(sent));
     }
   }

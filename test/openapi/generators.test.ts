@@ -40,6 +40,33 @@ describe('for generators of clients the document', () => {
     const { schemas } = read.document.components;
     const nullable = Object.keys(schemas).filter((name) => [schemas[name].type].flat().includes('null'));
     expect(nullable).toEqual([]);
+    // Nothing in which a generator loses an operation or a member, or of which it makes code that does not compile.
+    const stumbles = (value: Json, path: string): string[] => {
+      if (typeof value !== 'object' || value === null) return [];
+      const kinds = (value.anyOf ?? value.oneOf ?? []).map(
+        (one: Json) => (one.$ref ? read.resolve(one.$ref) : one).type,
+      );
+      const own = [
+        value.allOf && 'allOf',
+        value.propertyNames && 'propertyNames',
+        kinds.includes('array') && kinds.includes('object') && 'a union of object and array',
+        value.links &&
+          Object.values<Json>(value.links).some(({ requestBody = '' }) => typeof requestBody !== 'string') &&
+          'a link whose body is no text',
+      ].filter(Boolean);
+      const inner = Object.entries<Json>(value).filter(([name]) => name !== 'example' && name !== 'examples');
+      return [
+        ...own.map((what) => `${path}: ${what}`),
+        ...inner.flatMap(([name, one]) => stumbles(one, `${path}/${name}`)),
+      ];
+    };
+    expect(stumbles(read.document, '')).toEqual([]);
+    // Their bodies cannot be left out.
+    const paid = /^POST \/api\/(studio|chat|agents|voice)/;
+    const optional = read.operations.filter(
+      ({ endpoint, operation }) => paid.test(endpoint) && operation.requestBody?.required === false,
+    );
+    expect(optional.map(({ endpoint }) => endpoint)).toEqual([]);
     const values = [...text.matchAll(/"enum": \[([^\]]*)\]/g)].flatMap(([, list]) => JSON.parse(`[${list}]`));
     expect(values.length).toBeGreaterThan(50);
     // A value that begins with another sign has no name in a client: it is called VALUE_6 or the like.

@@ -40,7 +40,7 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...{ method: 'post' as const, path: '/', operationId: 'chat', summary: 'Chat with a model', description },
     ...{ tags: ['Chat'], security: keySecurity('chat') },
     middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('messages')] as const,
-    request: { headers: idempotencyHeader, body: { content: jsonContent(chatSchema, chatExamples) } },
+    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(chatSchema, chatExamples) } },
     responses,
   });
   const routes = newRoutes();
@@ -57,7 +57,7 @@ export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...{ method: 'post' as const, path: '/chat', operationId: 'askAgent', summary: 'Ask an agent', description },
     ...{ tags: ['Chat'], security: keySecurity('chat') },
     middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('message', 'systemPrompt')] as const,
-    request: { headers: idempotencyHeader, body: { content: jsonContent(agentSchema, agentExamples) } },
+    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(agentSchema, agentExamples) } },
     responses,
   });
   const routes = newRoutes();

@@ -25,7 +25,10 @@ export function enhancePromptRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Improve a prompt',
     description: 'A text model describes the same subject in more detail. It is free.',
     middleware: [requireKey(services, 'studio'), jsonBody()] as const,
-    request: { headers: idempotencyHeader, body: { content: jsonContent(enhancePromptSchema, enhancePromptExamples) } },
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(enhancePromptSchema, enhancePromptExamples) },
+    },
     responses: {
       200: answer('Returns both prompts.', enhancedPromptSchema, { examples: enhancedExamples, replayable: true }),
       ...scopedFailures(409, 413, 415, 422),

@@ -59,7 +59,7 @@ export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodT
     ...{ method: 'post' as const, path, operationId, summary, description: waits },
     ...{ tags: ['Studio'], security: keySecurity('studio') },
     middleware: [requireKey(services, 'studio'), jsonBody()] as const,
-    request: { headers: idempotencyHeader, body: { content: jsonContent(body.schema, body.examples) } },
+    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(body.schema, body.examples) } },
     responses: {
       200: answer(made.description, made.schema, { examples: made.examples, links, replayable: true }),
       202: unfinished,

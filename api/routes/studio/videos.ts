@@ -54,7 +54,10 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Start a video',
     description:
       'Answers at once; with an image, when that was fetched. Ask for the video with `GET generate-video?id=`, or subscribe a webhook to `studio.video.completed` and `studio.video.failed`. Credits are reserved before the work begins, and given back when it fails or is cancelled.',
-    request: { headers: idempotencyHeader, body: { content: jsonContent(generateVideoSchema, requests) } },
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(generateVideoSchema, requests) },
+    },
     responses: {
       200: answer('The video was started.', startedVideoSchema, {
         ...{ examples: startedVideoExamples, links, replayable: true },

@@ -52,7 +52,10 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...{ method: 'post' as const, path: '/tts', operationId: 'speak', summary: 'Turn text into speech', description },
     ...{ tags: ['Voice'], security: keySecurity('voice') },
     middleware: [requireKeyFor(services, 'tts', 'voice'), jsonBody(), checked] as const,
-    request: { headers: idempotencyHeader, body: { content: jsonContent(speechSchema, speechExamples) } },
+    request: {
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(speechSchema, speechExamples) },
+    },
     responses: {
       200: soundAnswer('Returns the speech as an MP3 file.'),
       ...voiceRefusals(402, 409, 413, 415, 422),

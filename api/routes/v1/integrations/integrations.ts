@@ -18,7 +18,6 @@ import {
   testedExamples,
   testedSchema,
 } from '../../../schemas/integrations/integration.ts';
-import { newIntegrationWebhookExamples, triggerExamples } from '../../../schemas/integrations/webhooks.ts';
 
 const tags = ['Integrations'];
 const security = keySecurity('integrations');
@@ -36,13 +35,11 @@ const links = {
   CreateWebhook: {
     operationId: 'createIntegrationWebhook',
     parameters: { integrationId },
-    requestBody: newIntegrationWebhookExamples.A,
   },
   Webhooks: { operationId: 'listIntegrationWebhooks', parameters: { integrationId } },
   Trigger: {
     operationId: 'triggerIntegrationEvent',
     parameters: { integrationId, event: '$response.body#/data/integrations/0/features/triggers/0' },
-    requestBody: triggerExamples.A,
   },
   Disconnect: { operationId: 'disconnectIntegration', parameters: { integrationId } },
 };

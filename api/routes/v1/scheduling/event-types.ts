@@ -19,7 +19,6 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
-import { newBookingExamples } from '../../../schemas/scheduling/booking-examples.ts';
 import {
   deletedEventTypeExamples,
   deletedEventTypeSchema,
@@ -47,7 +46,8 @@ const links = {
     parameters: { eventTypeId: id, start: '2030-06-12', end: '2030-06-14' },
   },
   Limits: { operationId: 'checkBookingLimits', parameters: { eventTypeId: id, date: '2030-06-12' } },
-  Book: { operationId: 'createBooking', requestBody: { ...newBookingExamples.A, eventTypeId: id } },
+  // A text: generators of clients read no other form.
+  Book: { operationId: 'createBooking', requestBody: `{"eventTypeId": "{${id}}"}` },
   Delete: { operationId: 'deleteEventType', parameters: { id } },
 };
 

@@ -31,7 +31,7 @@ const toAnswer = ({ updatedAt, ...server }: ToolServerView) => ({
 
 // The third of the catalogue needs no values.
 const withOne = (serverId: string) => ({
-  Configure: { operationId: 'putToolServer', parameters: { serverId }, requestBody: toolServerChangeExamples.A },
+  Configure: { operationId: 'putToolServer', parameters: { serverId } },
   Forget: { operationId: 'deleteToolServer', parameters: { serverId } },
 });
 
