@@ -48,7 +48,6 @@ describe('for generators of clients the document', () => {
       );
       const own = [
         value.allOf && 'allOf',
-        value.propertyNames && 'propertyNames',
         kinds.includes('array') && kinds.includes('object') && 'a union of object and array',
         value.links &&
           Object.values<Json>(value.links).some(({ requestBody = '' }) => typeof requestBody !== 'string') &&

@@ -48,7 +48,6 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     addressLimits.take('vitals', limitedRange(c.get('clientAddress')()));
     return next();
   });
-  const content = jsonContent(beaconsSchema, beaconExamples);
 
   const receive = createRoute({
     method: 'post',
@@ -58,9 +57,9 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     operationId: 'reportVitals',
     summary: 'Report web vitals',
     description:
-      'Takes one measurement or a list, at most 16 KiB. JSON sent as text/plain by `navigator.sendBeacon` is accepted. Names other than `LCP`, `CLS`, `INP`, `FCP`, `TTFB` and `FID` are dropped.',
+      'Takes a list of measurements, at most 16 KiB. The content type `text/plain`, which `navigator.sendBeacon` sends, is accepted too. Names other than `LCP`, `CLS`, `INP`, `FCP`, `TTFB` and `FID` are dropped.',
     middleware: [limit, jsonBody({ maxBytes, asText: true }), readBeacons] as const,
-    request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
+    request: { body: { content: jsonContent(beaconsSchema, beaconExamples) } },
     responses: { 204: emptyAnswer('The measurements were recorded.'), ...openFailures(400, 413, 415) },
   });
   routes.openapi(receive, (c) => {
