@@ -27,14 +27,22 @@ export const pagePolicy = [
 
 export type Html = ReturnType<typeof html>;
 
-/** A whole page. @param content is markup; texts in it were escaped when they were put in */
-export const pageOf = (title: string, content: Html) => html`<!doctype html>
+/**
+ * A whole page.
+ * @param content is markup; texts in it were escaped when they were put in
+ * @param more the path of an icon, which the policy of the page must allow
+ */
+export const pageOf = (title: string, content: Html, { icon }: { icon?: string } = {}) => html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="robots" content="noindex">
-    <title>${title}</title>
+    <title>${title}</title>${
+      icon &&
+      html`
+    <link rel="icon" href="${icon}" type="image/svg+xml">`
+    }
     <style>${raw(style)}</style>
   </head>
   <body>

@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { keyScopes } from '../src/tenancy/core/scopes.ts';
 import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';
 import { referenceText } from './reference-text.ts';
@@ -50,6 +51,15 @@ export interface OpenApiSettings {
   webhookBrand: string;
 }
 
+/** The ids of the operations that need a scope, by scope. */
+function operationsByScope(document: Json): Map<string, string[]> {
+  const found = new Map<string, string[]>(keyScopes.map((scope) => [scope, []]));
+  for (const operation of Object.values<Json>(document.paths).flatMap((path) => Object.values<Json>(path))) {
+    for (const scope of operation.security?.[0]?.bearer ?? []) found.get(scope)?.push(operation.operationId);
+  }
+  return new Map([...found].filter(([, operations]) => operations.length > 0));
+}
+
 /** Adds the components that the document refers to, and no others. */
 function addReferred(document: Json, kind: string, all: Record<string, unknown>): void {
   const text = JSON.stringify(document);
@@ -84,7 +94,7 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
   for (const [name, schema] of Object.entries(failureSchemas)) app.openAPIRegistry.register(name, schema);
   const generated = app.getOpenAPI31Document({
     openapi: '3.1.0',
-    info: { title: 'Atelier', version, description: referenceText(publicUrl) },
+    info: { title: 'Atelier', version },
     servers: [{ url: publicUrl, description: 'Paths below `/api/v1` are served below `/v1` too.' }],
     tags: mounts.flatMap(({ tags }) => tags),
   });
@@ -104,6 +114,7 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
       operation.parameters = [...(operation.parameters ?? []), ...ofAll];
     }
   }
+  document.info.description = referenceText(publicUrl, operationsByScope(document));
   const securitySchemes = Object.assign({}, keySchemes, ...mounts.map((mount) => mount.securitySchemes ?? {}));
   Object.assign(document.components, { securitySchemes, parameters });
   addReferred(document, 'responses', failureComponents);

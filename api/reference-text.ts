@@ -1,5 +1,6 @@
 import { withoutSlash } from '../src/platform/core/base-url.ts';
 import { planTable } from './plan-table.ts';
+import { featureExamples } from './reference-examples.ts';
 
 const post = (url: string, body: string) =>
   `curl ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\\n  -d '${body}'`;
@@ -42,9 +43,6 @@ const conventions = () => [
   '`sandbox:refuse` (`content_refused`); `sandbox:timeout`. `sandbox:slow=<seconds>` makes it answer late. In the last',
   'message to a model or agent `sandbox:tool=<server>_<function> {"argument": 1}` calls a tool that is offered.',
   '',
-  '**Failures.** They are `{success: false, error: {code, message, details?, requestId}}`; below `/api/chat` and',
-  '`/api/agents` nothing but `{success: false, error}`, where `error` is a sentence and the status tells programs.',
-  '',
   '**Retries.** Send an `Idempotency-Key` to retry a POST safely. 429 and 503 answers carry `Retry-After`, except',
   '`provider_not_configured` and `/api/ready`, where waiting alone does not help.',
   '',
@@ -65,12 +63,107 @@ const conventions = () => [
   '`X-API-Deprecated` for at least twelve months before it is removed.',
 ];
 
-/** What the reference says before its operations, in Markdown. */
-export const referenceText = (publicUrl: string): string =>
+const authentication = [
+  '## Authentication',
+  '',
+  'Send the key as `Authorization: Bearer <key>` or as `X-API-Key: <key>`. A key belongs to an organization and to an',
+  'environment: `sk_test_…` uses the sandbox, `sk_live_…` real providers, and neither sees what the other made. A key that is',
+  'missing, malformed, expired or revoked is answered with 401; `details.reason` is `missing_api_key`, `invalid_api_key` or',
+  '`expired_api_key`.',
+  '',
+  'A key has scopes, all of them by default. A request whose scope it lacks is answered with 403, and `details.required`',
+  'names the scope.',
+  '',
+];
+
+const errors = [
+  '## Errors',
+  '',
+  'A successful answer is `{"success": true, "data": …}`. A failure has a status from 400 on and this body:',
+  '',
+  '```json',
+  JSON.stringify(
+    {
+      success: false,
+      error: {
+        code: 'validation_error',
+        message: 'The request is invalid.',
+        details: {
+          errors: [{ path: 'steps.0.type', message: 'Expected one of prompt, condition, transform, action.' }],
+        },
+        requestId: '0199c2f0-7a54-7c39-9e3f-5d1b8b6c2a10',
+      },
+    },
+    null,
+    2,
+  ),
+  '```',
+  '',
+  '`code` is for programs and does not change; `message` is for people and may. `requestId` is also the header',
+  '`X-Request-ID`: name it when you ask for support. Dialect B writes most codes in upper case, and answers 401, 403 and 429',
+  'with `{"error": {"code", "message", "retryAfter"?}}`. Below `/api/chat`, `/api/agents` and `/api/voice` a failure is',
+  '`{"success": false, "error": "…"}`, where `error` is a sentence and programs go by the status.',
+  '',
+  '## Paging',
+  '',
+  'Lists take `limit` (1 to 100) and `offset` and are sorted from the newest to the oldest. `pagination` of an answer is',
+  '`{total, limit, offset, hasMore}`; in dialect B `total`, `limit` and `offset` stand beside the list of workflows, runs and',
+  'bookings.',
+  '',
+  '## Rate limits',
+  '',
+  'Answers to requests with a key carry these headers. They describe the window, minute or UTC day, in which fewer requests',
+  'are left.',
+  '',
+  '| header | meaning |',
+  '|---|---|',
+  '| `X-RateLimit-Limit` | Requests that the window has |',
+  '| `X-RateLimit-Remaining` | Requests that are left in it |',
+  '| `X-RateLimit-Reset` | When it ends, in Unix seconds |',
+  '| `Retry-After` | With 429 and 503: seconds to wait before the next attempt |',
+  '',
+  'A request that was refused counts in no window.',
+  '',
+];
+
+/** The scopes and the operations that need them, as a Markdown table. */
+const scopeTable = (operationsByScope: ReadonlyMap<string, readonly string[]>): string[] => [
+  '| scope | operations |',
+  '|---|---|',
+  ...[...operationsByScope].map(
+    ([scope, names]) => `| \`${scope}\` | ${names.map((name) => `\`${name}\``).join(', ')} |`,
+  ),
+  '',
+  'Every other operation with a key takes any key.',
+  '',
+];
+
+const examples = (base: string): string[] => [
+  '## Examples',
+  '',
+  ...featureExamples(base).flatMap(({ feature, text, commands }) => [
+    `**${feature}.** ${text}`,
+    '',
+    '```sh',
+    commands.join('\n\n'),
+    '```',
+    '',
+  ]),
+];
+
+/**
+ * What the reference says before its operations, in Markdown.
+ * @param operationsByScope the ids of the operations that need a scope
+ */
+export const referenceText = (publicUrl: string, operationsByScope: ReadonlyMap<string, readonly string[]>): string =>
   [
     'Durable workflows of AI steps behind a REST API.',
     '',
     ...quickStart(`${withoutSlash(publicUrl)}/api/v1`),
     '',
+    ...authentication,
+    ...scopeTable(operationsByScope),
+    ...errors,
+    ...examples(withoutSlash(publicUrl)),
     ...conventions(),
   ].join('\n');

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
 import { notYetBuilt } from '../openapi/published-endpoints.ts';
@@ -68,8 +69,19 @@ describe('the address alone', () => {
     expect(browser.status).toBe(200);
     expect(browser.headers.get('vary')).toMatch(/accept/i);
     const html = await browser.text();
-    const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, url]) => url!);
-    expect(html).not.toMatch(/<script|<style|https?:/);
+    const links = [...html.matchAll(/<a href="([^"]*)"/g)].map(([, url]) => url!);
+    expect(html).not.toMatch(/<script|https?:/);
+    expect(html).toMatch(/<main>[\s\S]*<\/main>/);
+    // Its one style and its icon are what the policy allows.
+    const policy = browser.headers.get('content-security-policy')!;
+    const style = createHash('sha256')
+      .update(/<style>([\s\S]*)<\/style>/.exec(html)![1]!)
+      .digest('base64');
+    expect(policy).toContain(`style-src 'sha256-${style}'`);
+    expect(policy).toContain("img-src 'self'");
+    const icon = await fetch(base + /<link rel="icon" href="([^"]*)"/.exec(html)![1]!);
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect((await fetch(`${base}/favicon.ico`)).status).toBe(200);
     const program = await fetch(base);
     const { name, version, ...rest } = (await program.json()) as Record<string, string>;
     expect([name, version]).toEqual(['Atelier', expect.stringMatching(/^\d/)]);
@@ -136,10 +148,7 @@ test('the document has every operational endpoint with what it can answer', asyn
   expect(statuses('/api/health', 'get')).toEqual(['200', '400', '429', '500', '503']);
   expect(statuses('/api/ready', 'get')).toEqual(['200', '429', '500', '503']);
   expect(statuses('/api/performance/vitals', 'post')).toEqual(['204', '400', '413', '415', '429', '500']);
-  expect(Object.keys(paths['/api/performance/vitals'].post.requestBody.content)).toEqual([
-    'application/json',
-    'text/plain',
-  ]);
+  expect(Object.keys(paths['/api/performance/vitals'].post.requestBody.content)).toEqual(['application/json']);
   for (const path of ['/api/admin/health', '/api/cron/webhook-gateway']) {
     for (const method of ['get', 'post']) {
       expect(paths[path][method].security).toEqual([{ cronSecret: [] }]);

@@ -1,36 +1,56 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { html } from 'hono/html';
 import type { Build } from '../../../src/operations/inspect.ts';
 import type { ApiEnv } from '../../context.ts';
+import { pageOf, pagePolicy } from '../../html-page.ts';
 
 const links = { docs: '/docs', openapi: '/openapi.json', health: '/api/health' } as const;
 
-/** No style and no script: the policy of every answer forbids both. */
-const page = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Atelier</title>
-  </head>
-  <body>
-    <h1>Atelier</h1>
-    <p>A platform for AI workflows behind a REST API.</p>
-    <ul>
-      <li><a href="${links.docs}">API reference</a></li>
-      <li><a href="${links.openapi}">OpenAPI document</a></li>
-      <li><a href="${links.health}">Health</a></li>
-    </ul>
-  </body>
-</html>
-`;
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#1f3a5f"/><path d="M8 25 16 6l8 19M11 18h10" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>`;
 
-/** What is here, for somebody who only knows the address. */
+const dayInSeconds = 86_400;
+
+const page = pageOf(
+  'Atelier',
+  html`<p>A platform for AI workflows behind a REST API. Runs are durable: after a crash they continue.</p>
+      <ul>
+        <li><a href="${links.docs}">API reference</a>, with a first workflow and an example of each feature</li>
+        <li><a href="${links.openapi}">OpenAPI document</a>, for generators of clients</li>
+        <li><a href="${links.health}">Health</a> of this installation</li>
+      </ul>
+      <dl>
+        <dt>Workflows and runs</dt>
+        <dd>Prompts, conditions, transformations and actions, on request, on a schedule, or by a trigger</dd>
+        <dt>Studio</dt>
+        <dd>Images, videos and music</dd>
+        <dt>Chat, agents and voice</dt>
+        <dd>Conversations with tools, text to speech, and transcription</dd>
+        <dt>Integrations</dt>
+        <dd>Actions and events of Slack, Microsoft Teams, HubSpot, Salesforce and LinkedIn</dd>
+        <dt>Scheduling</dt>
+        <dd>Free times, bookings and calendars</dd>
+        <dt>Webhooks</dt>
+        <dd>Signed events, with retries and replay</dd>
+      </dl>
+      <p>Every request needs an API key of your organization. Its operator creates keys.</p>`,
+  { icon: '/favicon.svg' },
+);
+
+/** What is here, for a visitor who only knows the address. */
 export function welcomeRoutes({ version }: Build): OpenAPIHono<ApiEnv> {
   const routes = new OpenAPIHono<ApiEnv>();
   routes.get('/', (c) => {
     c.header('Vary', 'Accept');
     const isBrowser = c.req.header('accept')?.includes('text/html') ?? false;
-    return isBrowser ? c.html(page) : c.json({ name: 'Atelier', version, ...links });
+    if (!isBrowser) return c.json({ name: 'Atelier', version, ...links });
+    c.header('Content-Security-Policy', `${pagePolicy}; img-src 'self'`);
+    return c.html(page);
   });
+  // Browsers ask for the second path wherever a page names no icon.
+  for (const path of ['/favicon.svg', '/favicon.ico']) {
+    routes.get(path, (c) =>
+      c.body(icon, 200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': `public, max-age=${dayInSeconds}` }),
+    );
+  }
   return routes;
 }

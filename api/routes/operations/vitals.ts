@@ -44,6 +44,8 @@ const readBeacons = createMiddleware<ApiEnv>(async (c, next) => {
 export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { vitals, addressLimits } = services;
   const routes = newRoutes();
+  // The list in the document refers to it by its name.
+  routes.openAPIRegistry.register('VitalBeacon', beaconSchema);
   const limit = createMiddleware<ApiEnv>((c, next) => {
     addressLimits.take('vitals', limitedRange(c.get('clientAddress')()));
     return next();
