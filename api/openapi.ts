@@ -69,7 +69,8 @@ function addReferred(document: Json, kind: string, all: Record<string, unknown>)
 
 /**
  * The same schema in the form that generators of clients read: a description stands beside the reference that it
- * describes, not in an `allOf`, and nothing says that the names of members are strings, which they always are.
+ * describes, not in an `allOf`; nothing says that the names of members are strings, which they always are; and the values
+ * of a map that may be null are not narrowed further, for which Go has no type.
  */
 function plainSchema(value: Json): Json {
   if (Array.isArray(value)) return value.map(plainSchema);
@@ -83,7 +84,9 @@ function plainSchema(value: Json): Json {
     const { allOf: _, ...beside } = kept;
     return { ...beside, ...first, ...second };
   }
-  return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, plainSchema(inner)]));
+  const values: Json[] = kept.additionalProperties?.anyOf ?? [];
+  const read = values.some(({ type }) => type === 'null') ? { ...kept, additionalProperties: {} } : kept;
+  return Object.fromEntries(Object.entries(read).map(([name, inner]) => [name, plainSchema(inner)]));
 }
 
 /** The OpenAPI 3.1 document of the mounted routes. */

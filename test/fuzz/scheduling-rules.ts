@@ -126,6 +126,11 @@ export const schedulingRules: WordedRule[] = [
     words: /codes of countries/,
     follow: () => oneOf([], ['DE'], ['us', 'de-by']),
   },
+  {
+    at: ['NewBookingWebhook.events'],
+    words: /Event types: booking\.created/,
+    follow: () => oneOf(['booking.created'], ['booking.cancelled', 'booking.rescheduled']),
+  },
   { at: ['NewBookingWebhook.url'], words: /a public address/, follow: () => hooks },
 ];
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 /** Operations that answer for the provider of an integration. */
-const asksProvider = ({ path }: { path: string }) => /\/integrations\/\{integrationId\}\/(test|actions)/.test(path);
+const asksProvider = ({ path }: { path: string }) => /\/integrations\/[^/]+\/(test|actions\/[a-z_]+$)/.test(path);
 
 const ofAll = ['X-Request-ID', 'x-correlation-id'];
 const ofKeys = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control'];

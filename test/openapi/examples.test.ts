@@ -144,7 +144,9 @@ test.each(['A', 'B'] as const)(
     // Only consents at providers make a calendar, and connect an integration.
     const { hosts } = (await apiClient(base, testKey).get('/api/v1/scheduling/hosts')).body.data;
     await addCalendar(product.database, hosts[0].id);
-    await connectInSandbox(apiClient(base, testKey), base, 'slack');
+    for (const id of ['slack', 'microsoft-teams', 'hubspot', 'salesforce', 'linkedin']) {
+      await connectInSandbox(apiClient(base, testKey), base, id);
+    }
     const reader = new Reader(apiClient(base, testKey), dialect);
     for (const of of read.operations.filter(standsAlone)) await reader.call(of);
     // The address of a file stands whole in an answer, with its signature: no link could make it.

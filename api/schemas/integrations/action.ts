@@ -1,46 +1,56 @@
 import { z } from '@hono/zod-openapi';
-import { findIntegration, catalog as integrations } from '../../../src/integrations/catalog.ts';
+import { catalog as integrations } from '../../../src/integrations/catalog.ts';
 import type { Action } from '../../../src/integrations/integration.ts';
 import { freeForm } from '../free-form.ts';
 import { integrationInPath } from './integration.ts';
 
-/** Every action with its names, in the order in which integrations are listed. */
-const all = integrations.flatMap(({ id, actions }) =>
-  Object.entries(actions).map(([name, action]) => ({ integrationId: id, actionId: name, action })),
-);
+const capitalized = (words: string): string =>
+  words
+    .split(/[-_]/)
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('');
 
-/** What an action takes or answers, as JSON Schema, with an example. */
-function described(name: string, { summary }: Action, schema: z.ZodType, io: 'input' | 'output', example: unknown) {
+/** What an action takes or answers, as JSON Schema. */
+function documented(name: string, description: string, schema: z.ZodType, io: 'input' | 'output') {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return { title: name, description: summary, ...json, examples: [example] };
+  // biome-ignore lint/suspicious/noExplicitAny: JSON Schema of another library's types
+  return freeForm.openapi(name, { additionalProperties: undefined, ...json, description } as any);
 }
 
-/** Which of the schemas holds follows from the path. */
-const oneOfAll = (io: 'input' | 'output', part: 'payload' | 'answer') =>
-  all.map(({ integrationId, actionId, action }) =>
-    described(`${integrationId} ${actionId}`, action, action[part], io, action.example[part]),
-  );
+/** An action in the reference: a path, an operation and schemas of its own. */
+export interface DocumentedAction {
+  path: string;
+  operationId: string;
+  summary: string;
+  payload: typeof freeForm;
+  payloadExample: Record<string, unknown>;
+  result: typeof freeForm;
+  resultExample: Record<string, unknown>;
+  /** Whether its payload can ask for a later time. */
+  canBeDelayed: boolean;
+}
 
-export const actionInPath = integrationInPath.extend({
-  actionId: z.string().openapi({
-    param: { name: 'actionId', in: 'path', example: 'send_message' },
-    description: 'One of the actions that the integration lists.',
-  }),
-});
+function document(integrationId: string, actionId: string, action: Action): DocumentedAction {
+  const name = capitalized(integrationId) + capitalized(actionId);
+  const { payload, answer } = action.example as Record<'payload' | 'answer', Record<string, unknown>>;
+  return {
+    path: `/${integrationId}/actions/${actionId}`,
+    operationId: name[0]!.toLowerCase() + name.slice(1),
+    summary: action.summary.replace(/\.$/, ''),
+    payload: documented(name, `The payload of \`${integrationId}\` \`${actionId}\`.`, action.payload, 'input'),
+    payloadExample: payload,
+    result: documented(`${name}Result`, `The answer of \`${integrationId}\` \`${actionId}\`.`, action.answer, 'output'),
+    resultExample: answer,
+    canBeDelayed: action.delay !== undefined,
+  };
+}
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON Schema of another library's types
-const anyOf = (schemas: object[]): any => ({ anyOf: schemas });
+/** Every action, in the order in which integrations are listed. */
+export const documentedActions: readonly DocumentedAction[] = integrations.flatMap(({ id, actions }) =>
+  Object.entries(actions).map(([name, action]) => document(id, name, action)),
+);
 
-export const actionPayloadSchema = freeForm.openapi('ActionPayload', {
-  ...anyOf(oneOfAll('input', 'payload')),
-  description:
-    'What the action takes. Which of these it is, the path says: their titles are `<integrationId> <actionId>`.',
-});
-
-export const actionAnswerSchema = freeForm.openapi('ActionAnswer', {
-  ...anyOf(oneOfAll('output', 'answer')),
-  description: 'What the action answers: their titles are `<integrationId> <actionId>`.',
-});
+export const actionInPath = integrationInPath.extend({ actionId: z.string() });
 
 export const scheduledActionSchema = z
   .object({
@@ -52,21 +62,9 @@ export const scheduledActionSchema = z
   })
   .openapi('ScheduledAction');
 
-const { payload, answer } = findIntegration('slack')!.actions.send_message!.example as {
-  payload: Record<string, unknown>;
-  answer: Record<string, unknown>;
-};
-export const actionPayloadExamples = { A: payload, B: payload };
-export const actionAnswerExamples = { A: answer, B: answer };
-
 const scheduled = {
   status: 'scheduled' as const,
   actionRunId: 'act_0199aaaabbbb7ccc8dddeeeeffff0000',
   runAt: '2026-11-20T09:30:00.000Z',
 };
 export const scheduledActionExamples = { A: scheduled, B: scheduled };
-
-/** Each action in a line, for the description of the operation. */
-export const actionsInWords = all
-  .map(({ integrationId, actionId, action }) => `- \`${integrationId}/actions/${actionId}\`: ${action.summary}`)
-  .join('\n');

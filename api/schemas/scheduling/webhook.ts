@@ -8,7 +8,8 @@ const types = bookingEvents.map(({ type }) => type);
 export const newBookingWebhookSchema = z
   .object({
     events: z
-      .array(z.enum(types))
+      // Plain texts in the document, as in those of `POST /webhooks`.
+      .array(z.enum(types).openapi({ type: 'string', enum: undefined as never, description: 'An event type.' }))
       .min(1, 'Expected at least one event type.')
       .max(types.length, `Expected at most ${types.length} event types.`)
       .superRefine((given, context) => {
@@ -17,7 +18,7 @@ export const newBookingWebhookSchema = z
             context.addIssue({ code: 'custom', path: [index], message: 'Listed twice.' });
         }
       })
-      .openapi({ uniqueItems: true }),
+      .openapi({ uniqueItems: true, description: `Event types: ${types.join(', ')}.` }),
     url: createdWebhookSchema.shape.url
       .max(2_048, 'Expected at most 2048 characters.')
       .openapi({ format: 'uri', pattern: '^https?://\\S+$', description: 'As for every webhook: a public address.' }),

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { beginAction } from '../../../../src/integrations/actions/begin-action.ts';
 import { findEarlier } from '../../../../src/integrations/actions/create-action.ts';
 import { answerOf } from '../../../../src/integrations/actions/find-action.ts';
@@ -18,13 +18,11 @@ import {
   jsonContent,
   keySecurity,
 } from '../../../schemas/answers.ts';
+import { freeForm } from '../../../schemas/free-form.ts';
 import {
-  actionAnswerExamples,
-  actionAnswerSchema,
   actionInPath,
-  actionPayloadExamples,
-  actionPayloadSchema,
-  actionsInWords,
+  type DocumentedAction,
+  documentedActions,
   scheduledActionExamples,
   scheduledActionSchema,
 } from '../../../schemas/integrations/action.ts';
@@ -37,41 +35,57 @@ const description = [
   'can be used again, unless the outcome is `unknown`.',
   '\n\nIn the sandbox a text of the payload can cause a failure: `sandbox:fail`, `sandbox:rate_limited=<seconds>`,',
   '`sandbox:auth_expired`, `sandbox:overloaded` (succeeds at the third attempt), `sandbox:slow=<seconds>`.',
-  `\n\n${actionsInWords}`,
 ].join(' ');
 
 const actionRunId = '$response.body#/data/actionRunId';
 
-export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const perform = createRoute({
-    ...{ method: 'post' as const, path: '/{integrationId}/actions/{actionId}', operationId: 'performAction' },
-    ...{ tags: ['Integrations'], security: keySecurity('integrations') },
-    ...{ summary: 'Perform an action of an integration', description },
-    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
+/** The operation of an action in the reference. */
+function operationOf(action: DocumentedAction): RouteConfig {
+  const { path, operationId, summary, payload, payloadExample, result, resultExample, canBeDelayed } = action;
+  const answers = { examples: { A: resultExample, B: resultExample }, replayable: true };
+  const links = {
+    get: { operationId: 'getActionRun', parameters: { actionRunId } },
+    cancel: { operationId: 'cancelActionRun', parameters: { actionRunId } },
+  };
+  const later = { examples: scheduledActionExamples, links, replayable: true };
+  return {
+    method: 'post',
+    path,
+    operationId,
+    summary,
+    description,
+    tags: ['Integrations'],
+    security: keySecurity('integrations'),
     request: {
-      params: actionInPath,
       headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(actionPayloadSchema, actionPayloadExamples) },
+      body: { required: true, content: jsonContent(payload, { A: payloadExample, B: payloadExample }) },
     },
     responses: {
-      200: answer('Returns what the action answers.', actionAnswerSchema, {
-        examples: actionAnswerExamples,
-        replayable: true,
-      }),
-      202: answer('It will be performed later.', scheduledActionSchema, {
-        examples: scheduledActionExamples,
-        links: {
-          get: { operationId: 'getActionRun', parameters: { actionRunId } },
-          cancel: { operationId: 'cancelActionRun', parameters: { actionRunId } },
-        },
-        replayable: true,
-      }),
+      200: answer('Returns what the action answers.', result, answers),
+      ...(canBeDelayed && { 202: answer('It will be performed later.', scheduledActionSchema, later) }),
       ...failures(404, 409, 413, 415, 422),
       ...integrationFailures,
       502: actionFailure,
     },
+  };
+}
+
+export function actionRoutes(services: Services): OpenAPIHono<ApiEnv> {
+  const perform = createRoute({
+    method: 'post',
+    path: '/{integrationId}/actions/{actionId}',
+    // The reference has a path for each action, with the payload and the answer of that action.
+    hide: true,
+    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
+    request: {
+      params: actionInPath,
+      headers: idempotencyHeader,
+      body: { required: true, content: jsonContent(freeForm, { A: {}, B: {} }) },
+    },
+    responses: {},
   });
   const routes = newRoutes();
+  for (const action of documentedActions) routes.openAPIRegistry.registerPath(operationOf(action));
   routes.openapi(perform, async (c) => {
     const scope = c.get('scope');
     const caller = c.get('caller');

@@ -31,7 +31,6 @@ const integrationId = '$response.body#/data/integrations/0/id';
 const links = {
   Connect: { operationId: 'connectIntegration', parameters: { integrationId } },
   Test: { operationId: 'testIntegration', parameters: { integrationId } },
-  Act: { operationId: 'performAction', parameters: { integrationId, actionId: 'send_message' } },
   CreateWebhook: {
     operationId: 'createIntegrationWebhook',
     parameters: { integrationId },
