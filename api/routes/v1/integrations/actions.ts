@@ -47,6 +47,8 @@ function operationOf(action: DocumentedAction): RouteConfig {
     get: { operationId: 'getActionRun', parameters: { actionRunId } },
     cancel: { operationId: 'cancelActionRun', parameters: { actionRunId } },
   };
+  // Of an action that can be delayed the example is: its answer leads to the run.
+  const sent = canBeDelayed ? { ...payloadExample, delay: 3_600 } : payloadExample;
   const later = { examples: scheduledActionExamples, links, replayable: true };
   return {
     method: 'post',
@@ -58,7 +60,7 @@ function operationOf(action: DocumentedAction): RouteConfig {
     security: keySecurity('integrations'),
     request: {
       headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(payload, { A: payloadExample, B: payloadExample }) },
+      body: { required: true, content: jsonContent(payload, { A: sent, B: sent }) },
     },
     responses: {
       200: answer('Returns what the action answers.', result, answers),
