@@ -36,9 +36,9 @@ function bodiesOf(
   return content.length === 0 ? [{}] : bodies;
 }
 
-/** What only what was given up allows: to whoever has just sent it, it is a conflict. */
+/** What only work that has ended, or was given up, allows: right after the request that began it there is a conflict. */
 const isConflict = ({ operation }: DocumentedOperation, status: number) =>
-  status === 409 && operation.operationId === 'replayDelivery';
+  status === 409 && ['replayDelivery', 'deleteRun', 'deleteGeneration'].includes(operation.operationId);
 
 /** What a link gives on: `$response.body#/data/id` of an answer, `$request.path.id` of its request, or a constant. */
 function readFrom(expression: string, body: Json, parameters: Record<string, string>): string {
@@ -126,8 +126,9 @@ function queryOf(of: DocumentedOperation, parameters: Record<string, string>): s
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
-/** Ids that the body of an operation must have. */
-function idsInBody({ operation }: DocumentedOperation): string[] {
+/** Ids of ours that the body of an operation must have. Those in payloads of actions are the provider's. */
+function idsInBody({ operation, path }: DocumentedOperation): string[] {
+  if (/\/integrations\/[^/]+\/actions\//.test(path)) return [];
   const schema = operation.requestBody?.content['application/json']?.schema;
   const { required = [] } = (schema?.$ref ? read.resolve(schema.$ref) : schema) ?? {};
   return required.filter((name: string) => name.endsWith('Id'));

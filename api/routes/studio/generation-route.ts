@@ -24,7 +24,11 @@ import { refuseBody } from './refuse-body.ts';
 const waits =
   'Answers when the file is stored and paid for. A second request with the same Idempotency-Key gets the first answer again, failures included; while the first is in progress it gets 409. Credits are reserved before the work begins, and given back when it fails.';
 
-const links = { getGeneration: { operationId: 'getGeneration', parameters: { id: '$response.body#/data/id' } } };
+const withThisGeneration = { id: '$response.body#/data/id' };
+const links = {
+  Get: { operationId: 'getGeneration', parameters: withThisGeneration },
+  Delete: { operationId: 'deleteGeneration', parameters: withThisGeneration },
+};
 
 const unfinished = answer(
   'It did not finish within the time the API waits, and is still being made: read it at `generations/{id}`.',

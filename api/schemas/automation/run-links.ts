@@ -8,4 +8,5 @@ export const runLinks = {
   Output: { operationId: 'getStepOutput', parameters: { ...withThisRun, stepId: 'summarize' } },
   Retry: { operationId: 'retryRun', parameters: withThisRun },
   Cancel: { operationId: 'cancelRun', parameters: withThisRun },
+  Delete: { operationId: 'deleteRun', parameters: withThisRun },
 };
