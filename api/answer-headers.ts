@@ -21,6 +21,13 @@ export function dropAnswerHeaders(c: ApiContext, names: readonly string[]): void
   for (const name of names) outgoing?.removeHeader(name);
 }
 
+/** Closes the connection after this answer, of a request whose body was not read. */
+export function closeAfterAnswer(c: ApiContext): void {
+  setAnswerHeaders(c, { Connection: 'close' });
+  const incoming = (c.env as HttpBindings | undefined)?.incoming;
+  if (incoming) connectionOf(incoming)?.lingerAtEnd();
+}
+
 /** Counts what waits of the answer, until its client takes it, as the organization's. */
 export function attributeAnswer(c: ApiContext, organizationId: string): void {
   const incoming = (c.env as HttpBindings | undefined)?.incoming;

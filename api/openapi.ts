@@ -34,8 +34,9 @@ const parameters = {
   CorrelationId: {
     name: 'x-correlation-id',
     in: 'header',
-    description: 'Your id for the operation that this request is part of. A malformed id is replaced by a new one.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+    description:
+      'Your id for the operation that this request is part of: 1 to 128 letters, digits and `.`, `_`, `:`, `-`. Any other id is replaced by a new one, and the request is served.',
+    schema: { type: 'string' },
   },
 } as const;
 

@@ -18,7 +18,7 @@ import {
   requirementsOf,
 } from './middleware/authenticate.ts';
 import { recordRequest } from './middleware/observe.ts';
-import { onEveryAnswer } from './middleware/security-headers.ts';
+import { onEveryAnswer, onTokenPages } from './middleware/security-headers.ts';
 import { answerTo } from './render-error.ts';
 import { requestIds } from './request-ids.ts';
 import { templateOf, unmatched } from './route-template.ts';
@@ -141,7 +141,7 @@ export function refuseEarly(
     peer: string | undefined,
   ): Refusal | undefined => {
     const failure = addressLimits.refusal(family, limitedRange(clientAddress(peer, header, trustedProxies)));
-    return failure && { failure };
+    return failure && { failure, ...(family === 'pages' && { headers: onTokenPages }) };
   };
 
   const countFailure = (refused: AppError, header: ReadHeader, peer: string | undefined): AppError => {

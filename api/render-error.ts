@@ -2,7 +2,7 @@ import { HTTPException } from 'hono/http-exception';
 import { SealError } from '../src/platform/crypto.ts';
 import { databaseFailure } from '../src/platform/database-errors.ts';
 import { AppError, invalid, unavailable } from '../src/platform/errors.ts';
-import { dropAnswerHeaders, limitHeaders, setAnswerHeaders } from './answer-headers.ts';
+import { closeAfterAnswer, dropAnswerHeaders, limitHeaders, setAnswerHeaders } from './answer-headers.ts';
 import type { ApiContext } from './context.ts';
 import { chooseDialect } from './dialects/choose-dialect.ts';
 import type { Dialect } from './dialects/dialect.ts';
@@ -58,6 +58,7 @@ export function renderError(c: ApiContext, error: Error): Response {
   const dialect = c.get('dialect') ?? chooseDialect({ header: c.req.header('x-api-variant'), path: c.req.path });
   const answer = answerTo(failure, { surface: c.get('surface'), dialect, requestId: c.get('requestId') });
   setAnswerHeaders(c, answer.headers);
+  if (failure.kind === 'payload_too_large') closeAfterAnswer(c);
   // A key can end while its request waits.
   if (failure.code === 'unauthorized') dropAnswerHeaders(c, limitHeaders);
   return c.json(answer.body, answer.status);

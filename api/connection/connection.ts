@@ -6,6 +6,9 @@ import type { SlowConnection, WaitingBytes } from './waiting-bytes.ts';
 /** Each from its head until its answer was handed to the socket. */
 export const maxRequestsUnderWay = 16;
 
+/** How long a connection is still read after its last answer. */
+const lingerMs = 1_000;
+
 /** An answer that knows what its client has not taken of it. */
 type CountedAnswer = Pick<ServerResponse, 'socket' | 'once'> & { readonly waitingBytes: number };
 
@@ -68,6 +71,23 @@ export class Connection implements SlowConnection {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  /**
+   * Lets the client read the answer after which the connection is closed, although it still sends: what it sends is discarded
+   * for a while. A connection that is closed with unread bytes is reset, and the client sees that in place of the answer
+   * (RFC 9112, 9.6).
+   */
+  lingerAtEnd(): void {
+    const socket = this.#socket;
+    let isEnding = false;
+    socket.destroySoon = () => {
+      if (isEnding) return;
+      isEnding = true;
+      socket.end();
+      const timer = setTimeout(() => socket.destroy(), lingerMs);
+      socket.once('close', () => clearTimeout(timer));
+    };
   }
 
   #begin(answer: CountedAnswer, begin: () => void): void {

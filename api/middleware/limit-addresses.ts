@@ -1,8 +1,10 @@
 import { createMiddleware } from 'hono/factory';
 import { AddressLimiter } from '../../src/tenancy/address-limiter.ts';
 import { type AddressLimits, familyOf } from '../../src/tenancy/address-limits.ts';
+import { setAnswerHeaders } from '../answer-headers.ts';
 import { limitedRange } from '../client-address.ts';
 import type { ApiEnv } from '../context.ts';
+import { onTokenPages } from './security-headers.ts';
 
 export interface BroadLimit {
   /** Requests of one address in a window. */
@@ -25,6 +27,7 @@ export function limitBroadly({ max, windowSeconds, bypass }: BroadLimit) {
 export const limitAddresses = (limits: AddressLimits) =>
   createMiddleware<ApiEnv>((c, next) => {
     const family = familyOf(c.req.path);
+    if (family === 'pages') setAnswerHeaders(c, onTokenPages);
     if (family) limits.take(family, limitedRange(c.get('clientAddress')()));
     return next();
   });

@@ -12,6 +12,9 @@ export const onEveryAnswer = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
+/** Beside those of every answer, where the path has a token: nothing keeps or finds such a page. */
+export const onTokenPages = { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' } as const;
+
 /** The policy of the reference page: scripts, styles and requests of its own origin only. */
 const ofPages = [
   "default-src 'none'",

@@ -15,6 +15,8 @@ const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /AIza/, form: /AIza[0-9A-Za-z_-]{20,}/g },
   { part: /whsec_/, form: /whsec_[0-9A-Za-z+/=_-]+/g },
   { part: /trg_/, form: /\btrg_[0-9A-Za-z_-]+/g },
+  // Of a page: what comes after it in the path is a token.
+  { part: /\/[ab]\//, form: /\/[ab]\/[0-9A-Za-z_-]{16,}/g },
   { part: /bearer /i, form: /bearer +[^\s"\\]+/gi },
 ];
 

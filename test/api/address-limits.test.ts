@@ -129,3 +129,35 @@ test('names of vitals that browsers do not measure are dropped', async () => {
   expect(names).not.toContain('Custom');
   expect(names).not.toContain('x1');
 });
+
+describe('pages with a token in their path', () => {
+  test('are kept by nobody, whatever the answer', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.50' };
+    const answers = [
+      await anonymous.get(`/b/${token()}`, address),
+      await anonymous.get('/b/no/such/page', address),
+      await anonymous.request('DELETE', `/b/${token()}`, undefined, address),
+      (await untilLimited('192.0.2.51', (headers) => anonymous.get(`/b/${token()}`, headers))).answer,
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 405, 429]);
+    for (const { headers } of answers) {
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-robots-tag')).toBe('noindex');
+    }
+  });
+
+  test('are written without it in logs and vitals', async () => {
+    const address = { 'x-forwarded-for': '192.0.2.52' };
+    const secret = token();
+    await anonymous.get(`/b/${secret}`, address);
+    await anonymous.post(`/b/${secret}/cancel`, {}, address);
+    const beacon = { name: 'LCP', value: 1, path: `/b/${secret}` };
+    expect((await anonymous.post('/api/performance/vitals', beacon, address)).status).toBe(204);
+    const { testKey } = await product.createTenant();
+    const { vitals } = (await apiClient(base, testKey).get('/api/performance/vitals')).body;
+    expect(vitals.map(({ path }: { path: string | null }) => path)).toContain('/b/:id');
+    expect(JSON.stringify(vitals)).not.toContain(secret);
+    expect(JSON.stringify(product.processes.map(({ log }) => log))).not.toContain(secret);
+  });
+});
