@@ -271,6 +271,8 @@ test('a page of a rare status is read along the index of statuses, though Postgr
   const owner = new pg.Client({ connectionString: product.ownerUrl });
   await owner.connect();
   try {
+    // In one transaction: runs that have ended are counted at any time, and never change.
+    await owner.query('begin');
     await owner.query(
       `insert into run (id, organization_id, environment, automation_id, definition_id, number, status, variables,
                         finished_steps, total_steps, correlation_id, created_at, started_at, finished_at)
@@ -281,6 +283,7 @@ test('a page of a rare status is read along the index of statuses, though Postgr
     await owner.query('update automation set total_runs = 30000 where id = $1', [id]);
     await owner.query('analyze run');
     await owner.query(`update run set status = 'completed' where automation_id = $1 and number % 1500 > 0`, [id]);
+    await owner.query('commit');
   } finally {
     await owner.end();
   }
