@@ -173,6 +173,11 @@ describe('the house', () => {
     );
   });
 
+  test('nothing but a scope makes the key of a tenant in shared pools', () => {
+    const found = files.filter(({ text, isTest }) => !isTest && /\bas (unknown as )?TenantKey\b/.test(text));
+    expect(found.map(({ path }) => path)).toEqual(['src/platform/scope.ts']);
+  });
+
   test('every regular expression takes linear time', () => {
     const expressions = expressionsOf(product);
     expect(expressions.length).toBeGreaterThan(200);

@@ -6,6 +6,7 @@ import { BoundedWork } from '../../src/platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../src/platform/log.ts';
 import { sizes } from '../../src/providers/core/media/aspect-ratios.ts';
 import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { interleave, type Side } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
 import { type Operation, ratePerSecond, timeAlone } from '../load.ts';
@@ -25,14 +26,14 @@ export const sandboxImages: Item = {
   async run(stand, cleanup) {
     const folder = await mkdtemp(join(tmpdir(), 'atelier-bench-images-'));
     cleanup.add(() => rm(folder, { recursive: true, force: true }));
-    const pool = new BoundedWork({ log: openLog('error', 'bench'), tasks: [renderMedia] });
+    const pool = new BoundedWork({ log: openLog('error', 'bench'), tasks: [renderMedia.image] });
     cleanup.add(() => pool.close());
     let count = 0;
     const bare: Operation = async () => {
       const digest = createHash('sha256').update(`bare ${count++}`).digest('hex');
       const output = join(folder, `${count}.png`);
       const rendering = { kind: 'image' as const, digest, size: sizes['1:1'], shapes, output };
-      await pool.run(renderMedia, stand.organizationId, rendering, { waitMs: 60_000 });
+      await pool.run(renderMedia.image, tenantKeyOf(stand.organizationId), rendering, { waitMs: 60_000 });
       await rm(output);
     };
     const product: Operation = () => stand.client.post('/api/studio/generate', { prompt: `An image ${count++}` });

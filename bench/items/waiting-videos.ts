@@ -10,6 +10,7 @@ import { renderMedia } from '../../src/providers/sandbox/media/rendering.ts';
 import { openProductDatabase } from '../../src/services.ts';
 import { videoIds } from '../../src/studio/core/ids.ts';
 import { generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { Item } from '../item.ts';
 import { memoryBelow } from '../memory.ts';
 import type { Stand } from '../stand.ts';
@@ -24,12 +25,12 @@ const sampled = 20;
 
 /** A short video, as a provider would have made it. */
 async function makeVideo(stand: Stand): Promise<Buffer> {
-  const pool = new BoundedWork({ log: openLog('error', 'bench'), tasks: [renderMedia] });
+  const pool = new BoundedWork({ log: openLog('error', 'bench'), tasks: [renderMedia.video] });
   try {
     const output = stand.file('video.mp4');
     const size = { width: 320, height: 192 };
     const rendering = { kind: 'video' as const, digest: 'b'.repeat(64), size, seconds: 5, input: null, output };
-    await pool.run(renderMedia, 'bench', { ...rendering, maxPixels: 1_000_000 }, { waitMs: 60_000 });
+    await pool.run(renderMedia.video, tenantKeyOf('bench'), { ...rendering, maxPixels: 1_000_000 }, { waitMs: 60_000 });
     return await readFile(output);
   } finally {
     pool.close();

@@ -1,6 +1,7 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { AppError } from '../platform/errors.ts';
-import type { Environment, Tenant } from '../platform/tenant.ts';
+import type { Environment } from '../platform/tenant.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import { type Call, ProviderFailure, type TextAnswer, type TextModel, type TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { AskedModel, ModelFailureCode } from './core/run-status.ts';
@@ -97,7 +98,7 @@ export async function fitToSchema(
   const schema = request.outputSchema;
   const plain = { tokensUsed: tokensOf(answer), asked };
   if (!schema) return { ...plain, output: answer.text, warnings: addWarnings(answer) };
-  const check = ({ text }: TextAnswer) => checkAnswer(work, call.organizationId, schema, text);
+  const check = ({ text }: TextAnswer) => checkAnswer(work, call.tenantKey, schema, text);
   const checked = await check(answer);
   if ('value' in checked) return { ...plain, output: checked.value, warnings: addWarnings(answer) };
   if (checked.isFinal) throw mismatch(checked.problem, plain.tokensUsed);
@@ -147,9 +148,9 @@ const withWarnings = <Asked extends { asked: ModelChoice }>(answer: Asked, warni
  *   signal's reason once it is aborted
  */
 export async function askModels<Asked extends { asked: ModelChoice }>(
-  { organizationId }: Tenant,
+  tenantKey: TenantKey,
   { candidates, warnings }: Question,
-  call: Omit<Call, 'organizationId'>,
+  call: Omit<Call, 'tenantKey'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
   ask: (asked: ModelChoice, call: Call) => Promise<Asked>,
@@ -158,7 +159,7 @@ export async function askModels<Asked extends { asked: ModelChoice }>(
   let unconfigured: AppError | undefined;
   for (const asked of candidates) {
     try {
-      const answer = await ask(asked, { ...call, organizationId });
+      const answer = await ask(asked, { ...call, tenantKey });
       models.push({ ...asked });
       return withWarnings(answer, warnings);
     } catch (error) {

@@ -61,7 +61,7 @@ export async function askWithTools(
   scope: Scope,
   { mayCallTools, ...ref }: StepRef & { mayCallTools: boolean },
   question: Question,
-  call: Omit<Call, 'organizationId'>,
+  call: Omit<Call, 'tenantKey'>,
   models: AskedModel[],
   onFailure: (asked: ModelChoice, failure: ProviderFailure) => void,
 ): Promise<Answer | ToolCalls> {
@@ -99,5 +99,5 @@ export async function askWithTools(
     return answerOf(services, scope.tenant, asked, question, of, answer);
   };
   const candidates: Question['candidates'] = last ? [last.asked] : question.candidates;
-  return askModels(scope.tenant, { ...question, candidates }, call, models, onFailure, ask);
+  return askModels(scope.tenantKey, { ...question, candidates }, call, models, onFailure, ask);
 }

@@ -45,7 +45,14 @@ async function ask(
   const ref = { runId, position: run.position };
   const answer = usesTools(step)
     ? await askWithTools(services, scope, { ...ref, mayCallTools }, question, call, models, onFailure)
-    : await askModels(tenant, question, call, models, onFailure, askOnce(services, tenant.environment, question));
+    : await askModels(
+        scope.tenantKey,
+        question,
+        call,
+        models,
+        onFailure,
+        askOnce(services, tenant.environment, question),
+      );
   if ('calls' in answer) return answer;
   failPoint('step.called');
   const { tokensUsed, warnings, asked } = answer;

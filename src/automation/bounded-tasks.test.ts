@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import fc from 'fast-check';
 import { seed } from '../../test/fuzz/seed.ts';
 import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { makeInstance } from '../providers/sandbox/text-model.ts';
@@ -101,11 +102,11 @@ const values = (elements: number, characters: number): Evaluation['values'] => (
 describe('within the limits of what may be saved', () => {
   test('any expression ends soon, and takes no more memory than it may', async () => {
     const small = { source: '1', kind: 'transform' as const, values: values(0, 0) };
-    await work.run(evaluateExpression, 'warm-up', small);
+    await work.run(evaluateExpression, tenantKeyOf('warm-up'), small);
     await fc.assert(
       fc.asyncProperty(expressions, fc.constantFrom(10, 1_000, 50_000), async (source, size) => {
         const evaluation = { source, kind: 'transform' as const, values: values(size, size * 10) };
-        const evaluated = await within(() => work.run(evaluateExpression, 'one', evaluation));
+        const evaluated = await within(() => work.run(evaluateExpression, tenantKeyOf('one'), evaluation));
         expect(evaluated === undefined || 'output' in evaluated || 'problem' in evaluated).toBe(true);
       }),
       { numRuns: 50, seed },
@@ -159,9 +160,11 @@ describe('within the limits of what may be saved', () => {
         const $defs = Object.fromEntries(defs.map((def, index) => [`d${index}`, def]));
         const schema = { allOf: [root], $defs };
         if (findSchemaExcess(schema, JSON.stringify(schema).length)) return;
-        const problem = await within(() => work.run(checkSchema, 'one', schema));
+        const problem = await within(() => work.run(checkSchema, tenantKeyOf('one'), schema));
         if (problem !== null) return;
-        const instance = await within(() => work.run(makeInstance, 'one', { schema, text: 'x'.repeat(1_000) }));
+        const instance = await within(() =>
+          work.run(makeInstance, tenantKeyOf('one'), { schema, text: 'x'.repeat(1_000) }),
+        );
         if (instance !== undefined) expect(instance.length).toBeLessThan(4 * 1024 * 1024);
         const answers = [
           '{"a": {"b": [{"c": "aaa"}]}, "d": [[["a"]]]}',
@@ -169,7 +172,7 @@ describe('within the limits of what may be saved', () => {
           instance ?? 'null',
         ];
         for (const answer of answers.filter(({ length }) => length <= 256 * 1024)) {
-          const wrong = await within(() => work.run(checkAnswer, 'one', { schema, answer }));
+          const wrong = await within(() => work.run(checkAnswer, tenantKeyOf('one'), { schema, answer }));
           expect(wrong === undefined || wrong === null || typeof wrong === 'string').toBe(true);
         }
       }),

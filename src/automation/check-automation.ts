@@ -73,7 +73,7 @@ export async function checkAutomation(
   scope: Scope,
   { steps = [], inputs = [], aiModel }: CheckedFields,
 ): Promise<WorkflowWarning[]> {
-  const contents = await checkContents(boundedWork, scope.tenant.organizationId, steps);
+  const contents = await checkContents(boundedWork, scope.tenantKey, steps);
   const references = findReferenceFindings(steps, contents.references);
   const ofSteps = [...findStepProblems(steps), ...contents.problems, ...references.problems];
   const problems = [

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import type { AdvancingRun, StepEnd } from './advance-run.ts';
 import { type Evaluated, perform } from './bounded/evaluate-expression.ts';
 import { evaluateExpression } from './bounded-tasks.ts';
@@ -16,7 +17,7 @@ export const isExpressionFault = (error: unknown): error is Error =>
 
 async function evaluate(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   run: AdvancingRun,
   step: ConditionStep | TransformStep,
 ): Promise<unknown> {
@@ -32,7 +33,7 @@ async function evaluate(
   let evaluated: Evaluated;
   if (isProvedCheap(expression, values)) evaluated = perform(evaluation);
   else {
-    evaluated = await work.run(evaluateExpression, organizationId, evaluation);
+    evaluated = await work.run(evaluateExpression, tenantKey, evaluation);
     // Its output may be large: others have their turn between what is done with it.
     await nextTurn();
   }
@@ -47,13 +48,13 @@ async function evaluate(
  */
 export async function evaluateStep(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   run: AdvancingRun,
   step: ConditionStep | TransformStep,
 ): Promise<StepEnd> {
   const failed = (message: string): StepEnd => ({ status: 'failed', code: 'expression_error', message });
   try {
-    const output = storable(await evaluate(work, organizationId, run, step));
+    const output = storable(await evaluate(work, tenantKey, run, step));
     return output ? { status: 'completed', output } : failed('The result is too large.');
   } catch (error) {
     if (error instanceof WorkTooCostly) return failed(`The expression is too costly: ${error.message}`);

@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import type { JsonSchema } from '../providers/ports.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findSchemaExcess } from './core/schema-limits.ts';
@@ -13,13 +14,13 @@ const answerWaitMs = 60_000;
 /** Why a schema cannot be used, in words for its author; undefined when it can. @throws WorkQueueFull */
 export async function findSchemaProblem(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   schema: JsonSchema,
 ): Promise<string | undefined> {
   const excess = findSchemaExcess(schema, Buffer.byteLength(JSON.stringify(schema)));
   if (excess) return excess;
   try {
-    return (await work.run(tasks.checkSchema, organizationId, schema)) ?? undefined;
+    return (await work.run(tasks.checkSchema, tenantKey, schema)) ?? undefined;
   } catch (error) {
     if (error instanceof WorkTooCostly) return `The schema is too costly: ${error.message}`;
     throw error;
@@ -32,7 +33,7 @@ export type CheckedAnswer = { value: unknown } | { problem: string; isFinal?: tr
 /** Parses a model's answer as JSON and checks it against the schema. @throws WorkQueueFull */
 export async function checkAnswer(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   schema: JsonSchema,
   answer: string,
 ): Promise<CheckedAnswer> {
@@ -46,7 +47,7 @@ export async function checkAnswer(
     return { problem: 'it is not JSON' };
   }
   try {
-    const problem = await work.run(tasks.checkAnswer, organizationId, { schema, answer }, { waitMs: answerWaitMs });
+    const problem = await work.run(tasks.checkAnswer, tenantKey, { schema, answer }, { waitMs: answerWaitMs });
     return problem === null ? { value } : { problem };
   } catch (error) {
     if (error instanceof WorkTooCostly) return { problem: `checking it was given up. ${error.message}`, isFinal: true };

@@ -1,6 +1,7 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkQueueFull, WorkTooCostly } from '../platform/bounded-work/task.ts';
 import { unavailable } from '../platform/errors.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import type { CheckedExpression } from './bounded/check-expression.ts';
 import * as tasks from './bounded-tasks.ts';
 import { findLengthProblem } from './core/expression.ts';
@@ -15,7 +16,7 @@ const maxCheckMs = 10_000;
 
 async function checkExpression(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   step: EvaluatedStep,
 ): Promise<CheckedExpression> {
   const source = expressionOf(step);
@@ -23,7 +24,7 @@ async function checkExpression(
   const tooLong = findLengthProblem(source);
   if (tooLong) return { problem: tooLong };
   try {
-    return await work.run(tasks.checkExpression, organizationId, { source, kind: step.type });
+    return await work.run(tasks.checkExpression, tenantKey, { source, kind: step.type });
   } catch (error) {
     if (error instanceof WorkTooCostly) return { problem: `The expression is too costly: ${error.message}` };
     throw error;
@@ -33,14 +34,14 @@ async function checkExpression(
 type Checked = { path: string } & CheckedExpression;
 
 /** @returns undefined for a step without expression or problem */
-async function checkStep(work: BoundedWork, organizationId: string, step: Step): Promise<Checked | undefined> {
+async function checkStep(work: BoundedWork, tenantKey: TenantKey, step: Step): Promise<Checked | undefined> {
   if (step.type === 'action') return undefined;
   if (step.type === 'prompt') {
-    const problem = step.outputSchema && (await findSchemaProblem(work, organizationId, step.outputSchema));
+    const problem = step.outputSchema && (await findSchemaProblem(work, tenantKey, step.outputSchema));
     return problem ? { path: 'outputSchema', problem } : undefined;
   }
   const path = step.expression === undefined && step.prompt !== undefined ? 'prompt' : 'expression';
-  return { path, ...(await checkExpression(work, organizationId, step)) };
+  return { path, ...(await checkExpression(work, tenantKey, step)) };
 }
 
 export interface ContentFindings {
@@ -55,7 +56,7 @@ export interface ContentFindings {
  */
 export async function checkContents(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   steps: readonly Step[],
 ): Promise<ContentFindings> {
   const problems: StepProblem[] = [];
@@ -63,7 +64,7 @@ export async function checkContents(
   const startedAt = performance.now();
   try {
     for (const [index, step] of steps.entries()) {
-      const checked = await checkStep(work, organizationId, step);
+      const checked = await checkStep(work, tenantKey, step);
       if (checked && 'problem' in checked)
         problems.push({ path: `${index}.${checked.path}`, message: checked.problem });
       else if (checked) references.push({ index, ...checked });

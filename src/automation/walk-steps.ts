@@ -25,7 +25,7 @@ export async function valuesFor(run: AdvancingRun, step: CallingStep) {
 /** @returns undefined when the model takes time or failed */
 async function askAtOnce(
   services: RunServices,
-  { tenant, correlationId }: Scope,
+  { tenant, tenantKey, correlationId }: Scope,
   runId: string,
   run: AdvancingRun,
   step: PromptStep,
@@ -39,7 +39,7 @@ async function askAtOnce(
     log.info({ runId, stepId: step.id, attempt: 1, correlationId, ...tenant }, 'model called');
     const call = { attempt: 1, signal: new AbortController().signal };
     const ask = askOnce(services, tenant.environment, question);
-    const answer = await askModels(tenant, question, call, models, () => {}, ask);
+    const answer = await askModels(tenantKey, question, call, models, () => {}, ask);
     const { output, tokensUsed, warnings, asked } = answer;
     failPoint('step.called');
     const stored = storable(output);
@@ -78,7 +78,6 @@ export async function walkOn(
   run: AdvancingRun,
 ): Promise<RunProgress> {
   const { boundedWork } = services;
-  const { organizationId } = scope.tenant;
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
     const { storageFault } = run;
@@ -95,7 +94,7 @@ export async function walkOn(
       const { asked, ...ending } = end;
       if ((await run.finishStep({ ...facts, ...asked }, ending)) === 'failed') break;
     } else {
-      const end = await evaluateStep(boundedWork, organizationId, run, step);
+      const end = await evaluateStep(boundedWork, scope.tenantKey, run, step);
       if ((await run.finishStep(facts, end)) === 'failed') break;
     }
     if (run.step && run.isTimeToRecord) await run.record();

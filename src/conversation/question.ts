@@ -96,7 +96,7 @@ class Question {
         ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
       },
       {
-        ...{ organizationId: this.#scope.tenant.organizationId, attempt, signal },
+        ...{ tenantKey: this.#scope.tenantKey, attempt, signal },
         ...(streams && { onDelta: (text: string) => this.#tell(attempt, text) }),
       },
     );

@@ -8,6 +8,7 @@ import { LockTaken, TransactionLocks } from './local-locks.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
 import { type Statement, sqlOn, type TenantSql } from './sql.ts';
 import type { Tenant } from './tenant.ts';
+import type { TenantKey } from './tenant-key.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /**
@@ -29,6 +30,11 @@ export class Scope implements TenantSql {
     this.tenant = tenant;
     this.correlationId = correlationId;
     this.actor = actor;
+  }
+
+  /** The organization, as pools know it that organizations share. */
+  get tenantKey(): TenantKey {
+    return this.tenant.organizationId as TenantKey;
   }
 
   /** Runs one statement, which is a transaction of its own. */

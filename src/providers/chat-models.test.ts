@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { anthropicError } from '../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../test/fakes/wire-server.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { ChatAnswer, ChatModel, ChatRequest, ChatTurn } from './chat-ports.ts';
 import { ProviderFailure } from './ports.ts';
 import { sandboxChatModel } from './sandbox/chat-model.ts';
@@ -59,7 +60,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
       onDelta: (text: string) => deltas.push(text),
       onThought: (text: string) => thoughts.push(text),
     };
-    const call = { organizationId: 'org', attempt, signal: new AbortController().signal };
+    const call = { tenantKey: tenantKeyOf('org'), attempt, signal: new AbortController().signal };
     const answer = await model.reply({ ...asked, ...more }, { ...call, ...(isStream && listeners) });
     return { answer, deltas, thoughts };
   }
@@ -145,7 +146,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     fake?.next('stall');
     const controller = new AbortController();
     const reason = new Error('The client has gone.');
-    const call = { organizationId: 'org', attempt: 1, signal: controller.signal };
+    const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: controller.signal };
     // The sandbox passes on its first part after half of its time.
     const onDelta = () => controller.abort(reason);
     const waiting = model.reply({ ...asked, turns: [user('sandbox:slow=0.2 Hello')] }, { ...call, onDelta });
@@ -157,7 +158,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
 });
 
 describe('the sandbox', () => {
-  const call = (attempt = 1) => ({ organizationId: 'org', attempt, signal: new AbortController().signal });
+  const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('org'), attempt, signal: new AbortController().signal });
   const ask = (turns: ChatTurn[], more: Partial<ChatRequest> = {}, attempt = 1) =>
     sandboxChatModel.reply({ provider: 'GOOGLE', model: 'gemini-2.0-flash', turns, ...more }, call(attempt));
 

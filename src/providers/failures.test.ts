@@ -4,6 +4,7 @@ import { googleError, quotaFailure, retryInfo } from '../../test/fakes/google.ts
 import { connect, type LiveAdapter, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, WireAnswer } from '../../test/fakes/wire-server.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import type { LiveOptions } from './live-model.ts';
 import { type FailureKind, failureKinds, ProviderFailure, type TextRequest } from './ports.ts';
 
@@ -140,7 +141,7 @@ async function failureOf(
   { request, options }: { request?: Partial<TextRequest>; options?: Partial<LiveOptions> } = {},
 ): Promise<ProviderFailure> {
   const asked = { provider: adapter.provider, model: adapter.model, prompt: 'Hello', ...request };
-  const call = { organizationId: 'org', attempt: 1, signal: new AbortController().signal };
+  const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal };
   const failure = await connect(adapter, fake, options)
     .generate(asked, call)
     .catch((error) => error);

@@ -4,6 +4,7 @@ import { googleError } from '../../test/fakes/google.ts';
 import { connect, type LiveAdapter, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, Said, WireAnswer } from '../../test/fakes/wire-server.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { until } from '../../test/until.ts';
 import type { ChatAnswer, ChatRequest, ChatTurn } from './chat-ports.ts';
 import type { LiveOptions } from './live-model.ts';
@@ -31,7 +32,7 @@ async function reply(
   const deltas: string[] = [];
   const thoughts: string[] = [];
   const listeners = { onDelta: (text: string) => deltas.push(text), onThought: (text: string) => thoughts.push(text) };
-  const call = { organizationId: 'org', attempt: 1, signal: new AbortController().signal };
+  const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal };
   const request = { provider: one.provider, model: one.model, turns: hello, ...more };
   const model = connect(one, fakes.get(one)!, options);
   const answer = await model.reply(request, { ...call, ...(isStream && listeners) });

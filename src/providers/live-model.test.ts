@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { connect, type LiveAdapter, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../test/fakes/wire-server.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { listedModels, withAliases } from './models.ts';
 import type { TextModel, TextRequest } from './ports.ts';
 
 const adapter = (provider: string): LiveAdapter => liveAdapters.find((one) => one.provider === provider)!;
-const call = () => ({ organizationId: 'org', attempt: 1, signal: new AbortController().signal });
+const call = () => ({ tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal });
 
 const schema = { type: 'object', properties: { answer: { type: 'string', maxLength: 9 } }, required: ['answer'] };
 const closed = {
@@ -190,7 +191,7 @@ describe.each(liveAdapters)('a call of $provider', (one) => {
   const generate = (model: TextModel, signal = new AbortController().signal) =>
     model.generate(
       { provider: one.provider, model: one.model, prompt: 'Hello' },
-      { organizationId: 'org', attempt: 1, signal },
+      { tenantKey: tenantKeyOf('org'), attempt: 1, signal },
     );
 
   test.each(['silence', 'stall'] as const)('ends its HTTP request when it is cancelled: %s', async (behaviour) => {

@@ -1,6 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { startFakeOpenai } from '../../test/fakes/openai.ts';
 import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { readEnv } from '../platform/env.ts';
 import type { Log } from '../platform/log.ts';
 import { openProviders } from './live.ts';
@@ -46,7 +47,7 @@ test('conversations have the models of single prompts, if a list names them', as
   const names = ['gemini-2.0-flash', 'gemini-1.5-pro', 'claude-sonnet-4-20250514', 'house-model', 'gemini-of-tomorrow'];
   expect(names.filter(providers.isChatModel)).toEqual(names.slice(0, 4));
   const turns = [{ role: 'user' as const, text: 'Hello' }];
-  const call = { organizationId: 'org', attempt: 1, signal: new AbortController().signal };
+  const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal };
   const asked = { provider: 'GOOGLE', model: 'gemini-2.0-flash', turns };
   expect((await providers.chatModel('test', 'NOBODY').reply(asked, call)).text).toContain('[sandbox gemini-2.0-flash');
 });
@@ -63,7 +64,7 @@ test('key, base URL, aliases and time limit come from the environment', async ()
   const ask = () =>
     model.generate(
       { provider: 'OPENAI', model: 'house-model', prompt: 'Hello' },
-      { organizationId: 'org', attempt: 1, signal: new AbortController().signal },
+      { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal },
     );
   expect(await ask()).toMatchObject({ served: { provider: 'OPENAI', model: 'gpt-6-luna' } });
   expect(fake.journal[0]).toMatchObject({ path: '/v1/chat/completions', key: fake.apiKey });

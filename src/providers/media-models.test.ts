@@ -10,6 +10,7 @@ import { startFakeFal } from '../../test/fakes/fal.ts';
 import { pictureFile } from '../../test/fakes/media-files.ts';
 import type { FakeMedia } from '../../test/fakes/media-server.ts';
 import { startFakeRunway } from '../../test/fakes/runway.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { Egress } from '../platform/egress.ts';
 import { egressRules } from '../platform/egress-destination.ts';
@@ -40,7 +41,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'media-models-'));
   work = new BoundedWork({
     log: openLog('error', 'test'),
-    tasks: [renderMedia, finishOutput, examineImage, shrinkImage],
+    tasks: [renderMedia.image, finishOutput, examineImage, shrinkImage],
   });
   egress = new Egress(egressRules({ NODE_ENV: 'test', EGRESS_ALLOW_CIDRS: ['127.0.0.0/8'] }));
   [fal, runway] = await Promise.all([startFakeFal(), startFakeRunway()]);
@@ -74,7 +75,7 @@ async function imageOf(width: number, height: number, query = ''): Promise<JobIm
   return { type: 'png', width, height, sha256, query, copyTo: (to) => copyFile(path, to) };
 }
 
-const call = (attempt = 1) => ({ organizationId: 'one', attempt, signal: new AbortController().signal });
+const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('one'), attempt, signal: new AbortController().signal });
 
 async function jobOf(request: GenerationRequest, prompt?: string): Promise<MediaJob> {
   const worksOnImage = request.kind === 'upscale' || request.kind === 'background_removal';

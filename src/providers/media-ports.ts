@@ -96,7 +96,7 @@ export interface MediaModel {
    * Begins an instant job that is about to be submitted in this process. What is made waits for `fetchFile`, and is thrown
    * away when that is not called soon. Never fails.
    */
-  begin?(job: MediaJob, call: Pick<Call, 'organizationId'>): void;
+  begin?(job: MediaJob, call: Pick<Call, 'tenantKey'>): void;
 
   /**
    * @param upstreamId what `submit` returned, or what the provider's webhook reported

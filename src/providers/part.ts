@@ -32,6 +32,9 @@ export interface ProviderServices {
   renderings: BoundedWork;
 }
 
+/** One for the lengthy work of an organization, one for its pictures, and one for everybody else. */
+const renderingProcesses = 3;
+
 /** The model providers, live and sandbox. */
 export const providers: Part<Foundation, ProviderServices, typeof providerSettings.shape> = {
   name: 'providers',
@@ -41,7 +44,8 @@ export const providers: Part<Foundation, ProviderServices, typeof providerSettin
     const registry = openProviders(env, log, boundedWork);
     const renderings = new BoundedWork({
       log,
-      tasks: [renderMedia, examineImage, finishOutput, sayText, examineAudio],
+      processes: renderingProcesses,
+      tasks: [renderMedia.image, examineImage, finishOutput, sayText, examineAudio],
     });
     const models = withMediaAliases(env.MEDIA_ALIASES);
     const live = openLiveMedia(env, { models, egress, work: renderings });

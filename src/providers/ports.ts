@@ -1,3 +1,5 @@
+import type { TenantKey } from '../platform/tenant-key.ts';
+
 /** A JSON Schema document, draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;
 
@@ -35,7 +37,7 @@ export interface TextAnswer {
 /** The context of one call. */
 export interface Call {
   /** The organization the call is made for. */
-  organizationId: string;
+  tenantKey: TenantKey;
   /** The attempt of the step, from 1. */
   attempt: number;
   /** Aborts the call and its HTTP request. */

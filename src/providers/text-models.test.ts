@@ -4,6 +4,7 @@ import { anthropicError } from '../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider } from '../../test/fakes/wire-server.ts';
 import { openBoundedWork } from '../../test/platform/open-bounded-work.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { type FailureKind, failureKinds, ProviderFailure, type TextModel, type TextRequest } from './ports.ts';
 import { sandboxTextModel } from './sandbox/text-model.ts';
 
@@ -33,7 +34,11 @@ const subjects: Subject[] = [
   })),
 ];
 
-const call = (signal = new AbortController().signal, attempt = 1) => ({ organizationId: 'org', attempt, signal });
+const call = (signal = new AbortController().signal, attempt = 1) => ({
+  tenantKey: tenantKeyOf('org'),
+  attempt,
+  signal,
+});
 
 const invoice = {
   type: 'object',

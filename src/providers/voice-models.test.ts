@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { soundFile } from '../../test/fakes/media-files.ts';
 import { type AudioBehaviour, type FakeAudio, spokenSeconds, startFakeAudio } from '../../test/fakes/openai-audio.ts';
+import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { readEnv } from '../platform/env.ts';
 import { type Log, openLog } from '../platform/log.ts';
@@ -46,8 +47,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const callOf = (signal = new AbortController().signal, attempt = 1) => ({ organizationId: 'one', attempt, signal });
-const examine = (path: string) => work.run(examineAudio, 'one', { path });
+const callOf = (signal = new AbortController().signal, attempt = 1) => ({
+  tenantKey: tenantKeyOf('one'),
+  attempt,
+  signal,
+});
+const examine = (path: string) => work.run(examineAudio, tenantKeyOf('one'), { path });
 
 /** What was said, examined and discarded. */
 async function spoken(registry: VoiceRegistry, environment: 'test' | 'live', request: Partial<SpeechRequest> = {}) {

@@ -119,12 +119,12 @@ async function ask(
   call: AdvanceCall,
 ): Promise<GenerationProgress> {
   const { request, seed, ageMs } = open;
-  const { environment, organizationId } = scope.tenant;
+  const { environment } = scope.tenant;
   const { generationPolicy: policy } = services;
   const { provider, model } = mediaModelFor(services.media, environment, request);
   const image = open.image && jobImage(services, open.image, open.imageUrl);
   const job = { id: ending.generationId, request, image, seed, ageMs };
-  const asking = { organizationId, attempt: call.attempt, signal: call.signal };
+  const asking = { tenantKey: scope.tenantKey, attempt: call.attempt, signal: call.signal };
   const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): WaitingForProvider => ({
     ...{ kind, ms: Math.min(ms, leftMs), provider: mediaProviders[provider] },
     percent: progressOf({ ...open, progress }),

@@ -30,9 +30,9 @@ export async function cancelAtProvider(
   const submitted = await scope.one(findSubmitted, generationId);
   if (!submitted) return;
   const { upstreamId, ...rest } = submitted;
-  const { organizationId, environment } = scope.tenant;
+  const { environment } = scope.tenant;
   const { model } = mediaModelFor(media, environment, rest.request);
-  await model.cancel({ id: generationId, image: null, ...rest }, upstreamId, { organizationId, ...call });
+  await model.cancel({ id: generationId, image: null, ...rest }, upstreamId, { tenantKey: scope.tenantKey, ...call });
 }
 
 /**

@@ -102,7 +102,7 @@ export async function createGeneration(
   const { media } = services;
   const problems = problemsOf(request, media.models);
   if (problems.length > 0) throw invalid(problems);
-  const { environment, organizationId } = scope.tenant;
+  const { environment } = scope.tenant;
   const { model } = mediaModelFor(media, environment, request);
   services.signedUrls.requireKey();
   const { ms, reportsProgress, isInstant } = model.expectation(request);
@@ -132,7 +132,7 @@ export async function createGeneration(
     failPoint('generation.committed');
     // While Temporal takes the workflow, the file is already being made: it is waited for in this process.
     if (isInstant && services.temporal.startsEagerly(queues.generation)) {
-      model.begin?.({ id, request, image: null, seed, ageMs: 0 }, { organizationId });
+      model.begin?.({ id, request, image: null, seed, ageMs: 0 }, { tenantKey: scope.tenantKey });
     }
   }
   return { generationId: outcome.id, replayed };

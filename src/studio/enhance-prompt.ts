@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../platform/scope.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import { enhanceModel } from '../providers/core/media/models.ts';
 import { ProviderFailure, type TextModel, type TextRequest } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
@@ -41,13 +42,13 @@ const requestOf = ({ prompt, style }: PromptToEnhance): TextRequest => ({
 async function ask(
   model: TextModel,
   request: TextRequest,
-  organizationId: string,
+  tenantKey: TenantKey,
   { retry }: GenerationPolicy,
   signal: AbortSignal,
 ): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await model.generate(request, { organizationId, attempt, signal })).text.trim();
+      return (await model.generate(request, { tenantKey, attempt, signal })).text.trim();
     } catch (error) {
       if (!(error instanceof ProviderFailure && error.retryable) || attempt >= retry.maximumAttempts) throw error;
       const backoffMs = Math.min(retry.maximumIntervalMs, retry.initialIntervalMs * retry.backoff ** (attempt - 1));
@@ -66,7 +67,7 @@ const timedOut = { failed: 'timeout', message: 'The model did not answer in time
  */
 export async function enhancePrompt(
   { providers, generationPolicy }: EnhanceServices,
-  { tenant: { organizationId, environment } }: Scope,
+  { tenant: { environment }, tenantKey }: Scope,
   asked: PromptToEnhance,
   { limitMs, signal }: { limitMs: number; signal: AbortSignal },
 ): Promise<Enhancement> {
@@ -74,7 +75,7 @@ export async function enhancePrompt(
   const limit = AbortSignal.timeout(limitMs);
   try {
     const either = AbortSignal.any([signal, limit]);
-    const enhanced = await ask(model, requestOf(asked), organizationId, generationPolicy, either);
+    const enhanced = await ask(model, requestOf(asked), tenantKey, generationPolicy, either);
     if (enhanced !== '') return { enhanced };
     return { failed: 'provider_error', message: 'The model answered nothing.' };
   } catch (error) {

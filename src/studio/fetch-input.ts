@@ -6,6 +6,7 @@ import type { Egress } from '../platform/egress.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import { openWorkFolder } from '../platform/work-folder.ts';
 import { type GenerationRequest, pixelLimits, upscaledSize } from '../providers/core/media/requests.ts';
 import { examineImage } from '../providers/images/examination.ts';
@@ -80,9 +81,9 @@ const problems = {
 } as const;
 
 /** Decodes the image to its end in the pool. @returns its size when it is upright. @throws AppError validation_error */
-async function measure(renderings: BoundedWork, organizationId: string, path: string) {
+async function measure(renderings: BoundedWork, tenantKey: TenantKey, path: string) {
   const args = { path, maxPixels: pixelLimits.input, transparency: false };
-  const examined = await renderings.run(examineImage, organizationId, args, { waitMs }).catch((error: unknown) => {
+  const examined = await renderings.run(examineImage, tenantKey, args, { waitMs }).catch((error: unknown) => {
     throw error instanceof WorkTooCostly ? imageRefused('The image costs too much to be decoded.') : error;
   });
   if (!('refused' in examined)) return examined.size;
@@ -127,7 +128,7 @@ async function takeIn(
   try {
     const path = join(folder, 'given');
     const { type } = await fetchImage(services, input.imageUrl, path, { signal });
-    const size = await measure(services.renderings, scope.tenant.organizationId, path);
+    const size = await measure(services.renderings, scope.tenantKey, path);
     const { request } = input;
     const result = request.kind === 'upscale' ? upscaledSize(size, request.scale) : size;
     if ('path' in result) throw new AppError('validation_error', result.message, { errors: [result] });

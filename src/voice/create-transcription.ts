@@ -29,10 +29,10 @@ const keptMs = 25 * 3_600_000;
  */
 export async function examineRecording(
   { renderings }: { renderings: BoundedWork },
-  { tenant: { organizationId } }: Scope,
+  { tenantKey }: Scope,
   path: string,
 ): Promise<{ format: AudioFormat; seconds: number }> {
-  const examined = await renderings.run(examineAudio, organizationId, { path }, { waitMs }).catch((error: unknown) => {
+  const examined = await renderings.run(examineAudio, tenantKey, { path }, { waitMs }).catch((error: unknown) => {
     if (error instanceof WorkTooCostly) return null;
     throw error instanceof WorkQueueFull ? unavailable('The examination of recordings') : error;
   });

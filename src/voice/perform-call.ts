@@ -127,8 +127,8 @@ export async function performCall(
   const leftMs = Math.ceil(policy.deadlineMs - open.ageMs);
   if (leftMs <= 0) return fail(timedOut);
   const limit = AbortSignal.timeout(leftMs);
-  const { environment, organizationId } = scope.tenant;
-  const call = { organizationId, attempt, signal: AbortSignal.any([signal, limit]) };
+  const { environment } = scope.tenant;
+  const call = { tenantKey: scope.tenantKey, attempt, signal: AbortSignal.any([signal, limit]) };
 
   const repeatable = voices.isRepeatable(environment);
   if (!repeatable && !(await scope.one(markSubmitted, callId))) return fail(lost);

@@ -2,6 +2,7 @@ import { getPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Behaviour } from '../../../test/platform/bounded-task.ts';
+import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { openLog } from '../log.ts';
 import { BoundedWork } from './bounded-work.ts';
 import { type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
@@ -36,11 +37,12 @@ describe('bounded work', () => {
     work = open();
   });
   afterAll(() => work.close());
-  const run = (behaviour: Behaviour, organizationId = 'one') => work.run(task, organizationId, { behaviour, value: 1 });
+  const run = (behaviour: Behaviour, organizationId = 'one') =>
+    work.run(task, tenantKeyOf(organizationId), { behaviour, value: 1 });
 
   test('gives what the task gives', async () => {
     for (const value of ['text', 1.5, null, true, { list: [1, { deep: 'ü' }] }]) {
-      expect(await work.run(task, 'one', { behaviour: 'answer', value })).toEqual(value);
+      expect(await work.run(task, tenantKeyOf('one'), { behaviour: 'answer', value })).toEqual(value);
     }
   });
 
@@ -63,14 +65,16 @@ describe('bounded work', () => {
     expect(await run('later')).toBe(1);
     await expect(run('never')).rejects.toMatchObject({ limit: 'time' });
     const swelling = { ...task, limitMs: 20_000, memoryMb: 300 };
-    await expect(work.run(swelling, 'one', { behaviour: 'swell' })).rejects.toMatchObject({ limit: 'memory' });
+    await expect(work.run(swelling, tenantKeyOf('one'), { behaviour: 'swell' })).rejects.toMatchObject({
+      limit: 'memory',
+    });
     expect(await run('answer')).toBe(1);
   });
 
   test('a task that did not have the processor for as long as it may is performed once more, with more time', async () => {
     const rested = limitMs * 2;
-    expect(await work.run(task, 'one', { behaviour: 'rest', value: rested })).toBe(rested);
-    await expect(work.run(task, 'one', { behaviour: 'rest', value: limitMs * 60 })).rejects.toBeInstanceOf(
+    expect(await work.run(task, tenantKeyOf('one'), { behaviour: 'rest', value: rested })).toBe(rested);
+    await expect(work.run(task, tenantKeyOf('one'), { behaviour: 'rest', value: limitMs * 60 })).rejects.toBeInstanceOf(
       WorkTooCostly,
     );
   });
@@ -99,7 +103,7 @@ describe('bounded work', () => {
   test('one organization does not keep another waiting', async () => {
     const both = open();
     const runOf = (behaviour: Behaviour, organizationId: string) =>
-      both.run(task, organizationId, { behaviour, value: 1 });
+      both.run(task, tenantKeyOf(organizationId), { behaviour, value: 1 });
     let finished = 0;
     const greedy = Promise.allSettled(
       Array.from({ length: 10 }, () => runOf('spin', 'greedy').finally(() => finished++)),
@@ -117,9 +121,31 @@ describe('bounded work', () => {
     for (const { status } of await greedy) expect(status).toBe('rejected');
   });
 
+  test('lengthy tasks leave a process for the other tasks of their organization, and one for others', async () => {
+    const three = new BoundedWork({ log: openLog('error', 'test'), tasks: [task], processes: 3 });
+    const lengthy = { ...task, limitMs: 20_000, isLengthy: true };
+    const [one, other] = [tenantKeyOf('one'), tenantKeyOf('other')];
+    let ended = 0;
+    const videos = Array.from({ length: 8 }, () =>
+      three.run(lengthy, one, { behaviour: 'never' }, { waitMs: 60_000 }).catch(() => ended++),
+    );
+    const upscales = Array.from({ length: 8 }, () =>
+      three.run(lengthy, other, { behaviour: 'never' }, { waitMs: 60_000 }).catch(() => ended++),
+    );
+    // The third process is for what is not lengthy, whoever has it.
+    for (const key of [one, other, tenantKeyOf('third')]) {
+      expect(await three.run(task, key, { behaviour: 'answer', value: 1 }, { waitMs: 30_000 })).toBe(1);
+    }
+    expect(ended).toBe(0);
+    three.close();
+    await Promise.all([...videos, ...upscales]);
+  });
+
   test('the queue of an organization has an end, and waiting too', async () => {
     const busy = run('spin', 'crowd').catch((error) => error);
-    const waiting = Array.from({ length: 600 }, () => work.run(task, 'crowd', { behaviour: 'answer' }, { waitMs: 50 }));
+    const waiting = Array.from({ length: 600 }, () =>
+      work.run(task, tenantKeyOf('crowd'), { behaviour: 'answer' }, { waitMs: 50 }),
+    );
     const settled = await Promise.allSettled(waiting);
     const refused = settled.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     expect(refused.length).toBeGreaterThanOrEqual(100);
@@ -130,11 +156,11 @@ describe('bounded work', () => {
   test('closing gives back what waits and what runs', async () => {
     const closed = open();
     const given = Array.from({ length: 5 }, () =>
-      closed.run(task, 'one', { behaviour: 'spin' }).catch((error) => error),
+      closed.run(task, tenantKeyOf('one'), { behaviour: 'spin' }).catch((error) => error),
     );
     await sleep(20);
     closed.close();
     for (const failure of await Promise.all(given)) expect(failure).toBeInstanceOf(WorkQueueFull);
-    await expect(closed.run(task, 'one', { behaviour: 'answer' })).rejects.toBeInstanceOf(WorkQueueFull);
+    await expect(closed.run(task, tenantKeyOf('one'), { behaviour: 'answer' })).rejects.toBeInstanceOf(WorkQueueFull);
   });
 });

@@ -2,9 +2,11 @@ import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
+import type { TenantKey } from '../tenant-key.ts';
 import { type ChildEnd, WorkProcess } from './child-process.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
+import { UsedTime } from './used-time.ts';
 
 /** Of one organization: tasks that may wait, and bytes of their arguments. */
 const waitingLimits = { tasks: 500, bytes: 32 * 1024 * 1024 };
@@ -32,10 +34,11 @@ const restartAfterMs = 1_000;
 const defaultProcesses = Math.max(2, Math.min(4, availableParallelism()));
 
 interface Waiting {
-  organizationId: string;
+  key: TenantKey;
   module: string;
   limitMs: number;
   memoryMb: number | undefined;
+  isLengthy: boolean;
   args: string;
   /** Times that a process ended under this task for no reason of the task's. */
   interrupted: number;
@@ -64,7 +67,8 @@ export interface BoundedWorkOptions {
 
 /**
  * Performs work whose cost tenants decide, in processes of its own: with a limit of time and of memory each, a bounded
- * queue for each organization, and never all processes for one of them.
+ * queue for each organization, and never all processes for one of them. Processes are shared by the time that they are used:
+ * who used least of the last minute is next, so that nobody has more than half of it while another waits.
  *
  * Libraries for this use threads, where a single large allocation ends the whole process, or leave a tenant as many
  * places as there are.
@@ -73,9 +77,11 @@ export class BoundedWork {
   readonly #log: Log;
   readonly #modules: readonly string[];
   readonly #processes: number;
-  readonly #queue = new FairQueue<Waiting>();
+  readonly #used = new UsedTime();
+  readonly #queue = new FairQueue<Waiting>((key) => this.#used.of(key));
   readonly #members = new Set<Member>();
-  readonly #running = new Map<string, number>();
+  /** Tasks under way, by organization. */
+  readonly #running = new Map<TenantKey, Waiting[]>();
   readonly #closing = new AbortController();
   /** Processes that there should be: as many as were ever needed at once. */
   #wanted = 1;
@@ -92,32 +98,33 @@ export class BoundedWork {
    */
   run<Args, Result>(
     task: BoundedTask<Args, Result>,
-    organizationId: string,
+    key: TenantKey,
     args: Args,
     { waitMs = defaultWaitMs } = {},
   ): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting: Waiting = {
-      ...{ organizationId, module: task.module, limitMs: task.limitMs, memoryMb: task.memoryMb },
+      ...{ key, module: task.module, limitMs: task.limitMs, memoryMb: task.memoryMb },
+      isLengthy: task.isLengthy ?? false,
       args: JSON.stringify(args),
       ...{ interrupted: 0, wasStarved: false },
       timer: undefined,
       resolve: resolve as (result: unknown) => void,
       reject,
     };
-    const mine = this.#queue.of(organizationId);
+    const mine = this.#queue.of(key);
     const bytes = mine.reduce((sum, one) => sum + one.args.length, waiting.args.length);
     if (mine.length >= waitingLimits.tasks || (mine.length > 0 && bytes > waitingLimits.bytes)) {
       return Promise.reject(new WorkQueueFull('Too much work of this organization is waiting.'));
     }
     if (this.#closing.signal.aborted) return Promise.reject(ending());
     const giveUp = () => {
-      this.#queue.remove(organizationId, waiting);
+      this.#queue.remove(key, waiting);
       reject(new WorkQueueFull('The work did not get its turn in time.'));
     };
     const isStarting = [...this.#members].every(({ state }) => state === 'starting');
     waiting.timer = setTimeout(giveUp, isStarting ? Math.max(waitMs, startWaitMs) : waitMs);
-    this.#queue.push(organizationId, waiting);
+    this.#queue.push(key, waiting);
     this.#start();
     this.#assign();
     return promise;
@@ -162,9 +169,20 @@ export class BoundedWork {
     if (this.#members.delete(member)) this.#start();
   }
 
+  /**
+   * Whether an organization may have another process: one is left for the others, and where there are more than two, another
+   * for its own tasks that are not lengthy.
+   */
+  #isAllowed(key: TenantKey, { isLengthy }: Waiting): boolean {
+    const running = this.#running.get(key) ?? [];
+    if (running.length >= this.#processes - 1) return false;
+    const lengthy = running.filter((one) => one.isLengthy).length;
+    return !isLengthy || lengthy < Math.max(1, this.#processes - 2);
+  }
+
   /** Hands what waits to processes that are idle; starts another when all are busy and it may have one more. */
   #assign(): void {
-    const isAllowed = (organizationId: string) => (this.#running.get(organizationId) ?? 0) < this.#processes - 1;
+    const isAllowed = (key: TenantKey, waiting: Waiting) => this.#isAllowed(key, waiting);
     for (const member of this.#members) {
       if (member.state !== 'idle') continue;
       const waiting = this.#queue.take(isAllowed);
@@ -181,10 +199,11 @@ export class BoundedWork {
   }
 
   async #perform(member: Member, waiting: Waiting): Promise<void> {
-    const { organizationId, module, limitMs, memoryMb, args } = waiting;
+    const { key, module, limitMs, memoryMb, args } = waiting;
     clearTimeout(waiting.timer);
     member.state = 'busy';
-    this.#running.set(organizationId, (this.#running.get(organizationId) ?? 0) + 1);
+    this.#running.set(key, [...(this.#running.get(key) ?? []), waiting]);
+    const endUse = this.#used.begin(key);
     const slow = setTimeout(() => this.#addSpare(), spareAfterMs);
     try {
       const clockMs = clockLimit[waiting.wasStarved ? 'again' : 'first'](limitMs);
@@ -195,21 +214,25 @@ export class BoundedWork {
       else if (member.state === 'busy') member.state = 'idle';
       if (answer.kind === 'starved' && !waiting.wasStarved) {
         waiting.wasStarved = true;
-        this.#queue.push(organizationId, waiting);
+        this.#queue.push(key, waiting);
       } else settle(waiting, answer);
     } catch (error) {
       this.#replace(member);
       if (error instanceof WorkTooCostly) {
-        this.#log.warn({ organizationId, task: basename(module, '.ts'), limit: error.limit }, 'a task was too costly');
+        this.#log.warn(
+          { organizationId: key, task: basename(module, '.ts'), limit: error.limit },
+          'a task was too costly',
+        );
       }
       if (this.#closing.signal.aborted) waiting.reject(ending());
       else if (error instanceof WorkTooCostly || waiting.interrupted++ > 0) waiting.reject(error as Error);
-      else this.#queue.push(organizationId, waiting);
+      else this.#queue.push(key, waiting);
     } finally {
       clearTimeout(slow);
-      const running = this.#running.get(organizationId)! - 1;
-      if (running > 0) this.#running.set(organizationId, running);
-      else this.#running.delete(organizationId);
+      endUse();
+      const running = this.#running.get(key)!.filter((one) => one !== waiting);
+      if (running.length > 0) this.#running.set(key, running);
+      else this.#running.delete(key);
       this.#assign();
     }
   }

@@ -1,32 +1,45 @@
-/** First in, first out for each key, and the keys in turn. */
-export class FairQueue<Item> {
-  /** In the order in which the keys' turns come; no list is empty. */
-  readonly #waiting = new Map<string, Item[]>();
+import type { TenantKey } from '../tenant-key.ts';
 
-  push(key: string, item: Item): void {
+/** First in, first out for each tenant. The tenant that has used least is next. */
+export class FairQueue<Item> {
+  /** No list is empty. A tenant whose item was taken stands behind the others that have used as much. */
+  readonly #waiting = new Map<TenantKey, Item[]>();
+  readonly #used: (key: TenantKey) => number;
+
+  /** @param used how much a tenant has had lately */
+  constructor(used: (key: TenantKey) => number = () => 0) {
+    this.#used = used;
+  }
+
+  push(key: TenantKey, item: Item): void {
     const items = this.#waiting.get(key);
     if (items) items.push(item);
     else this.#waiting.set(key, [item]);
   }
 
-  /** Takes the next item of the first key that may have one; the key's next turn comes after all others'. */
-  take(isAllowed: (key: string) => boolean): Item | undefined {
+  /** Takes the next item that may be taken, of the tenant that has used least among those that have one. */
+  take(isAllowed: (key: TenantKey, item: Item) => boolean): Item | undefined {
+    let next: { key: TenantKey; items: Item[]; index: number; used: number } | undefined;
     for (const [key, items] of this.#waiting) {
-      if (!isAllowed(key)) continue;
-      const item = items.shift();
-      this.#waiting.delete(key);
-      if (items.length > 0) this.#waiting.set(key, items);
-      return item;
+      const index = items.findIndex((item) => isAllowed(key, item));
+      if (index < 0) continue;
+      const used = this.#used(key);
+      if (!next || used < next.used) next = { key, items, index, used };
     }
-    return undefined;
+    if (!next) return undefined;
+    const { key, items, index } = next;
+    const [item] = items.splice(index, 1);
+    this.#waiting.delete(key);
+    if (items.length > 0) this.#waiting.set(key, items);
+    return item;
   }
 
   /** Whether `take` would give something. */
-  has(isAllowed: (key: string) => boolean): boolean {
-    return [...this.#waiting.keys()].some(isAllowed);
+  has(isAllowed: (key: TenantKey, item: Item) => boolean): boolean {
+    return [...this.#waiting].some(([key, items]) => items.some((item) => isAllowed(key, item)));
   }
 
-  remove(key: string, item: Item): void {
+  remove(key: TenantKey, item: Item): void {
     const items = this.#waiting.get(key) ?? [];
     const index = items.indexOf(item);
     if (index >= 0) items.splice(index, 1);
@@ -34,7 +47,7 @@ export class FairQueue<Item> {
   }
 
   /** Items that wait under `key`. */
-  of(key: string): readonly Item[] {
+  of(key: TenantKey): readonly Item[] {
     return this.#waiting.get(key) ?? [];
   }
 

@@ -8,6 +8,8 @@ export interface BoundedTask<Args, Result> {
   module: string;
   /** Processor time that it may take; of a function that gives a promise, time by the clock. */
   limitMs: number;
+  /** Whether it often takes seconds: an organization's other tasks do not wait for as many of them as there are processes. */
+  isLengthy?: boolean;
   /**
    * Megabytes that its process may occupy while a promise is awaited: libraries outside of JavaScript take memory that the
    * limit of the heap does not count.

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import sharp from 'sharp';
+import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../platform/log.ts';
 import { examineImage } from './examination.ts';
@@ -21,7 +22,7 @@ afterAll(async () => {
 async function examine(content: Buffer, transparency = false) {
   const path = join(folder, 'image');
   await writeFile(path, content);
-  return work.run(examineImage, 'one', { path, maxPixels: 100_000, transparency });
+  return work.run(examineImage, tenantKeyOf('one'), { path, maxPixels: 100_000, transparency });
 }
 
 const red = { r: 220, g: 20, b: 30 };

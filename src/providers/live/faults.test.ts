@@ -3,6 +3,7 @@ import { falError, falOwnError, startFakeFal } from '../../../test/fakes/fal.ts'
 import type { FakeMedia, JobWish, Trouble } from '../../../test/fakes/media-server.ts';
 import { runwayError, startFakeRunway } from '../../../test/fakes/runway.ts';
 import type { WireAnswer } from '../../../test/fakes/wire-server.ts';
+import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { Egress } from '../../platform/egress.ts';
 import { egressRules } from '../../platform/egress-destination.ts';
@@ -65,7 +66,7 @@ const id = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const jobOf = (name: string): MediaJob => ({
   ...{ id, request: name === 'fal' ? image : video, image: null, seed: 7, ageMs: 0 },
 });
-const call = (attempt = 1) => ({ organizationId: 'one', attempt, signal: new AbortController().signal });
+const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('one'), attempt, signal: new AbortController().signal });
 
 const modelOf = (name: string, trouble?: Trouble) =>
   models.get(`${name}, ${trouble === 'silence' ? 'impatient' : 'patient'}`)!;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
 import { contentTypes } from '../../storage/core/file-types.ts';
 import { pixelLimits } from '../core/media/requests.ts';
@@ -20,7 +21,7 @@ const bytesIn = (characters: number) => Math.floor(((characters - 100) * 3) / 4)
  */
 export async function dataUri(
   work: BoundedWork,
-  organizationId: string,
+  tenantKey: TenantKey,
   image: JobImage,
   maxCharacters: number,
 ): Promise<string> {
@@ -32,7 +33,7 @@ export async function dataUri(
     if (whole.length <= maxCharacters) return whole;
     const output = join(folder, 'smaller');
     const shrinking = { path, output, maxPixels: pixelLimits.input, maxBytes: bytesIn(maxCharacters) };
-    const isSmaller = await work.run(shrinkImage, organizationId, shrinking, { waitMs: 60_000 });
+    const isSmaller = await work.run(shrinkImage, tenantKey, shrinking, { waitMs: 60_000 });
     if (!isSmaller) throw new ImageUnusable('The image is too large for the model.');
     return uri('jpg', await readFile(output));
   } finally {

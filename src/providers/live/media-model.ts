@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { Egress } from '../../platform/egress.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
 import { Turns } from '../../platform/turns.ts';
 import {
   type MediaKind,
@@ -93,10 +94,10 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
     upstream: upstreamOf(models, job, '').upstream,
   });
 
-  async function finish(job: MediaJob, { organizationId }: Call, folder: string, path: string): Promise<Made> {
+  async function finish(job: MediaJob, { tenantKey }: Call, folder: string, path: string): Promise<Made> {
     const { kind, asCutOut } = rules[job.request.kind];
     const finishing = { kind, asCutOut, path, output: join(folder, 'finished'), maxPixels: pixelLimits.output };
-    const finished = await work.run(finishOutput, organizationId, finishing, { waitMs }).catch((error) => {
+    const finished = await work.run(finishOutput, tenantKey, finishing, { waitMs }).catch((error) => {
       throw error instanceof WorkTooCostly ? unacceptable(title, 'is too costly to examine') : error;
     });
     if ('wrong' in finished) throw (finished.isFinal ? unacceptable : unusable)(title, finished.wrong);
@@ -104,9 +105,9 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
   }
 
   /** Before anything is sent, a failure of ours says that the job was not taken. */
-  const imageOf = async ({ image }: MediaJob, organizationId: string): Promise<string> => {
+  const imageOf = async ({ image }: MediaJob, tenantKey: TenantKey): Promise<string> => {
     if (!image) return '';
-    return dataUri(work, organizationId, image, host.maxImageCharacters).catch((error) => {
+    return dataUri(work, tenantKey, image, host.maxImageCharacters).catch((error) => {
       if (error instanceof ImageUnusable) throw error;
       throw new ProviderFailure('unavailable', 'The image could not be prepared for the provider.');
     });
@@ -121,9 +122,9 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
       isInstant: false,
     }),
 
-    submit(job, { organizationId, signal }) {
+    submit(job, { tenantKey, signal }) {
       const send = async () => {
-        const imageUrl = await imageOf(job, organizationId);
+        const imageUrl = await imageOf(job, tenantKey);
         // Nothing was sent yet, so that it may be submitted again.
         if (signal.aborted) throw new ProviderFailure('unavailable', 'The job could not be sent in time.');
         return host.submit(hostJob(job), upstreamOf(models, job, imageUrl).input, signal);

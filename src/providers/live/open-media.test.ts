@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { startFakeFal } from '../../../test/fakes/fal.ts';
 import { openBoundedWork } from '../../../test/platform/open-bounded-work.ts';
+import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { Egress } from '../../platform/egress.ts';
 import { egressRules } from '../../platform/egress-destination.ts';
 import { readEnv } from '../../platform/env.ts';
@@ -43,7 +44,7 @@ test('fal is asked for reports where it can reach us, and not on this machine', 
     ['http://api.localhost', null],
   ] as const) {
     const env = { FAL_KEY: fal.apiKey, FAL_QUEUE_URL: `${fal.origin}/`, PUBLIC_URL: publicUrl };
-    const call = { organizationId: 'one', attempt: 1, signal: new AbortController().signal };
+    const call = { tenantKey: tenantKeyOf('one'), attempt: 1, signal: new AbortController().signal };
     await open(env)
       .get('FAL')!
       .submit({ ...job, image: null, seed: 1, ageMs: 0 }, call);

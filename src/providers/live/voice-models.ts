@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import { cleanText } from '../../platform/core/clean-text.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
 import type { AudioFormat } from '../core/speech/audio-format.ts';
 import type { Voice } from '../core/speech/voices.ts';
@@ -84,13 +85,13 @@ async function ask<Result>(
 }
 
 /** Makes the file of an answer MP3, and measures it. */
-async function finish(work: BoundedWork, organizationId: string, bytes: Buffer): Promise<MadeSpeech> {
+async function finish(work: BoundedWork, tenantKey: TenantKey, bytes: Buffer): Promise<MadeSpeech> {
   const { path: folder, discard } = await openWorkFolder();
   try {
     const [path, output] = [join(folder, 'fetched'), join(folder, 'speech.mp3')];
     await writeFile(path, bytes);
     const finishing = { kind: 'sound' as const, path, output, maxPixels: 0, asCutOut: false };
-    const finished = await work.run(finishOutput, organizationId, finishing, { waitMs });
+    const finished = await work.run(finishOutput, tenantKey, finishing, { waitMs });
     if ('wrong' in finished) throw unusable(title, finished.wrong);
     return { path: finished.path, seconds: finished.seconds!, discard };
   } catch (error) {
@@ -113,7 +114,7 @@ export const liveSpeechModel = (options: VoiceOptions): SpeechModel => ({
       const response = await client.audio.speech.create(request, { signal: call.signal });
       return Buffer.from(await response.arrayBuffer());
     });
-    return finish(options.work, call.organizationId, bytes);
+    return finish(options.work, call.tenantKey, bytes);
   },
 });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { tenantKeyOf } from '../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../platform/log.ts';
 import type { ImageRequest, PromptedRequest, VideoRequest } from '../core/media/requests.ts';
@@ -11,7 +12,7 @@ import { sandboxMediaModel } from './media-model.ts';
 
 let work: BoundedWork;
 beforeAll(() => {
-  work = new BoundedWork({ log: openLog('error', 'test'), tasks: [renderMedia] });
+  work = new BoundedWork({ log: openLog('error', 'test'), tasks: [renderMedia.image] });
 });
 afterAll(() => work.close());
 
@@ -27,7 +28,7 @@ async function advance(
   { ageMs = 0, attempt = 1, seed = 7, signal = new AbortController().signal } = {},
 ): Promise<Progress> {
   const [model, job] = [sandboxMediaModel(work), { id: 'any', request, image: null, seed, ageMs }];
-  const call = { organizationId: 'one', attempt, signal };
+  const call = { tenantKey: tenantKeyOf('one'), attempt, signal };
   const upstreamId = await model.submit(job, call);
   const status = await model.poll(job, upstreamId, call);
   return status.kind === 'ready' ? { kind: 'made', made: await model.fetchFile(job, upstreamId, call) } : status;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
 import { openWorkFolder } from '../../platform/work-folder.ts';
 import { sizes } from '../core/media/aspect-ratios.ts';
 import type { Quality } from '../core/media/models.ts';
@@ -82,14 +83,15 @@ function given(input: string | null): string {
   return input;
 }
 
-async function render(work: BoundedWork, organizationId: string, job: MediaJob): Promise<MadeMedia> {
+async function render(work: BoundedWork, tenantKey: TenantKey, job: MediaJob): Promise<MadeMedia> {
   const type = types[job.request.kind];
   const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, `made.${type}`);
     const input = job.image && join(folder, 'given');
     if (input) await job.image!.copyTo(input);
-    const rendered = await work.run(renderMedia, organizationId, renderingOf(job, input, path), { waitMs });
+    const task = renderMedia[job.request.kind];
+    const rendered = await work.run(task, tenantKey, renderingOf(job, input, path), { waitMs });
     if ('refused' in rendered) throw new ImageUnusable('The image is damaged.');
     const { size = null, seconds = null, hasTransparency = null } = rendered.made;
     return { type, path, size, seconds, hasTransparency, discard };
@@ -128,8 +130,8 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
 
     submit: async ({ id }) => id,
 
-    begin(job, { organizationId }) {
-      begun.keep(job.id, () => render(work, organizationId, job));
+    begin(job, { tenantKey }) {
+      begun.keep(job.id, () => render(work, tenantKey, job));
     },
 
     async poll(job, _, { attempt, signal }) {
@@ -147,13 +149,12 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
       return { kind: 'ready' };
     },
 
-    async fetchFile(job, _, { organizationId, signal }) {
+    async fetchFile(job, _, { tenantKey, signal }) {
       signal.throwIfAborted();
-      if (job.request.kind !== 'video') return (await begun.take(job.id)) ?? render(work, organizationId, job);
+      if (job.request.kind !== 'video') return (await begun.take(job.id)) ?? render(work, tenantKey, job);
       videos++;
       try {
-        // In a turn of their own: an organization's pictures do not wait behind its videos.
-        return await render(work, `${organizationId}/video`, job);
+        return await render(work, tenantKey, job);
       } finally {
         videos--;
       }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { type BoundedTask, WorkTooCostly } from '../../platform/bounded-work/task.ts';
+import type { TenantKey } from '../../platform/tenant-key.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import { type JsonSchema, ProviderFailure, type TextModel, type TextRequest } from '../ports.ts';
 import type { perform } from './make-instance.ts';
@@ -18,9 +19,9 @@ export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = 
 /** Characters of the prompt that are repeated in the strings of an instance. */
 const repeatedInInstance = 16 * 1024;
 
-async function instance(work: BoundedWork, organizationId: string, schema: JsonSchema, text: string): Promise<string> {
+async function instance(work: BoundedWork, tenantKey: TenantKey, schema: JsonSchema, text: string): Promise<string> {
   try {
-    return await work.run(makeInstance, organizationId, { schema, text: text.slice(0, repeatedInInstance) });
+    return await work.run(makeInstance, tenantKey, { schema, text: text.slice(0, repeatedInInstance) });
   } catch (error) {
     if (!(error instanceof WorkTooCostly)) throw error;
     const message = `The sandbox cannot generate an output for this outputSchema. ${error.message}`;
@@ -45,7 +46,7 @@ export const sandboxTextModel = (work: BoundedWork): TextModel => ({
     return slowSeconds === 0 && !overloaded && !namesModel;
   },
 
-  async generate(request, { attempt, signal, organizationId }) {
+  async generate(request, { attempt, signal, tenantKey }) {
     signal.throwIfAborted();
     const words = readSandboxWords(request.prompt, request.model);
     if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
@@ -53,7 +54,7 @@ export const sandboxTextModel = (work: BoundedWork): TextModel => ({
     if (failure) throw failure;
     const { outputSchema } = request;
     const answer = answerInWords(request);
-    const text = outputSchema ? await instance(work, organizationId, outputSchema, answer) : answer;
+    const text = outputSchema ? await instance(work, tenantKey, outputSchema, answer) : answer;
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
 });

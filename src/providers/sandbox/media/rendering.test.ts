@@ -6,6 +6,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseBuffer } from 'music-metadata';
 import sharp, { type Color, type Sharp } from 'sharp';
+import { tenantKeyOf } from '../../../../test/platform/tenant-key.ts';
 import { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { openLog } from '../../../platform/log.ts';
 import { sizes } from '../../core/media/aspect-ratios.ts';
@@ -25,7 +26,7 @@ let work: BoundedWork;
 let files = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rendering-'));
-  work = new BoundedWork({ log: openLog('error', 'test'), tasks: [renderMedia] });
+  work = new BoundedWork({ log: openLog('error', 'test'), tasks: [renderMedia.image] });
 });
 afterAll(async () => {
   work.close();
@@ -35,7 +36,13 @@ afterAll(async () => {
 const newPath = () => join(folder, String(files++));
 async function render(rendering: WithoutOutput<Rendering>): Promise<{ rendered: Rendered; path: string }> {
   const path = newPath();
-  return { rendered: await work.run(renderMedia, 'one', { ...rendering, output: path } as Rendering), path };
+  return {
+    rendered: await work.run(renderMedia[rendering.kind], tenantKeyOf('one'), {
+      ...rendering,
+      output: path,
+    } as Rendering),
+    path,
+  };
 }
 async function file(content: Uint8Array | Promise<Uint8Array>): Promise<string> {
   const path = newPath();

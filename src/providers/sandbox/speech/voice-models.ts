@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { BoundedWork } from '../../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../../platform/bounded-work/task.ts';
+import type { TenantKey } from '../../../platform/tenant-key.ts';
 import { openWorkFolder } from '../../../platform/work-folder.ts';
 import { examineAudio } from '../../audio/audio-examination.ts';
 import { readSandboxWords } from '../../core/sandbox-words.ts';
@@ -23,11 +24,11 @@ const tooCostly = (error: unknown): unknown =>
     ? new ProviderFailure('timeout', `The sandbox gave the request up. ${error.message}`, { retryable: false })
     : error;
 
-async function say(work: BoundedWork, organizationId: string, request: SpeechRequest): Promise<MadeSpeech> {
+async function say(work: BoundedWork, tenantKey: TenantKey, request: SpeechRequest): Promise<MadeSpeech> {
   const { path: folder, discard } = await openWorkFolder();
   try {
     const path = join(folder, 'speech.mp3');
-    const { seconds } = await work.run(sayText, organizationId, { ...request, output: path }, { waitMs });
+    const { seconds } = await work.run(sayText, tenantKey, { ...request, output: path }, { waitMs });
     return { path, seconds, discard };
   } catch (error) {
     await discard();
@@ -37,13 +38,13 @@ async function say(work: BoundedWork, organizationId: string, request: SpeechReq
 
 /** Speech without a provider. Equal requests have equal files. Words in the text count as they do in prompts. */
 export const sandboxSpeechModel = (work: BoundedWork): SpeechModel => ({
-  async speak(request, { organizationId, attempt, signal }) {
+  async speak(request, { tenantKey, attempt, signal }) {
     signal.throwIfAborted();
     const words = readSandboxWords(request.text, modelName);
     if (words.slowSeconds > 0) await pause(words.slowSeconds, signal);
     const failure = requestedFailure(words, modelName, attempt);
     if (failure) throw failure;
-    return say(work, organizationId, request);
+    return say(work, tenantKey, request);
   },
 });
 
@@ -55,9 +56,9 @@ async function digestOf(path: string): Promise<string> {
 
 /** Transcriptions without a provider: what the sandbox's own speech says, which its files have in them. */
 export const sandboxTranscriptionModel = (work: BoundedWork): TranscriptionModel => ({
-  async transcribe({ path, seconds, language = 'en' }, { organizationId, signal }) {
+  async transcribe({ path, seconds, language = 'en' }, { tenantKey, signal }) {
     signal.throwIfAborted();
-    const examined = await work.run(examineAudio, organizationId, { path }, { waitMs }).catch((error) => {
+    const examined = await work.run(examineAudio, tenantKey, { path }, { waitMs }).catch((error) => {
       throw tooCostly(error);
     });
     const other = async () => `Sandbox transcription of ${seconds} seconds of audio (sha256 ${await digestOf(path)})`;
