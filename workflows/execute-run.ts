@@ -13,6 +13,7 @@ import {
 import type { RunActivities } from '../activities/runs.ts';
 import type { StepToolActivities } from '../activities/step-tools.ts';
 import { type ExecuteRunArgs, type RunPolicy, runMessages } from '../src/temporal/contracts/automation.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { besideQueue, queues } from '../src/temporal/contracts/queues.ts';
 import { orElse } from './or-else.ts';
@@ -110,9 +111,13 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
     }
     if (progress.kind === 'ended' && progress.status === 'failed') {
       const { stepId, code } = progress;
-      setCurrentDetails(`Failed at the step \`${stepId}\`: ${code}`);
+      setCurrentDetails(`Failed at the step \`${stepId}\`: ${withSentence(code)}`);
       const details = { runId: context.runId, stepId, code };
-      throw ApplicationFailure.nonRetryable(`Step ${stepId} failed: ${code}`, failureTypes.runFailed, details);
+      throw ApplicationFailure.nonRetryable(
+        `Step ${stepId} failed: ${withSentence(code)}`,
+        failureTypes.runFailed,
+        details,
+      );
     }
   } catch (failure) {
     // Usually the run is recorded as cancelled already, but not when an operator cancelled this workflow in Temporal.

@@ -12,6 +12,7 @@ import {
   setWorkflowOptions,
 } from '@temporalio/workflow';
 import type { GenerationActivities, GenerationRef } from '../activities/generations.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import {
   type GenerationPolicy,
@@ -88,12 +89,16 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
       if (progress.kind === 'ended') return setCurrentDetails('');
       if (progress.kind === 'failed') {
         const { code, message } = progress;
-        setCurrentDetails(`Failed: ${code}`);
-        throw ApplicationFailure.nonRetryable(`The generation failed: ${code}`, failureTypes.generationFailed, {
-          generationId: ref.generationId,
-          code,
-          message,
-        });
+        setCurrentDetails(`Failed: ${withSentence(code)}`);
+        throw ApplicationFailure.nonRetryable(
+          `The generation failed: ${withSentence(code)}`,
+          failureTypes.generationFailed,
+          {
+            generationId: ref.generationId,
+            code,
+            message,
+          },
+        );
       }
       if (progress.kind === 'wait') withoutFile = progress.withoutFile ?? withoutFile;
       setCurrentDetails(waitsFor(progress));

@@ -9,6 +9,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { ActionActivities, ActionRef } from '../activities/actions.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { ActionPolicy, ActionProgress, PerformActionArgs } from '../src/temporal/contracts/integrations.ts';
 import { orElse } from './or-else.ts';
@@ -64,9 +65,13 @@ export async function performAction({ policy, dueAt, begun, ...ref }: PerformAct
       progress = undefined;
     }
     const { code } = progress;
-    setCurrentDetails(`Failed: ${code}`);
+    setCurrentDetails(`Failed: ${withSentence(code)}`);
     const details = { actionId: ref.actionId, code };
-    throw ApplicationFailure.nonRetryable(`The action failed: ${code}`, failureTypes.actionFailed, details);
+    throw ApplicationFailure.nonRetryable(
+      `The action failed: ${withSentence(code)}`,
+      failureTypes.actionFailed,
+      details,
+    );
   } catch (failure) {
     // An operator cancelled it.
     if (isCancellation(failure)) {

@@ -7,6 +7,7 @@ import {
   setWorkflowOptions,
 } from '@temporalio/workflow';
 import type { VoiceActivities } from '../activities/voice.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { PerformVoiceCallArgs, VoiceCallPolicy } from '../src/temporal/contracts/voice.ts';
 import { retryWithoutLimit } from './retry-options.ts';
@@ -30,9 +31,13 @@ export async function performVoiceCall({ policy, ...ref }: PerformVoiceCallArgs)
     const end = await activities.performVoiceCall(ref);
     if (end.kind === 'ended') return setCurrentDetails('');
     const { code } = end;
-    setCurrentDetails(`Failed: ${code}`);
+    setCurrentDetails(`Failed: ${withSentence(code)}`);
     const details = { callId: ref.callId, code };
-    throw ApplicationFailure.nonRetryable(`The voice call failed: ${code}`, failureTypes.voiceCallFailed, details);
+    throw ApplicationFailure.nonRetryable(
+      `The voice call failed: ${withSentence(code)}`,
+      failureTypes.voiceCallFailed,
+      details,
+    );
   } catch (failure) {
     // An operator cancelled it.
     if (isCancellation(failure)) {

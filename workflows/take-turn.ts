@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { TurnActivities } from '../activities/turns.ts';
 import type { TakeTurnArgs, TurnPolicy, TurnProgress } from '../src/temporal/contracts/conversation.ts';
+import { withSentence } from '../src/temporal/contracts/failure-sentences.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { orElse } from './or-else.ts';
 import { retryWithoutLimit } from './retry-options.ts';
@@ -49,9 +50,13 @@ export async function takeTurn({ policy, streams, isInstant, ...ref }: TakeTurnA
       if (progress.kind === 'ended') return setCurrentDetails('');
       if (progress.kind === 'failed') {
         const { code } = progress;
-        setCurrentDetails(`Failed: ${code}`);
+        setCurrentDetails(`Failed: ${withSentence(code)}`);
         const details = { turnId: ref.turnId, code };
-        throw ApplicationFailure.nonRetryable(`The message failed: ${code}`, failureTypes.turnFailed, details);
+        throw ApplicationFailure.nonRetryable(
+          `The message failed: ${withSentence(code)}`,
+          failureTypes.turnFailed,
+          details,
+        );
       }
       for (const [done, call] of progress.calls.entries()) {
         const count = `${done + 1} of ${progress.calls.length}`;

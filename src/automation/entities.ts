@@ -108,6 +108,7 @@ export const Run = defineEntity({
   uniques: [{ properties: ['automationId', 'number'] }],
   indexes: [
     { properties: ['automationId', 'status', 'number'] },
+    { name: 'run_correlation_index', properties: ['correlationId'] },
     { name: 'run_block_end_index', properties: ['automationId', 'number'], where: 'number % 1000 = 0' },
     { name: 'run_finished_index', properties: ['organizationId', 'finishedAt'], where: 'finished_at is not null' },
     { name: 'run_definition_index', properties: ['definitionId'] },

@@ -23,6 +23,7 @@ import {
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { findableAutomation } from './findable.ts';
 import { forgetRounds } from './forget-rounds.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
@@ -68,6 +69,7 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
     'workflow.rotate_secret': workflowIds,
     'run.delete': runIds,
   },
+  findable: findableAutomation,
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
   boundedTasks: automationTasks,

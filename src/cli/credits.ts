@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { creditBalance } from '../credits/balance.ts';
 import { grantCredits, operatorScope } from '../credits/grants.ts';
+import { latestLedgerEntries } from '../credits/ledger-entries.ts';
 import type { Scope } from '../platform/scope.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
+import { readLimit } from './limit.ts';
 import type { WithDatabase } from './with-database.ts';
 
 const view = async (scope: Scope) => ({
@@ -11,7 +13,7 @@ const view = async (scope: Scope) => ({
   ...(await creditBalance(scope)),
 });
 
-/** `credits grant` and `credits show`. */
+/** `credits grant`, `credits entries` and `credits show`. */
 export function addCreditCommands(program: Command, withDatabase: WithDatabase): void {
   const credits = program.command('credits').description('credits of organizations');
   credits
@@ -26,6 +28,19 @@ export function addCreditCommands(program: Command, withDatabase: WithDatabase):
       withDatabase(
         async (database) =>
           view(await grantCredits(database, { organizationId: org, environment: env, amount, reason })),
+        { json },
+      ),
+    );
+  credits
+    .command('entries')
+    .description('the latest entries of the ledger, newest first')
+    .requiredOption('--org <id>')
+    .option('--env <environment>', 'test or live', 'live')
+    .option('--limit <entries>', 'maximum number of entries', readLimit, 100)
+    .option('--json', 'print one JSON document')
+    .action(({ org, env, limit, json }) =>
+      withDatabase(
+        async (database) => ({ entries: await latestLedgerEntries(await operatorScope(database, org, env), limit) }),
         { json },
       ),
     );

@@ -14,6 +14,7 @@ import { addAuditCommands, BrokenAudit } from './audit.ts';
 import { addCreditCommands } from './credits.ts';
 import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
+import { addFindCommands } from './find.ts';
 import { migrateServers } from './migrate.ts';
 import { addOutboxCommands } from './outbox.ts';
 import { addRedirectCommands } from './redirects.ts';
@@ -137,6 +138,7 @@ function commands({ variables, print }: Terminal): Command {
   addDeprecationCommands(program, withDatabase);
   addOutboxCommands(program, withDatabase);
   addRunCommands(program, withDatabase);
+  addFindCommands(program, withDatabase);
   addSecretCommands(program, withDatabase);
   addToolCommands(program, withDatabase);
 

@@ -10,6 +10,7 @@ import { startPendingTurn } from './create-turn.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { ConversationEntry, ConversationTurn } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { findableMessages } from './findable.ts';
 import { endOverdueTurns, forgetTurns, watchStoppedTurns } from './overdue.ts';
 import { TurnSigns } from './turn-signs.ts';
 
@@ -26,6 +27,7 @@ const forgottenAtOnce = 1_000;
 export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
   name: 'conversation',
   entities: [ConversationTurn, ConversationEntry],
+  findable: [findableMessages],
   failPoints: failPoint.names,
   promptKinds: ['turn.start'],
   open({ database, sealer, notifications }) {

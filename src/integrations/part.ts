@@ -22,6 +22,7 @@ import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
+import { findableIntegrations } from './findable.ts';
 import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
 import { followKind, followListened } from './following/follow-work.ts';
@@ -67,6 +68,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     'integration.disconnect': integrationConnectionIds,
     'integration.delayed_action': actionRunIds,
   },
+  findable: findableIntegrations,
   failPoints: [...failPoint.names, ...actionFailPoint.names],
   promptKinds: ['action.start'],
   sealed: [{ table: 'integration_connection', columns: sealedColumns }],

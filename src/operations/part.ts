@@ -10,6 +10,7 @@ import { keyExpiring } from './core/events.ts';
 import { dependencyChecks } from './dependency-checks.ts';
 import { DeprecatedUses } from './deprecations.ts';
 import { DeprecatedUse, Notice, Vital } from './entities.ts';
+import { findableOutbox } from './findable.ts';
 import { platformGauges } from './gauges.ts';
 import { Health } from './health.ts';
 import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
@@ -32,6 +33,7 @@ export interface OperationsServices {
 /** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
 export const operations: Part<Foundation & TenancyServices, OperationsServices> = {
   name: 'operations',
+  findable: [findableOutbox],
   entities: [Vital, Notice, DeprecatedUse],
   events: [keyExpiring],
   open({ env, log, database, temporal, redisLimiter }) {

@@ -5,6 +5,7 @@ import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
 import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorKind } from './errors.ts';
+import type { FindableRows } from './findable.ts';
 import type { OutboxHandlers } from './outbox.ts';
 import type { AnyPart, Declarations, Part, Sweep } from './part.ts';
 import type { SealedTable } from './reseal.ts';
@@ -22,6 +23,7 @@ export interface Catalog {
   auditActions: ReadonlyMap<string, ResourceId>;
   failPoints: string[];
   sealed: SealedTable[];
+  findable: FindableRows[];
   /** Of outbox entries. */
   promptKinds: string[];
   boundedTasks: AnyBoundedTask[];
@@ -91,6 +93,13 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     names(({ auditActions }) => Object.keys(auditActions ?? {}), same),
   );
   refuseTwice(
+    'kind of findable rows',
+    names(
+      ({ findable }) => findable,
+      ({ kind }) => kind,
+    ),
+  );
+  refuseTwice(
     'fail point',
     names(({ failPoints }) => failPoints, same),
   );
@@ -103,6 +112,7 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     auditActions: new Map(parts.flatMap(({ auditActions = {} }) => Object.entries<ResourceId>(auditActions))),
     failPoints: parts.flatMap(({ failPoints = [] }) => failPoints),
     sealed: parts.flatMap(({ sealed = [] }) => sealed),
+    findable: parts.flatMap(({ findable = [] }) => findable),
     promptKinds: parts.flatMap(({ promptKinds = [] }) => promptKinds),
     boundedTasks: parts.flatMap(({ boundedTasks = [] }) => boundedTasks),
   };

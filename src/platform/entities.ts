@@ -22,8 +22,8 @@ export const OutboxEntry = defineEntity({
     /** The drain leaves an entry alone until then: it is being attempted, or waits for its next attempt. */
     availableAt: p.datetime(),
     lastAttemptAt: p.datetime().nullable(),
-    /** Class of the error that the last attempt ended with; no text of a tenant's. */
-    lastError: p.string().length(80).nullable(),
+    /** The error that the last attempt ended with, in one line. */
+    lastError: p.string().length(500).nullable(),
   },
   uniques: [{ properties: ['kind', 'subjectId'] }],
   indexes: [

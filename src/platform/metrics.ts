@@ -44,6 +44,8 @@ export interface AnsweredRequest {
   seconds: number;
 }
 
+const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
 /** Prometheus metrics of this process. Labels never contain organizations, ids or callers' text. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -109,6 +111,8 @@ export class Metrics {
   /** Collects memory, CPU time, event-loop lag and garbage collection of the process. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
+    // Gauges with the suffix of counters, which Prometheus's own checks refuse. They are sums of gauges that are served.
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
   /** All metrics in Prometheus's text format. */

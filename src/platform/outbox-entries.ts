@@ -10,7 +10,7 @@ export interface OutboxEntryView extends Tenant {
   correlationId: string;
   /** By the drain. */
   attempts: number;
-  /** Class of the error that the last attempt ended with. */
+  /** The error that the last attempt ended with, in one line. */
   lastError: string | null;
   createdAt: Date;
   lastAttemptAt: Date | null;

@@ -97,9 +97,22 @@ const findDue = statement<{ kind: string }>(
 export const dueKinds = async (sql: Sql, kinds: readonly string[]): Promise<string[]> =>
   (await sql.rows(findDue, [kinds])).map(({ kind }) => kind);
 
-/** What an operator may see of an error: its class and code, and nothing that a tenant wrote. */
-export function errorClass(error: unknown): string {
+const maxErrorLength = 500;
+
+/** A gRPC client and a pool of connections wrap the error that says what happened. */
+function innermost(error: Error): Error {
+  let inner = error;
+  for (let depth = 0; inner.cause instanceof Error && depth < 5; depth++) inner = inner.cause;
+  return inner instanceof AggregateError && inner.errors[0] instanceof Error ? inner.errors[0] : inner;
+}
+
+/** What operators see of an error: its class and code, and what happened in one line. */
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  const { name, code } = error as { name: string; code?: unknown };
-  return `${name}${typeof code === 'string' || typeof code === 'number' ? ` ${code}` : ''}`.slice(0, 80);
+  const cause = innermost(error);
+  const { code } = cause as { code?: unknown };
+  const named = `${error.name}${typeof code === 'string' || typeof code === 'number' ? ` ${code}` : ''}`;
+  const messages = [...new Set([error.message, cause.message])].filter(Boolean);
+  const lines = [named, ...messages].join(': ').replaceAll('\n', ' ');
+  return lines.slice(0, maxErrorLength);
 }

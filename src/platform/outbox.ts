@@ -7,8 +7,8 @@ import { FairTurns } from './fair-turns.ts';
 import type { Log } from './log.ts';
 import {
   countUnknown,
+  describeError,
   dueKinds,
-  errorClass,
   finish,
   type LeasedEntry,
   leaseEntries,
@@ -287,7 +287,7 @@ export class Outbox implements OutboxOfProcess {
     else log.warn(facts, 'an outbox entry failed and will be retried');
     // Where this fails too, the entry is due again when its lease ends.
     await sqlOn(database.pool)
-      .rows(postpone, [id, waitMs, error instanceof DeadlineExceeded ? 'deadline exceeded' : errorClass(error)])
+      .rows(postpone, [id, waitMs, error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error)])
       .catch((failure) => log.warn({ err: failure, kind, subjectId }, 'an outbox entry could not be postponed'));
   }
 

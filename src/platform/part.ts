@@ -5,6 +5,7 @@ import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
 import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorCodes } from './errors.ts';
+import type { FindableRows } from './findable.ts';
 import type { GaugeOptions } from './metrics.ts';
 import type { OutboxHandlers } from './outbox.ts';
 import type { SealedTable } from './reseal.ts';
@@ -39,6 +40,8 @@ export interface Declarations {
   failPoints?: readonly string[];
   /** What operators reseal when they replace a sealing key. */
   sealed?: readonly SealedTable[];
+  /** What operators find by an id or a correlation id. */
+  findable?: readonly FindableRows[];
   /** Kinds of outbox entries that somebody may be waiting for: backlogs of others leave room for them. */
   promptKinds?: readonly string[];
   /** Tasks executed by `boundedWork`. */

@@ -212,6 +212,7 @@ export const Booking = defineEntity({
     { name: 'booking_host_token_unique', properties: ['hostToken'], where: 'host_token is not null' },
   ],
   indexes: [
+    { name: 'booking_correlation_index', properties: ['correlationId'] },
     { name: 'booking_list_index', properties: ['organizationId', 'environment', 'startAt', 'id'] },
     { name: 'booking_event_type_index', properties: ['eventTypeId', 'startAt', 'id'] },
     {

@@ -26,6 +26,7 @@ import {
 } from './entities.ts';
 import { schedulingErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
+import { findableScheduling } from './findable.ts';
 import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
@@ -60,6 +61,7 @@ export const scheduling: Part<
     'calendar.update': calendarIds,
     'calendar.delete': calendarIds,
   },
+  findable: findableScheduling,
   failPoints: failPoint.names,
   promptKinds: ['calendar.sync'],
   open(base) {

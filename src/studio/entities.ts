@@ -56,6 +56,7 @@ export const Generation = defineEntity({
   },
   uniques: [{ properties: ['organizationId', 'environment', 'number'] }],
   indexes: [
+    { name: 'generation_correlation_index', properties: ['correlationId'] },
     {
       name: 'generation_history_index',
       properties: ['organizationId', 'environment', 'number'],

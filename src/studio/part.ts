@@ -14,6 +14,7 @@ import { type StartHint, startPendingGeneration } from './create-generation.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { InputPlaces } from './fetch-input.ts';
+import { findableGenerations } from './findable.ts';
 import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
 import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
@@ -36,6 +37,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   ids: [generationIds, videoIds],
   events: [videoCompleted, videoFailed],
   auditActions: { 'generation.delete': generationIds },
+  findable: [findableGenerations],
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],
   open({ notifications, temporal, background, log }) {

@@ -10,6 +10,7 @@ import { voiceCallStates } from './core/status.ts';
 import { startPendingCall } from './create-call.ts';
 import { VoiceCall } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { findableCalls } from './findable.ts';
 import { endOverdueCalls, forgetCalls, watchStoppedCalls } from './overdue.ts';
 import { UploadPlaces } from './upload-places.ts';
 
@@ -26,6 +27,7 @@ const forgottenAtOnce = 1_000;
 export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
   name: 'voice',
   entities: [VoiceCall],
+  findable: [findableCalls],
   failPoints: failPoint.names,
   promptKinds: ['voice.start'],
   open({ notifications }) {

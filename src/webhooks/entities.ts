@@ -81,7 +81,10 @@ export const Event = defineEntity({
     createdAt: p.datetime(),
   },
   uniques: [{ properties: ['subjectId', 'type'] }],
-  indexes: [{ properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
+  indexes: [
+    { properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    { name: 'event_correlation_index', properties: ['correlationId'] },
+  ],
 });
 export type Event = InferEntity<typeof Event>;
 

@@ -20,6 +20,7 @@ import {
 import { fillEventTypes } from './event-types.ts';
 import { failPoint } from './fail-points.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
+import { findableWebhooks } from './findable.ts';
 import { deliveryGauges } from './gauges.ts';
 import { Listening } from './listening.ts';
 import { deliveriesChannel } from './publish-event.ts';
@@ -72,6 +73,7 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     'delivery.replay': deliveryIds,
     'delivery.discard': deliveryIds,
   },
+  findable: findableWebhooks,
   failPoints: failPoint.names,
   sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
   open({ env, notifications, metrics }) {

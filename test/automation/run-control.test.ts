@@ -165,7 +165,8 @@ test('a failed run tells the operator in Temporal which step failed and why', as
   await until('the workflow has failed', async () => (await temporal.statusOf(runId)) === 'FAILED');
   const { failure, summary, stepsNamed } = await temporal.failureOf(runId);
   expect(failure).toMatchObject({
-    message: 'Step bad failed: service_unavailable',
+    message:
+      'Step bad failed: service_unavailable: A model, a tool server or the storage was not available after all attempts.',
     details: [{ runId, stepId: 'bad', code: 'service_unavailable' }],
   });
   expect(summary).toBe(`run_${runId.replaceAll('-', '')} of ${wf}`);

@@ -106,7 +106,7 @@ describe('the correlation id of a request', () => {
     const [ended] = await linesOf('workflow ended', { workflow: 'makeGeneration', correlationId });
     expect(ended!.failure).toMatchObject({
       type: 'GenerationFailed',
-      message: expect.stringMatching(/content_policy/),
+      message: expect.stringMatching(/content_policy: The provider refused/),
     });
   });
 

@@ -100,6 +100,11 @@ describe('docs/metrics.md', () => {
     expect([...ofInstallation!.keys()].filter((name) => served.has(name))).toEqual([]);
   });
 
+  test('only counters have the suffix of counters', async () => {
+    const served = readServed(await textOf(scene.process));
+    expect([...served].filter(([name, { type }]) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
+  });
+
   test('all times are in seconds', async () => {
     const names = [...readServed(await textOf(scene.process)).keys()];
     expect(names.filter((name) => /milliseconds|_ms(_|$)|minutes/.test(name))).toEqual([]);

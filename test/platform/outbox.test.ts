@@ -179,7 +179,7 @@ describe('the drain', () => {
     const outbox = open({
       'test.hangs': () => hang.promise,
       'test.fails': async () => {
-        throw Object.assign(new Error('with a text of a tenant'), { code: 'E_BROKEN' });
+        throw Object.assign(new Error('Temporal does not answer.'), { code: 'E_BROKEN' });
       },
       'test.healthy': async (_, subjectId) => void done.push(subjectId),
     });
@@ -199,7 +199,7 @@ describe('the drain', () => {
     const failed = (await entries()).filter(({ kind }) => kind === 'test.fails');
     expect(failed).toHaveLength(failing.length);
     for (const { lastError, attempts, lastAttemptAt } of failed) {
-      expect({ lastError, attempts: attempts > 0 }).toEqual({ lastError: 'Error E_BROKEN', attempts: true });
+      expect({ lastError, attempts: attempts > 0 }).toEqual({ lastError: 'Error E_BROKEN: Temporal does not answer.', attempts: true });
       expect(lastAttemptAt).toBeInstanceOf(Date);
     }
     expect(

@@ -1,0 +1,30 @@
+import type { FindableRows } from '../platform/findable.ts';
+import { runWorkflowId, scheduleId } from '../temporal/contracts/automation.ts';
+import { runIds, workflowIds } from './core/ids.ts';
+
+/** What operators find of automations and their runs. */
+export const findableAutomation: readonly FindableRows[] = [
+  {
+    kind: 'run',
+    table: 'run',
+    ids: [runIds],
+    state: 'r.status',
+    reason: `(r.error->>'code') || coalesce(': ' || (r.error->>'message'), '')`,
+    facts: `jsonb_build_object('workflow', r.automation_id, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
+    workflowId: runWorkflowId,
+  },
+  {
+    kind: 'workflow',
+    table: 'automation',
+    ids: [workflowIds],
+    state: `case when r.deleted_at is null then r.state else 'deleted' end`,
+    reason: 'null::text',
+    facts: `jsonb_build_object(
+      'createdAt', r.created_at, 'updatedAt', r.updated_at, 'deletedAt', r.deleted_at,
+      'schedule', (select jsonb_build_object('lastRunAt', s.last_run_at, 'lastSkippedAt', s.last_skipped_at,
+                                             'lastSkippedReason', s.last_skipped_reason)
+                     from automation_schedule s where s.automation_id = r.id))`,
+    correlation: null,
+    workflowId: scheduleId,
+  },
+];

@@ -1,0 +1,16 @@
+import type { FindableRows } from '../platform/findable.ts';
+import { turnWorkflowId } from '../temporal/contracts/conversation.ts';
+import { creditKey } from './end-turn.ts';
+
+/** What operators find of chats and agents, for a day. */
+export const findableMessages: FindableRows = {
+  kind: 'message',
+  table: 'conversation_turn',
+  state: 'r.status',
+  reason: `(r.error->>'code') || ': ' || (r.error->>'message')`,
+  facts: `jsonb_build_object(
+    'type', r.kind, 'model', r.model, 'hasTools', r.has_tools, 'calledDirectlyUntil', r.asked_until,
+    'credits', r.credits, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
+  workflowId: turnWorkflowId,
+  creditKey,
+};

@@ -1,0 +1,27 @@
+/** What each code of a failure means, for operators: our own words, so that nothing of a tenant is in Temporal. */
+const sentences: Record<string, string> = {
+  service_unavailable: 'A model, a tool server or the storage was not available after all attempts.',
+  provider_error: 'The provider answered with an error, or in a way that cannot be used.',
+  timeout: 'It did not end within its time limit.',
+  content_policy: 'The provider refused the request because of its content.',
+  content_refused: 'The model refused the request because of its content.',
+  invalid_input: 'The provider cannot work with the request or with its image.',
+  tools_unavailable: 'A tool server that the message names could not list its tools.',
+  expression_error: 'An expression of the step could not be evaluated.',
+  output_schema_mismatch: 'The output does not match the schema of the step.',
+  output_too_large: 'The outputs of the run are larger than a run may keep.',
+  storage_full: 'The organization keeps as many bytes as its plan includes.',
+  internal_error: 'An error of this installation. The log has it, under the correlation id.',
+  action_failed: 'The integration did not perform the action, or its answer was lost.',
+  auth_expired: 'The provider no longer accepts the access to the account. It has to be connected again.',
+  invalid_payload: 'The provider refused the payload of the action.',
+  not_connected: 'The integration, or the account of the request, is not connected.',
+  rate_limited: 'The provider limits the requests of the account.',
+  insufficient_credits: 'The organization has not enough credits.',
+};
+
+/** A code with its meaning. */
+export const withSentence = (code: string): string => {
+  const sentence = sentences[code];
+  return sentence === undefined ? code : `${code}: ${sentence}`;
+};
