@@ -49,7 +49,7 @@ test('a correlation id finds a run with its deliveries, and the id of each finds
   const run = found.find(({ kind }) => kind === 'run');
   expect(run).toEqual({
     ...{ kind: 'run', id: expect.stringMatching(/^run_[0-9a-f]{32}$/), ...tenantFacts(), correlationId },
-    ...{ workflowId: `run-${uuidIn(run.id)}`, state: 'failed', reason: expect.stringMatching(/^provider_error: /) },
+    ...{ workflowId: `run-${uuidIn(run.id)}`, state: 'failed', reason: expect.stringMatching(/^service_unavailable: /) },
     entries: [],
   });
   const delivery = found.find(({ kind }) => kind === 'delivery');
