@@ -49,7 +49,11 @@ test('a correlation id finds a run with its deliveries, and the id of each finds
   const run = found.find(({ kind }) => kind === 'run');
   expect(run).toEqual({
     ...{ kind: 'run', id: expect.stringMatching(/^run_[0-9a-f]{32}$/), ...tenantFacts(), correlationId },
-    ...{ workflowId: `run-${uuidIn(run.id)}`, state: 'failed', reason: expect.stringMatching(/^service_unavailable: /) },
+    ...{
+      workflowId: `run-${uuidIn(run.id)}`,
+      state: 'failed',
+      reason: expect.stringMatching(/^service_unavailable: /),
+    },
     entries: [],
   });
   const delivery = found.find(({ kind }) => kind === 'delivery');
@@ -116,7 +120,10 @@ test('an action and its integration are found, and shown without what they say',
   await product.api.post(path, message, { 'x-correlation-id': correlationId });
   const found = await findUntil(correlationId, ofKind('action', 'failed'));
   const action = found.find(({ kind }) => kind === 'action');
-  expect(action).toMatchObject({ reason: expect.stringMatching(/^action_failed/), workflowId: expect.stringMatching(/^action-/) });
+  expect(action).toMatchObject({
+    reason: expect.stringMatching(/^action_failed/),
+    workflowId: expect.stringMatching(/^action-/),
+  });
   const shown = (await cli('action', 'show', action.id)).said;
   expect(shown).toMatchObject({ integration: 'slack', action: 'send_message', attempts: expect.any(Number) });
   expect(JSON.stringify(shown)).not.toContain('Secret');
@@ -141,7 +148,7 @@ test('a booking is found with its effects, and a calendar with its last error', 
   expect(JSON.stringify(shown)).not.toContain('grace@example.com');
 
   const calendar = await addCalendar(product.database, host);
-  await scene.put(`calendars/${calendar}/sandbox`, { events: [], fault: 'outage' });
+  await scene.put(`calendars/${calendar}/sandbox`, { events: [], fault: 'unavailable' });
   await scene.request('POST', `calendars/${calendar}/sync`);
   const broken = await until('the calendar shows its error', async () => {
     const { said } = await cli('calendar', 'show', calendar);

@@ -199,7 +199,10 @@ describe('the drain', () => {
     const failed = (await entries()).filter(({ kind }) => kind === 'test.fails');
     expect(failed).toHaveLength(failing.length);
     for (const { lastError, attempts, lastAttemptAt } of failed) {
-      expect({ lastError, attempts: attempts > 0 }).toEqual({ lastError: 'Error E_BROKEN: Temporal does not answer.', attempts: true });
+      expect({ lastError, attempts: attempts > 0 }).toEqual({
+        lastError: 'Error E_BROKEN: Temporal does not answer.',
+        attempts: true,
+      });
       expect(lastAttemptAt).toBeInstanceOf(Date);
     }
     expect(
