@@ -1,3 +1,4 @@
+import { setImmediate as nextLoopRound } from 'node:timers/promises';
 import { EventCount } from '../platform/core/event-count.ts';
 
 /** Well above the longest output of any model. */
@@ -27,8 +28,12 @@ function patientDispatcher(): Dispatcher | undefined {
   return { dispatch } as Dispatcher;
 }
 
+/** Bytes that are passed on before others are served. Thousands of events that came at once are read without a pause. */
+const bytesPerRound = 32 * 1024;
+
 async function* limited(response: Response): AsyncGenerator<Chunk> {
   let size = 0;
+  let sinceRound = 0;
   const events = new EventCount(maxEvents);
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
@@ -36,6 +41,10 @@ async function* limited(response: Response): AsyncGenerator<Chunk> {
     // Whatever its type says: an SDK that asked for a stream reads the response as one.
     if (!events.add(chunk)) throw new AnswerTooLong(`The response has more than ${maxEvents} events.`);
     yield chunk;
+    sinceRound += chunk.length;
+    if (sinceRound < bytesPerRound) continue;
+    sinceRound = 0;
+    await nextLoopRound();
   }
 }
 

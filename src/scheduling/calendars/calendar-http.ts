@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { AccessTokenRefused } from '../../connections/failures.ts';
+import { isNestedTooDeep } from '../../platform/core/json-depth.ts';
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
@@ -179,9 +180,10 @@ export class CalendarHttp {
 }
 
 function parse(body: Buffer): unknown {
-  if (body.length === 0) return undefined;
+  const text = body.toString('utf8');
+  if (text === '' || isNestedTooDeep(text)) return undefined;
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
