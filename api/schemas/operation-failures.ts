@@ -34,7 +34,7 @@ export const runFailed: Failure = {
 export const generationFailed: Failure = {
   name: 'GenerationFailed',
   description:
-    'The generation failed, or something went wrong on our side. Of a generation that failed `details` says why: {generationId, reason}, reason one of content_policy, invalid_input, provider_error, timeout. Nothing is charged.',
+    'The generation failed, or something went wrong on our side. Of a generation that failed `details` says why: {generationId, reason}, reason one of content_policy, invalid_input, provider_error, timeout. Where our own storage failed the answer is 503 `service_unavailable`. Nothing is charged.',
   example: new AppError('ai_provider_error', 'The provider refused the content.', {
     generationId: `gen_${exampleId.replaceAll('-', '')}`,
     reason: 'content_policy',

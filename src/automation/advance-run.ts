@@ -10,7 +10,13 @@ import type { StoredFile } from '../storage/ports.ts';
 import { isStorageFull, storageFullMessage } from '../storage/storage-limit.ts';
 import type { StepActions } from './action-port.ts';
 import type { CallingRuns } from './calling-runs.ts';
-import { type AskedModel, isTerminal, type RunErrorCode, type TerminalStatus } from './core/run-status.ts';
+import {
+  type AskedModel,
+  isTerminal,
+  type RunErrorCode,
+  storageFault,
+  type TerminalStatus,
+} from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
 import { limitWarnings, type Warning } from './core/template.ts';
 import { isLarge, storeOutput } from './large-outputs.ts';
@@ -92,7 +98,7 @@ function failedWith(failure: StepFault, { output: _, status: __, ...spent }: Ste
 
 const unstored = ({ message }: StorageFailure): StepFault => ({
   ...{ status: 'failed', code: 'service_unavailable' },
-  message: `The output could not be stored. ${message}`,
+  message: `${storageFault}${message}`,
 });
 
 /** A run in memory, between two writes to the database. */
@@ -201,7 +207,7 @@ export class AdvancingRun {
       const file = await storeOutput(this.#services.files, this.#scope, this.#ref.runId, end.output);
       return { ...end, output: { ...end.output, file } };
     } catch (error) {
-      if (!(error instanceof StorageFailure) || (error.reason !== 'full' && !isLast)) throw error;
+      if (!(error instanceof StorageFailure) || (error.reason === 'unavailable' && !isLast)) throw error;
       return failedWith(unstored(error), end);
     }
   }

@@ -4,7 +4,7 @@ import { StorageFailure } from '../storage/failure.ts';
 import type { AdvancingRun, RunServices, StepEnd } from './advance-run.ts';
 import { askModels, askOnce, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
-import type { AskedModel } from './core/run-status.ts';
+import { type AskedModel, storageFault } from './core/run-status.ts';
 import { type CallingStep, type ModelChoice, type PromptStep, usesTools } from './core/steps.ts';
 import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
@@ -106,7 +106,7 @@ export async function attemptStep(
     const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
     // The outputs that the step uses could not be read.
     if (failure instanceof StorageFailure) {
-      return { status: 'failed', code: 'service_unavailable', message: failure.message };
+      return { status: 'failed', code: 'service_unavailable', message: `${storageFault}${failure.message}` };
     }
     if (!(failure instanceof StepFailure)) throw failure;
     const { code, message, tokensUsed } = failure;

@@ -3,12 +3,14 @@ import type { Part } from '../platform/part.ts';
 import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultRunPolicy, type RunPolicy } from '../temporal/contracts/automation.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { CallingRuns } from './calling-runs.ts';
 import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, workflowIds } from './core/ids.ts';
 import type { TerminalStatus } from './core/run-status.ts';
+import { endAutomations } from './end-tenant.ts';
 import {
   Automation,
   AutomationSchedule,
@@ -45,7 +47,7 @@ export interface AutomationServices {
 }
 
 /** The product's workflows, their runs and schedules. */
-export const automation: Part<Foundation & ProviderServices & WebhookServices, AutomationServices> = {
+export const automation: Part<Foundation & TenancyServices & ProviderServices & WebhookServices, AutomationServices> = {
   name: 'automation',
   entities: [
     Automation,
@@ -73,7 +75,8 @@ export const automation: Part<Foundation & ProviderServices & WebhookServices, A
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
   boundedTasks: automationTasks,
-  open({ notifications, metrics }) {
+  open({ notifications, metrics, tenantEnds }) {
+    tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
     notifications.on(waiters.channel, (runId) => waiters.tell(runId));
     const count = metrics.counter({

@@ -17,6 +17,7 @@ const schedulesAfter = statement<RestoredSchedule>(
   `select s.automation_id as "automationId", s.organization_id as "organizationId", s.environment
      from automation_schedule s
      join automation a on a.id = s.automation_id and a.deleted_at is null
+     join organization o on o.id = s.organization_id and o.deleted_at is null
     where s.automation_id > $1
       and not exists (select from outbox where kind = 'schedule.sync' and subject_id = s.automation_id)
     order by s.automation_id limit $2`,

@@ -27,12 +27,13 @@ export interface Schedule {
 export const scheduleColumns = `automation_id as "automationId", cron, timezone, paused, input, variables, revision,
   last_run_at as "lastRunAt", last_skipped_at as "lastSkippedAt", last_skipped_reason as "lastSkippedReason"`;
 
-/** The schedule of a workflow that exists. */
+/** The schedule of a workflow that exists, of an organization that is not deleted: restored, it gets its schedules again. */
 export const findSchedule = statement<Schedule>(
   'schedule.find',
   `select ${scheduleColumns} from automation_schedule
     where organization_id = $1 and environment = $2 and automation_id = $3
-      and exists (select from automation where id = automation_id and deleted_at is null)`,
+      and exists (select from automation where id = automation_id and deleted_at is null)
+      and exists (select from organization where id = $1 and deleted_at is null)`,
 );
 
 const mostLooks = 10;

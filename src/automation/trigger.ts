@@ -63,7 +63,7 @@ const findGuarded = statement<Guarded>(
   `select a.id, a.organization_id as "organizationId", a.environment, a.trigger_secret_hash as hash, o.plan,
           o.rate_minute as "rateMinute", o.rate_day as "rateDay"
      from automation a join organization o on o.id = a.organization_id
-    where a.id = $1 and a.deleted_at is null`,
+    where a.id = $1 and a.deleted_at is null and o.deleted_at is null`,
 );
 
 /** The tenant whose workflow is started with its secret, and the limits in which such requests count. */

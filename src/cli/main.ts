@@ -1,9 +1,20 @@
+import { createInterface } from 'node:readline/promises';
 import { readLocalSettings } from '../platform/env.ts';
 import { runCommand } from './run-command.ts';
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}
 
 const exitCode = await runCommand(process.argv.slice(2), {
   variables: readLocalSettings().parentEnvironment,
   print: (text) => console.log(text),
   printError: (text) => console.error(text),
+  ask: process.stdin.isTTY ? ask : undefined,
 });
 if (exitCode !== 0) process.exit(exitCode);

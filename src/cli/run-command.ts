@@ -16,6 +16,7 @@ import { addDeliveryCommands } from './deliveries.ts';
 import { addDeprecationCommands } from './deprecations.ts';
 import { addFindCommands } from './find.ts';
 import { migrateServers } from './migrate.ts';
+import { addDeletionCommands } from './organization-deletion.ts';
 import { addOutboxCommands } from './outbox.ts';
 import { addRedirectCommands } from './redirects.ts';
 import { addRunCommands } from './runs.ts';
@@ -57,7 +58,7 @@ function describe(error: unknown): { code: string; message: string; details?: ob
   return { code: 'internal_error', message: `Unexpected: ${error instanceof Error ? error.message : error}` };
 }
 
-function commands({ variables, print }: Terminal): Command {
+function commands({ variables, print, ask }: Terminal): Command {
   const withDatabase = withDatabaseOf({ variables, print });
   // Standard error contains exactly one JSON document, so Commander's own messages are suppressed.
   const program = new Command('atelier')
@@ -107,6 +108,7 @@ function commands({ variables, print }: Terminal): Command {
       withDatabase(async (database) => ({ organizations: await listOrganizations(database) }), options),
     );
 
+  addDeletionCommands(organization, withDatabase, ask);
   addRedirectCommands(organization, withDatabase);
 
   const key = program.command('key').description('API keys');

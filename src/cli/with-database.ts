@@ -10,6 +10,8 @@ export interface Terminal {
   variables: Variables;
   print(text: string): void;
   printError(text: string): void;
+  /** Asks the operator for a line; absent where there is no terminal. */
+  ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 interface Output {

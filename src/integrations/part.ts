@@ -6,6 +6,7 @@ import { Waiters } from '../platform/waiters.ts';
 import { defaultFollowPolicy, type FollowPolicy } from '../temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy, type FetchEventsPolicy } from '../temporal/contracts/integration-events.ts';
 import { type ActionPolicy, defaultActionPolicy } from '../temporal/contracts/integrations.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { IntegrationAction } from './action-entities.ts';
 import { cancelPerformAction } from './actions/action-workflows.ts';
@@ -18,6 +19,7 @@ import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
+import { endIntegrations } from './end-tenant.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { accessExpired } from './expired-access.ts';
@@ -56,7 +58,10 @@ const overdueAtOnce = 50;
 const forgottenAtOnce = 1_000;
 
 /** Third-party tools that tenants connect: actions, and events that are delivered to webhooks. */
-export const integrations: Part<Foundation & ConnectionServices & WebhookServices, IntegrationServices> = {
+export const integrations: Part<
+  Foundation & TenancyServices & ConnectionServices & WebhookServices,
+  IntegrationServices
+> = {
   name: 'integrations',
   settings: integrationSettings,
   entities: [IntegrationConnection, IntegrationAction, InboundEvent, IntegrationPoll, IntegrationPush],
@@ -84,6 +89,7 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
     background,
     database,
     log,
+    tenantEnds,
   }) {
     const clients = openClients({ ...env });
     connections.declare({
@@ -104,6 +110,9 @@ export const integrations: Part<Foundation & ConnectionServices & WebhookService
         egress: { named: providerEgress, guarded: egress },
       }),
     };
+    tenantEnds.on((scope) =>
+      endIntegrations({ connections, database, log, integrations: services.integrations }, scope),
+    );
     return { ...services, stepActions: actionsOfSteps({ ...services, sealer, temporal, background, log }) };
   },
   outbox: (services) => ({

@@ -1,6 +1,7 @@
 import { type PlatformEnv, requiredInProduction } from '../platform/env.ts';
 import type { Probe } from '../platform/probe.ts';
 import { statement } from '../platform/sql.ts';
+import type { Disk } from '../storage/ports.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import { missingAttributesProblem } from '../temporal/namespace.ts';
 import type { Dependency } from './core/health.ts';
@@ -29,10 +30,11 @@ export interface Dependencies {
   probe: Probe;
   temporal: TemporalClient;
   isCacheUp: Check;
+  disk: Pick<Disk, 'check'>;
 }
 
 /** The check of each dependency. The environment's check does not disclose which secrets are missing. */
-export function dependencyChecks({ env, probe, temporal, isCacheUp }: Dependencies): Record<Dependency, Check> {
+export function dependencyChecks({ env, probe, temporal, isCacheUp, disk }: Dependencies): Record<Dependency, Check> {
   const checkAttributes = attributesCheck(temporal);
   return {
     async database() {
@@ -43,6 +45,10 @@ export function dependencyChecks({ env, probe, temporal, isCacheUp }: Dependenci
     environment: async () => requiredInProduction.every((name) => env[name] !== undefined),
     async temporal() {
       await Promise.all([temporal.serverVersion(checkTimeoutMs), checkAttributes()]);
+      return true;
+    },
+    async storage() {
+      await disk.check();
       return true;
     },
   };

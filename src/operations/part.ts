@@ -5,6 +5,7 @@ import { forgetOldClaims } from '../platform/idempotency.ts';
 import { type Mailer, openMailer } from '../platform/mail.ts';
 import type { Part } from '../platform/part.ts';
 import { Probe } from '../platform/probe.ts';
+import type { StorageServices } from '../storage/part.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
 import { keyExpiring } from './core/events.ts';
 import { dependencyChecks } from './dependency-checks.ts';
@@ -16,6 +17,7 @@ import { Health } from './health.ts';
 import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
 import { reportMissingAttributes } from './missing-attributes.ts';
 import { reportNotices } from './notices.ts';
+import { type PurgeServices, purgeOrganizations } from './purge-organizations.ts';
 import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
 
@@ -31,18 +33,18 @@ export interface OperationsServices {
 }
 
 /** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
-export const operations: Part<Foundation & TenancyServices, OperationsServices> = {
+export const operations: Part<Foundation & TenancyServices & StorageServices & PurgeServices, OperationsServices> = {
   name: 'operations',
   findable: [findableOutbox],
   entities: [Vital, Notice, DeprecatedUse],
   events: [keyExpiring],
-  open({ env, log, database, temporal, redisLimiter }) {
+  open({ env, log, database, temporal, redisLimiter, disk }) {
     const probe = new Probe(env.DATABASE_URL);
     // Without Redis there is no cache that could be down.
     const isCacheUp = async () => redisLimiter === undefined || redisLimiter.isUp();
     return {
       probe,
-      health: new Health(dependencyChecks({ env, probe, temporal, isCacheUp })),
+      health: new Health(dependencyChecks({ env, probe, temporal, isCacheUp, disk })),
       vitals: new Vitals(database, log),
       deprecatedUses: new DeprecatedUses(database),
       mailer: openMailer(mailSettings(env)),
@@ -56,7 +58,12 @@ export const operations: Part<Foundation & TenancyServices, OperationsServices> 
     mailer.close();
     probe.close();
   },
-  sweeps: ({ database, log, mailer }) => [
+  sweeps: ({ database, log, mailer, tenantEnds, disk }) => [
+    {
+      name: 'remove deleted organizations',
+      everyMs: 60_000,
+      run: () => purgeOrganizations({ database, log, tenantEnds, disk }),
+    },
     {
       name: 'remove old idempotency keys',
       everyMs: 60_000,

@@ -1,4 +1,5 @@
-export type Environment = 'live' | 'test';
+export const environments = ['live', 'test'] as const;
+export type Environment = (typeof environments)[number];
 
 /** The owner of data: an organization in one environment. Live and test data are never mixed. */
 export interface Tenant {

@@ -1,9 +1,11 @@
 import type { ConnectionServices } from '../connections/part.ts';
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
 import { BookingPages } from './booking-pages.ts';
 import { type BookingServices, BookingTurns } from './booking-turns.ts';
 import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';
+import { endCalendars } from './calendars/end-tenant.ts';
 import {
   type CalendarServices,
   calendarOutbox,
@@ -31,7 +33,7 @@ import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
 export const scheduling: Part<
-  Foundation & ConnectionServices,
+  Foundation & TenancyServices & ConnectionServices,
   BookingServices & CalendarServices & EffectServices & { bookingPages: BookingPages },
   typeof calendarSettings.shape
 > = {
@@ -65,6 +67,7 @@ export const scheduling: Part<
   failPoints: failPoint.names,
   promptKinds: ['calendar.sync'],
   open(base) {
+    base.tenantEnds.on((scope) => endCalendars(base, scope));
     const calendars = openCalendars(base);
     const bookingPages = new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL);
     return {

@@ -26,7 +26,10 @@ export const File = defineEntity({
     /** When the sweep may remove it; null for one that is kept. */
     removeAt: p.datetime().nullable(),
   },
-  indexes: [{ name: 'file_remove_at_index', properties: ['removeAt'], where: 'remove_at is not null' }],
+  indexes: [
+    { name: 'file_remove_at_index', properties: ['removeAt'], where: 'remove_at is not null' },
+    { name: 'file_tenant_index', properties: ['organizationId'] },
+  ],
 });
 export type File = InferEntity<typeof File>;
 

@@ -10,7 +10,7 @@ import { sqlOn } from '../platform/sql.ts';
 import type { ByteRange } from './core/byte-range.ts';
 import { contentTypes, type FileType, typeOf } from './core/file-types.ts';
 import { failPoint } from './fail-points.ts';
-import { StorageFailure, storageFailure } from './failure.ts';
+import { StorageFailure, type StorageFailureReason, storageFailure } from './failure.ts';
 import { announce, findReadable, markRecorded, markRemovable, markWithdrawn } from './file-sql.ts';
 import type { Content, Disk, FileRecord, NewFile, Spooled, StoredFile } from './ports.ts';
 import type { Spool } from './spool.ts';
@@ -24,6 +24,8 @@ export interface FilesOptions {
   disk: Disk;
   spool: Spool;
   log: Log;
+  /** Counts what went wrong, by its reason. */
+  countFailure?(reason: StorageFailureReason): void;
 }
 
 /**
@@ -152,9 +154,10 @@ export class Files {
     try {
       return await work();
     } catch (error) {
-      const { reason, cause } = error as { reason?: unknown; cause?: unknown };
-      if (cause !== undefined && reason !== undefined) {
+      if (error instanceof StorageFailure && error.reason !== 'too_large') {
+        const { reason, cause } = error;
         this.#options.log.error({ err: cause, reason }, 'the file storage failed');
+        this.#options.countFailure?.(reason);
       }
       throw error;
     }

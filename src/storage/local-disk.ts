@@ -1,8 +1,12 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ByteRange } from './core/byte-range.ts';
 import type { Disk, Spooled } from './ports.ts';
+
+/** With less space than this a disk counts as full: no large file could be stored. */
+const minFreeBytes = 16 * 1024 * 1024;
 
 /**
  * Files on a local disk, or on a volume that every process of the installation mounts. The driver that buckets use has one
@@ -35,6 +39,13 @@ export class LocalDisk implements Disk {
 
   async remove(name: string): Promise<void> {
     await rm(join(this.#folder, keyOf(name)), { force: true });
+  }
+
+  async check(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await access(this.#folder, constants.W_OK);
+    const { bavail, bsize } = await statfs(this.#folder);
+    if (bavail * bsize < minFreeBytes) throw new Error('No space is left for files.');
   }
 
   close(): void {}

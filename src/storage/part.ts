@@ -41,9 +41,14 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
   entities: [File, StorageUsed],
   settings: storageSettings,
   failPoints: failPoint.names,
-  async open({ env, database, log, draining }) {
+  async open({ env, database, log, draining, metrics }) {
+    const count = metrics.counter({
+      name: 'atelier_storage_failures_total',
+      help: 'Files that this process could not store or read, by the reason.',
+      labelNames: ['reason'],
+    });
     const [disk, spool] = [await openDisk(env), new Spool(folders(env).spool)];
-    const files = new Files({ database, disk, spool, log });
+    const files = new Files({ database, disk, spool, log, countFailure: (reason) => count({ reason }) });
     return {
       disk,
       spool,

@@ -50,5 +50,7 @@ export interface Disk {
   open(name: string, range: ByteRange | undefined): Promise<Readable | undefined>;
   /** Removes a file. A file that does not exist is no error. */
   remove(name: string): Promise<void>;
+  /** Whether files can be stored, without storing one. @throws Error saying why not */
+  check(): Promise<void>;
   close(): void;
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { S3Driver } from 'flydrive/drivers/s3';
 import type { ByteRange } from './core/byte-range.ts';
 import { contentTypes, typeOf } from './core/file-types.ts';
@@ -69,6 +69,19 @@ export class S3Bucket implements Disk {
 
   async remove(name: string): Promise<void> {
     await this.#driver.delete(this.#keyOf(name));
+  }
+
+  async check(): Promise<void> {
+    const { bucket: Bucket } = this.#settings;
+    try {
+      await this.#client.send(new HeadBucketCommand({ Bucket }));
+    } catch (error) {
+      const { httpStatusCode } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
+      // The answer to a HEAD request has no body that would say so.
+      if (httpStatusCode === 404) throw new Error(`There is no bucket ${Bucket}.`);
+      if (httpStatusCode === 403) throw new Error(`The credentials may not use the bucket ${Bucket}.`);
+      throw error;
+    }
   }
 
   close(): void {

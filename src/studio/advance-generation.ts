@@ -222,7 +222,7 @@ export async function advanceGeneration(
     }
     // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!mayRepeat || error.reason !== 'unavailable')) {
-      return fail(services, scope, ending, { code: 'provider_error', message: error.message });
+      return fail(services, scope, ending, { code: 'service_unavailable', message: error.message });
     }
     throw error;
   }

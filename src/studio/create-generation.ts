@@ -9,6 +9,7 @@ import { statement } from '../platform/sql.ts';
 import type { MediaKind } from '../providers/core/media/models.ts';
 import { canonicalRequest, type GenerationRequest, problemsOf, seedOf } from '../providers/core/media/requests.ts';
 import { type MediaRegistry, mediaModelFor } from '../providers/media-registry.ts';
+import { storageAway } from '../storage/failure.ts';
 import { imageRefused } from '../storage/fetch-image.ts';
 import type { SignedUrls } from '../storage/signed-urls.ts';
 import { enforceStorageLimit } from '../storage/storage-limit.ts';
@@ -168,5 +169,8 @@ export async function startPendingGeneration(
 }
 
 /** The failure that a caller is told who waited for a generation. */
-export const generationFailed = (kind: MediaKind, id: string, reason: string, message: string) =>
-  new AppError('ai_provider_error', message, { generationId: formatId(kind, id), reason });
+export function generationFailed(kind: MediaKind, id: string, reason: string, message: string): AppError {
+  const facts = { generationId: formatId(kind, id), reason };
+  if (reason === 'service_unavailable') return storageAway(message, facts);
+  return new AppError('ai_provider_error', message, facts);
+}

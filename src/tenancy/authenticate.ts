@@ -34,7 +34,7 @@ const findKey = statement<KeyRow>(
   'api_key.by_hash',
   `select k.id as "keyId", k.organization_id as "organizationId", o.name as "organizationName", o.plan,
           o.rate_minute as "rateMinute", o.rate_day as "rateDay",
-          k.environment, k.scopes, k.variant, k.expires_at as "expiresAt", k.revoked_at is not null as revoked
+          k.environment, k.scopes, k.variant, k.expires_at as "expiresAt", k.revoked_at is not null or o.deleted_at is not null as revoked
      from api_key k join organization o on o.id = k.organization_id
     where k.hash = $1`,
 );

@@ -14,9 +14,14 @@ export const Organization = defineEntity({
     rateDay: p.integer().nullable(),
     /** Runs that call out at the same time, in place of the plan's number. */
     callingRuns: p.integer().nullable(),
+    /** When it was deleted. Until it is purged it can be restored. */
+    deletedAt: p.datetime().nullable(),
+    /** When its removal began. */
+    purgingAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },
+  indexes: [{ name: 'organization_deleted_index', properties: ['deletedAt'], where: 'deleted_at is not null' }],
 });
 export type Organization = InferEntity<typeof Organization>;
 

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
@@ -80,6 +81,8 @@ export async function createOrganization(database: Database, input: NewOrganizat
       rateMinute: input.rateMinute ?? null,
       rateDay: input.rateDay ?? null,
       callingRuns: input.callingRuns ?? null,
+      deletedAt: null,
+      purgingAt: null,
       createdAt: now,
       updatedAt: now,
     });
@@ -101,10 +104,16 @@ export async function findOrganization(database: Database, id: string): Promise<
   return organization;
 }
 
-/** All organizations, oldest first. */
-export async function listOrganizations(database: Database): Promise<(OrganizationView & { createdAt: Date })[]> {
+/** All organizations, oldest first. `deletedAt` is present where one was deleted. */
+export async function listOrganizations(
+  database: Database,
+): Promise<(OrganizationView & { createdAt: Date; deletedAt?: Date })[]> {
   const all = await database.orm.em.fork().findAll(Organization, { orderBy: { id: 'asc' } });
-  return all.map((organization) => ({ ...view(organization), createdAt: organization.createdAt }));
+  return all.map((organization) => ({
+    ...view(organization),
+    createdAt: organization.createdAt,
+    ...(organization.deletedAt && { deletedAt: organization.deletedAt }),
+  }));
 }
 
 /** The ids of all organizations, as canonical uuids, oldest first. */
@@ -143,4 +152,56 @@ export async function updateOrganization(
   });
   await announceKeyChange(database);
   return changed;
+}
+
+/** Days in which a deleted organization can be restored. */
+export const restorableDays = 30;
+
+/**
+ * Deletes an organization: when it returns, every process refuses its keys; its schedules and deliveries stop. It can be
+ * restored for 30 days and is then removed with everything that it has. Deleting it again changes nothing.
+ * @throws AppError not_found
+ */
+export async function deleteOrganization(
+  database: Database,
+  id: string,
+): Promise<{ id: string; deletedAt: Date; removedAfter: Date }> {
+  const { id: uuid } = await findOrganization(database, id);
+  const deletedAt = await systemTransaction(database, async (tx) => {
+    const organization = await tx.em.findOneOrFail(
+      Organization,
+      { id: uuid },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    if (organization.deletedAt) return organization.deletedAt;
+    const now = new Date();
+    Object.assign(organization, { deletedAt: now, updatedAt: now });
+    await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.delete' });
+    return now;
+  });
+  await announceKeyChange(database);
+  const removedAfter = new Date(deletedAt.getTime() + restorableDays * 86_400_000);
+  return { id: organizationIds.format(uuid), deletedAt, removedAfter };
+}
+
+/**
+ * Undoes the deletion of an organization. Its schedules start again within a minute.
+ * @throws AppError not_found; conflict when it was not deleted, or its removal has begun
+ */
+export async function restoreOrganization(database: Database, id: string): Promise<OrganizationView> {
+  const { id: uuid } = await findOrganization(database, id);
+  const restored = await systemTransaction(database, async (tx) => {
+    const organization = await tx.em.findOneOrFail(
+      Organization,
+      { id: uuid },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    if (!organization.deletedAt) throw new AppError('conflict', 'The organization was not deleted.');
+    if (organization.purgingAt) throw new AppError('conflict', 'The organization is being removed.');
+    Object.assign(organization, { deletedAt: null, updatedAt: new Date() });
+    await tx.audit({ organizationId: uuid, subjectId: uuid, actor: operator, action: 'organization.restore' });
+    return view(organization);
+  });
+  await announceKeyChange(database);
+  return restored;
 }

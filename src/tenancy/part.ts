@@ -13,6 +13,7 @@ import { OpenRequests } from './open-requests.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
+import { TenantEnds } from './tenant-ends.ts';
 import { RequestCounter } from './usage.ts';
 
 const failedAuthenticationsPerMinute = 100;
@@ -36,6 +37,7 @@ export interface TenancyServices {
   addressLimits: AddressLimits;
   requestCounter: RequestCounter;
   openRequests: OpenRequests;
+  tenantEnds: TenantEnds;
 }
 
 /** Organizations, their keys, limits and usage. */
@@ -47,6 +49,8 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
   auditActions: {
     'organization.create': organizationIds,
     'organization.update': organizationIds,
+    'organization.delete': organizationIds,
+    'organization.restore': organizationIds,
     'api_key.create': keyIds,
     'api_key.revoke': keyIds,
   },
@@ -62,6 +66,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       redisLimiter,
       addressLimits: new AddressLimits(env.ADDRESS_RATE_MAX),
       failedAuthentications: new AddressLimiter(failedAuthenticationsPerMinute, 60),
+      tenantEnds: new TenantEnds(),
       requestCounter: new RequestCounter(database, log),
       openRequests: new OpenRequests({ database, cache, counter, draining: draining.signal }),
     };

@@ -2,7 +2,7 @@ import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type StoredTranscript, voiceContents } from './contents.ts';
-import type { VoiceCallStatus } from './core/status.ts';
+import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
 
 /** A call that has ended, or where it stands. */
 export interface Call {
@@ -14,11 +14,12 @@ export interface Call {
   file: string | null;
   /** Of a recording that was transcribed. */
   transcript: StoredTranscript | undefined;
+  error: VoiceCallError | null;
 }
 
 const find = statement<Omit<Call, 'transcript'> & { transcript: string | null }>(
   'voice.find',
-  `select id, status, price, file, transcript from voice_call
+  `select id, status, price, file, transcript, error from voice_call
     where organization_id = $1 and environment = $2 and id = $3`,
 );
 

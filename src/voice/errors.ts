@@ -1,5 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 import { resourceDeleted } from '../platform/idempotency.ts';
+import { storageAway } from '../storage/failure.ts';
 
 /** A published sentence about a request. The answer contains nothing else. */
 export const refused = (sentence: string) => new AppError('validation_error', sentence);
@@ -10,6 +11,9 @@ export const notConfigured = (facts: AppError['facts']) =>
 
 /** The error for the caller of a failed call: one sentence, whatever the cause. */
 export const callFailed = () => new AppError('ai_provider_error', 'The voice service failed. Nothing was charged.');
+
+/** The same where our own storage failed. */
+export const storageFailed = () => storageAway('The file storage is not available. Nothing was charged.');
 
 /** The error for a request whose call was removed while it waited. */
 export const callGone = resourceDeleted;

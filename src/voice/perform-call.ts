@@ -151,7 +151,7 @@ export async function performCall(
     }
     // A full disk stays full for longer than a caller waits.
     if (error instanceof StorageFailure && (!repeatable || !mayRepeat || error.reason !== 'unavailable')) {
-      return await fail({ code: 'provider_error', message: error.message });
+      return await fail({ code: 'service_unavailable', message: error.message });
     }
     throw error;
   }

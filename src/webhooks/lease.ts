@@ -43,6 +43,7 @@ export const subscriptionsOf = (condition: string) => `
       select id from due)`;
 
 const mayBegin = (alias: string) => `${subscriptionIs(alias, 'active')}
+      and not exists (select from organization where id = ${alias}.organization_id and deleted_at is not null)
       and not exists (select from retry_clock where subscription_id = ${alias}.id and paused_at is not null)
       and (${alias}.next_probe_at is null or ${alias}.next_probe_at <= clock_timestamp()
            or exists (select from delivery where subscription_id = ${alias}.id and ${isExempt} and ${isDue} and ${isFree}))`;

@@ -1,6 +1,7 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
 import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { testWebhook } from './core/events.ts';
@@ -8,6 +9,7 @@ import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
 import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
+import { endSubscriptions } from './end-tenant.ts';
 import {
   AttemptHour,
   Delivery,
@@ -46,7 +48,7 @@ export interface WebhookServices {
 }
 
 /** Outbound webhooks: subscriptions, events and their deliveries. */
-export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.shape> = {
+export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeof webhookSettings.shape> = {
   name: 'webhooks',
   entities: [
     WebhookSubscription,
@@ -76,7 +78,9 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
   findable: findableWebhooks,
   failPoints: failPoint.names,
   sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
-  open({ env, notifications, metrics }) {
+  open({ env, notifications, metrics, tenantEnds }) {
+    const listening = new Listening();
+    tenantEnds.on((scope) => endSubscriptions(listening, scope));
     const deliveries = new DeliveryWakeup();
     notifications.on(deliveriesChannel, () => deliveries.wake());
     const count = metrics.counter({
@@ -86,7 +90,7 @@ export const webhooks: Part<Foundation, WebhookServices, typeof webhookSettings.
     });
     return {
       deliveries,
-      listening: new Listening(),
+      listening,
       deliveryPolicy: {
         ...scaled(defaultDeliveryPolicy, env.DELIVERY_TIME_SCALE ?? 1),
         hostRate: env.WEBHOOK_HOST_RATE,

@@ -77,7 +77,7 @@ export async function startFakeBucket(): Promise<FakeBucket> {
     const body = Buffer.concat(chunks);
     const { method, headers } = request;
     if (!isSigned(request, credentials.secretAccessKey)) return refuse(response, 'SignatureDoesNotMatch');
-    const [, bucket, key = ''] = /^\/([^/]+)\/(.*)$/.exec(new URL(request.url!, 'http://host').pathname) ?? [];
+    const [, bucket, key = ''] = /^\/([^/]+)\/?(.*)$/.exec(new URL(request.url!, 'http://host').pathname) ?? [];
     journal.push(`${method} ${key}`);
     if (fake.trouble === 'silence') return;
     if (fake.trouble && fake.trouble !== 'half') return refuse(response, fake.trouble);
@@ -96,6 +96,7 @@ export async function startFakeBucket(): Promise<FakeBucket> {
       response.writeHead(204).end();
       return;
     }
+    if (method === 'HEAD' && key === '') return void response.writeHead(200).end();
     const found = objects.get(key);
     if (method !== 'GET' || !found) return refuse(response, 'NoSuchKey');
     send(request, response, found.body, found.type);

@@ -46,7 +46,7 @@ async function ended(runId: string) {
 test('a full disk fails what needs it, says so, costs nothing, and nothing else', async () => {
   const before = await creditsOf(api);
   await change('is full');
-  const failure = { code: 'service_unavailable', message: 'The output could not be stored. The file storage is full.' };
+  const failure = { code: 'service_unavailable', message: 'The file storage failed. The file storage is full.' };
   const failed: string[] = [];
   for (const step of [transform, slow]) {
     const runId = await execute(step);
@@ -56,8 +56,20 @@ test('a full disk fails what needs it, says so, costs nothing, and nothing else'
   const { id } = await makeWorkflow(api, 'A small output: {{input}}');
   expect((await api.post(`/v1/workflows/${id}/execute`, { input: 'x' })).status).toBe(200);
 
-  const { status, body } = await api.post('/api/studio/generate', { prompt: 'A lighthouse' });
-  expect([status, body.error.code, body.error.details.reason]).toEqual([500, 'ai_provider_error', 'provider_error']);
+  const { status, body, headers } = await api.post('/api/studio/generate', { prompt: 'A lighthouse' });
+  expect([status, body.error.code, body.error.details.reason]).toEqual([
+    503,
+    'service_unavailable',
+    'service_unavailable',
+  ]);
+  expect(headers.get('retry-after')).toBe('5');
+  const spoken = await api.post('/api/voice/tts', { text: 'Hello', voice: 'nova' });
+  const sentence = 'The file storage is not available. Nothing was charged.';
+  expect([spoken.status, spoken.body]).toEqual([503, { success: false, error: sentence }]);
+  expect(spoken.headers.get('retry-after')).toBe('5');
+  const failing = await makeWorkflow(api, { steps: [transform] });
+  const waited = await api.post(`/v1/workflows/${failing.id}/execute`, { ...large, async: false });
+  expect([waited.status, waited.body.error.code]).toEqual([503, 'service_unavailable']);
   const generation = (await api.get(`/api/studio/generations/${body.error.details.generationId}`)).body.data;
   expect(generation).toMatchObject({ status: 'failed', error: { message: 'The file storage is full.' } });
   expect(await creditsOf(api)).toEqual(before);

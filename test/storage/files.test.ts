@@ -242,7 +242,7 @@ describe('files of tenants', () => {
     await storage.files.remove(ada, [stuck.name]);
     await storage.files.remove(ada, [other.name]);
     const disk = {
-      ...{ put: storage.disk.put, open: storage.disk.open, close() {} },
+      ...{ put: storage.disk.put, open: storage.disk.open, check: storage.disk.check, close() {} },
       async remove(name: string) {
         if (name === stuck.name) throw new Error('the bucket refuses');
         await storage.disk.remove(name);

@@ -1,5 +1,5 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { type Findings, healthStatus, isReady } from '../../../src/operations/core/health.ts';
+import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import { decisiveDependencies, type Findings, healthStatus, isReady } from '../../../src/operations/core/health.ts';
 import { drainAll } from '../../../src/operations/drain-all.ts';
 import { type Build, inspectService } from '../../../src/operations/inspect.ts';
 import type { Services } from '../../../src/services.ts';
@@ -23,17 +23,22 @@ import { requireCronSecret } from './require-cron-secret.ts';
 const tags = ['Operations'];
 const security = [{ cronSecret: [] }];
 
+type Outcomes = z.infer<typeof readySchema>['checks'];
+
 const outcomes = (findings: Findings) =>
-  Object.fromEntries(
-    Object.entries(findings).map(([name, { ok }]) => [name, ok ? ('ok' as const) : ('failed' as const)]),
-  );
+  Object.fromEntries(Object.entries(findings).map(([name, { ok }]) => [name, ok ? 'ok' : 'failed'])) as Outcomes;
 
 /** The answer is only valid now. */
 const fresh = (c: ApiContext) => c.header('Cache-Control', 'no-store');
 
 /** Probes for load balancers, and the operator's endpoints. */
 export function operationRoutes(services: Services, build: Build): OpenAPIHono<ApiEnv> {
-  const { health: checks, draining } = services;
+  const { health: checks, draining, env } = services;
+  const decisive = decisiveDependencies(env.STORAGE_DRIVER);
+  const look = async (): Promise<Findings> => {
+    const findings = await checks.look();
+    return Object.fromEntries(decisive.map((name) => [name, findings[name]]));
+  };
   const routes = newRoutes();
 
   const version = createRoute({
@@ -79,7 +84,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
   routes.openapi(health, async (c) => {
     fresh(c);
     const { strict } = c.req.valid('query');
-    const findings = await checks.look();
+    const findings = await look();
     const status = healthStatus(findings, { strict: strict === '1' || strict === 'true' });
     if (status !== 'unhealthy') return c.json({ status, checks: outcomes(findings) }, 200);
     c.header('Retry-After', '1');
@@ -111,7 +116,7 @@ export function operationRoutes(services: Services, build: Build): OpenAPIHono<A
   });
   routes.openapi(ready, async (c) => {
     fresh(c);
-    const findings = await checks.look();
+    const findings = await look();
     const isOpen = isReady(findings) && !draining.signal.aborted;
     return c.json({ ready: isOpen, checks: outcomes(findings) }, isOpen ? 200 : 503);
   });

@@ -5,7 +5,7 @@ import type { Services } from '../../../src/services.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
 import { type Call, findCall } from '../../../src/voice/calls.ts';
 import type { CreatedCall } from '../../../src/voice/create-call.ts';
-import { callFailed, callGone } from '../../../src/voice/errors.ts';
+import { callFailed, callGone, storageFailed } from '../../../src/voice/errors.ts';
 import { lingerMs, notYetThere, refusalOf } from '../../awaited-answer.ts';
 import type { ApiContext } from '../../context.ts';
 import { markReplayed } from '../../idempotency.ts';
@@ -36,6 +36,7 @@ export async function awaitCall(
   if (call === undefined) throw replayed ? requestInProgress() : notYetThere('answer');
   if (call === 'gone') throw callGone();
   markReplayed(c, replayed);
+  if (call.error?.code === 'service_unavailable') throw storageFailed();
   if (call.status !== 'completed') throw callFailed();
   c.header('X-Credits-Used', String(call.price));
   return call;

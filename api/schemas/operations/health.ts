@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { dependencies } from '../../../src/operations/core/health.ts';
+import { type Dependency, dependencies } from '../../../src/operations/core/health.ts';
 import { vitalNamePattern, vitalPathPattern } from '../../../src/operations/core/vitals.ts';
 
 export const versionSchema = z
@@ -13,8 +13,17 @@ export const versionExample = { version: '0.1.0', commit: '3f9c2d1e5b7a8c6d4e2f1
 
 const outcome = z.enum(['ok', 'failed']);
 const checks = z
-  .object(Object.fromEntries(dependencies.map((name) => [name, outcome])) as Record<string, typeof outcome>)
-  .openapi('Checks', { description: 'The dependencies of the service. Names of missing settings are not shown.' });
+  .object(
+    Object.fromEntries(
+      dependencies.map((name) => [name, name === 'storage' ? outcome.optional() : outcome]),
+    ) as unknown as Record<Exclude<Dependency, 'storage'>, typeof outcome> & {
+      storage: z.ZodOptional<typeof outcome>;
+    },
+  )
+  .openapi('Checks', {
+    description:
+      'The dependencies of the service; `storage` where files are in a bucket. Names of missing settings are not shown.',
+  });
 
 export const allOk = { database: 'ok', cache: 'ok', environment: 'ok', temporal: 'ok' } as const;
 export const databaseAway = { ...allOk, database: 'failed' } as const;

@@ -74,6 +74,9 @@ const modelCodes = [
 export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
+/** The beginning of the message of a step that failed because of our own storage. */
+export const storageFault = 'The file storage failed. ';
+
 /** Why a model did not give a step its output. */
 export type ModelFailureCode = (typeof modelCodes)[number];
 export const modelErrorCodes = [...modelCodes, 'provider_not_configured'] as const;

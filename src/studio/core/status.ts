@@ -18,7 +18,13 @@ export const generationStatuses = generationStates.all;
 export type GenerationStatus = (typeof generationStatuses)[number];
 export type TerminalStatus = (typeof generationStates.terminal)[number];
 
-export const failureReasons = ['content_policy', 'invalid_input', 'provider_error', 'timeout'] as const;
+export const failureReasons = [
+  'content_policy',
+  'invalid_input',
+  'provider_error',
+  'service_unavailable',
+  'timeout',
+] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
 /** Why a generation failed. */

@@ -18,6 +18,6 @@ export type VoiceCallStatus = (typeof voiceCallStates.all)[number];
 
 /** Why a call failed, for operators: callers receive one sentence whatever the cause. */
 export interface VoiceCallError {
-  code: 'provider_error' | 'timeout';
+  code: 'provider_error' | 'service_unavailable' | 'timeout';
   message: string;
 }

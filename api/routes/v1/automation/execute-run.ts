@@ -1,4 +1,4 @@
-import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
+import { isTerminal, type RunErrorCode, storageFault } from '../../../../src/automation/core/run-status.ts';
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
@@ -7,6 +7,7 @@ import { AppError, type ErrorKind } from '../../../../src/platform/errors.ts';
 import { type IdempotencyClaim, resourceDeleted } from '../../../../src/platform/idempotency.ts';
 import type { Scope } from '../../../../src/platform/scope.ts';
 import type { Services } from '../../../../src/services.ts';
+import { storageAway } from '../../../../src/storage/failure.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';
 import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import type { AutomationDialect, Execution } from '../../../dialects/automation/dialect.ts';
@@ -22,6 +23,7 @@ const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content
 
 /** The error for a caller that waited for a run that failed. Its facts say why, in both dialects. */
 function failureOf({ id, error }: RunDetail): AppError {
+  if (error?.message.startsWith(storageFault)) return storageAway(error.message, { runId: id, ...error });
   const kind: ErrorKind = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
   return new AppError(kind, error?.message ?? 'The run failed.', { runId: id, ...error });
 }

@@ -1,0 +1,16 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+import { deleteAutomation } from './automations.ts';
+
+const findOpen = statement<{ id: string; isDeleted: boolean }>(
+  'automation.of_tenant',
+  `select id, deleted_at is not null as "isDeleted" from automation
+    where organization_id = $1 and environment = $2 order by deleted_at nulls first limit 500`,
+);
+
+/** Deletes the workflows of a tenant. @returns whether some are still to be purged */
+export async function endAutomations(scope: Scope): Promise<boolean> {
+  const open = await scope.rows(findOpen);
+  for (const { id, isDeleted } of open) if (!isDeleted) await deleteAutomation(scope, id);
+  return open.length > 0;
+}

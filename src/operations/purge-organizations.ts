@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Foundation } from '../foundation.ts';
+import { newId } from '../platform/ids.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import { environments } from '../platform/tenant.ts';
+import type { StorageServices } from '../storage/part.ts';
+import { removeDueFilesOf } from '../storage/sweep.ts';
+import { restorableDays } from '../tenancy/organizations.ts';
+import type { TenancyServices } from '../tenancy/part.ts';
+import { markFilesOf, purgeRows } from './purge-rows.ts';
+
+export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
+  Pick<TenancyServices, 'tenantEnds'> &
+  Pick<StorageServices, 'disk'>;
+
+// From here on nobody can restore it.
+const markPurging = statement(
+  'organization.mark_purging',
+  `update organization set purging_at = clock_timestamp()
+    where deleted_at < clock_timestamp() - make_interval(days => ${restorableDays}) and purging_at is null`,
+);
+
+const findPurging = statement<{ id: string }>(
+  'organization.purging',
+  'select id from organization where purging_at is not null order by purging_at limit $1',
+);
+
+/** A provider that does not answer holds up one organization alone. */
+async function endWork({ tenantEnds, log }: PurgeServices, scope: Scope): Promise<boolean> {
+  try {
+    return await tenantEnds.run(scope);
+  } catch (error) {
+    log.warn({ err: error, ...scope.tenant }, 'what a deleted organization has at work did not end');
+    return true;
+  }
+}
+
+/** What was enqueued to end it is usually done within seconds; otherwise a later call goes on. */
+const looks = { count: 10, everyMs: 500 };
+
+async function hasEnded(services: PurgeServices, scopes: readonly Scope[]): Promise<boolean> {
+  for (let look = 0; look < looks.count; look++) {
+    const open = await Promise.all(scopes.map((scope) => endWork(services, scope)));
+    if (!open.includes(true)) return true;
+    await sleep(looks.everyMs);
+  }
+  return false;
+}
+
+/**
+ * Removes the organizations that were deleted longer ago than they can be restored, with everything that they have, a batch
+ * at a time. What is left is found again by the next call, also after a crash.
+ * @returns how many organizations and batches of rows were removed
+ */
+export async function purgeOrganizations(services: PurgeServices): Promise<number> {
+  const { database } = services;
+  const sql = sqlOn(database.pool);
+  await sql.rows(markPurging);
+  let changed = 0;
+  for (const { id: organizationId } of await sql.rows(findPurging, [20])) {
+    const scopes = environments.map((environment) => new Scope(database, { organizationId, environment }, newId()));
+    if (!(await hasEnded(services, scopes))) continue;
+    changed += await markFilesOf(database, organizationId);
+    for (const scope of scopes) await removeDueFilesOf(services, scope);
+    changed += await purgeRows(database, organizationId);
+  }
+  return changed;
+}

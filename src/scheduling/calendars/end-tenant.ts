@@ -1,0 +1,15 @@
+import type { ConnectionServices } from '../../connections/part.ts';
+import type { Scope } from '../../platform/scope.ts';
+import { statement } from '../../platform/sql.ts';
+import { deleteCalendar } from './calendars.ts';
+
+const findAll = statement<{ id: string }>(
+  'calendar.of_tenant',
+  'select id from calendar where organization_id = $1 and environment = $2 limit 500',
+);
+
+/** Disconnects the calendars of a tenant. @returns whether some are left */
+export async function endCalendars(services: Pick<ConnectionServices, 'connections'>, scope: Scope): Promise<boolean> {
+  for (const { id } of await scope.rows(findAll)) await deleteCalendar(services, scope, id);
+  return (await scope.rows(findAll)).length > 0;
+}
