@@ -17,8 +17,8 @@ export async function insertRuns(
                         created_at, started_at, finished_at)
        select uuidv7(), a.organization_id, a.environment, a.id, a.definition_id, n,
               case when n % 20 = 0 then 'failed' else 'completed' end, '"a text of some words"', '{}',
-              case when n % 20 > 0 then '{"result": "an answer", "steps": {"step1": "an answer"}}'::jsonb end,
-              case when n % 20 = 0 then '{"code": "service_unavailable", "message": "It was away."}'::jsonb end,
+              case when n % 20 > 0 then '{"result": "an answer", "steps": {"step1": "an answer"}}'::json end,
+              case when n % 20 = 0 then '{"code": "service_unavailable", "message": "It was away."}'::json end,
               12, 34, 1, 1, 'bench', now(), now(), now()
          from automation a, generate_series(1, $2::int) n where a.id = $1`,
       [workflowId, count],

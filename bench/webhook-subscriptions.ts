@@ -24,7 +24,7 @@ export async function announceMany(pool: pg.Pool, subscriptions: readonly string
      events as (
        insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
        select id, organization_id, environment, 'workflow.run.completed', null,
-              jsonb_build_object('runId', id, 'automationId', id, 'name', 'Bench', 'status', 'completed', 'durationMs', 1,
+              json_build_object('runId', id, 'automationId', id, 'name', 'Bench', 'status', 'completed', 'durationMs', 1,
                                  'tokensUsed', 1), 'bench', now() from told),
      written as (
        insert into delivery (id, organization_id, environment, subscription_id, event_id, event_type, status, attempts,

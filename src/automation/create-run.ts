@@ -34,7 +34,7 @@ interface Startable {
 const findStartable = statement<Startable>(
   'run.startable',
   `select a.id, a.state, d.id as "definitionId", d.steps, d.inputs, o.plan,
-          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault"
+          json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault"
      from automation a
      join definition d on d.id = a.definition_id
      join organization o on o.id = a.organization_id

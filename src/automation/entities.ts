@@ -54,9 +54,9 @@ export const Definition = defineEntity({
     automationId: p.uuid(),
     aiProvider: p.string().length(20),
     aiModel: p.string().length(200),
-    steps: p.json<Step[]>(),
-    config: p.json<Record<string, unknown>>(),
-    inputs: p.json<InputDefinition[]>(),
+    steps: p.json<Step[]>().columnType('json'),
+    config: p.json<Record<string, unknown>>().columnType('json'),
+    inputs: p.json<InputDefinition[]>().columnType('json'),
     createdAt: p.datetime(),
   },
   indexes: [{ properties: ['automationId'] }],
@@ -75,20 +75,20 @@ export const Run = defineEntity({
     /** 1, 2, 3 … within its automation. Removed runs leave gaps. */
     number: p.integer(),
     status: p.string().length(10).$type<RunStatus>(),
-    input: p.json<unknown>().nullable(),
-    variables: p.json<Record<string, unknown>>(),
+    input: p.json<unknown>().columnType('json').nullable(),
+    variables: p.json<Record<string, unknown>>().columnType('json'),
     /** Of the JSON; null in rows of earlier versions until a sweep stores them: see run-sizes.ts. */
     inputBytes: p.integer().nullable(),
     variablesBytes: p.integer().nullable(),
     /** Without the outputs that are stored separately. */
-    output: p.json<{ result: unknown; steps: Record<string, unknown> }>().nullable(),
+    output: p.json<{ result: unknown; steps: Record<string, unknown> }>().columnType('json').nullable(),
     /** Of the outputs in `output`; null in rows of earlier versions. */
     outputBytes: p.integer().nullable(),
     /** Bytes of the outputs that are stored only in their steps' rows, by step id. */
     outputsApart: p.json<Record<string, number>>().nullable(),
     /** The step whose output is the result. */
     resultStep: p.string().length(64).nullable(),
-    error: p.json<RunError>().nullable(),
+    error: p.json<RunError>().columnType('json').nullable(),
     tokensUsed: p.integer().nullable(),
     durationMs: p.integer().nullable(),
     currentStep: p.string().length(64).nullable(),
@@ -150,12 +150,12 @@ export const RunStep = defineEntity({
     attempts: p.integer(),
     /** Answers of its model that asked for tools. */
     rounds: p.smallint().default(0),
-    output: p.json<unknown>().nullable(),
+    output: p.json<unknown>().columnType('json').nullable(),
     /** Of the output as JSON. */
     outputBytes: p.integer().nullable(),
     /** The name of the file that has the output instead, where it is large. */
     outputFile: p.string().length(48).nullable(),
-    error: p.json<RunError>().nullable(),
+    error: p.json<RunError>().columnType('json').nullable(),
     /** At most 20 of them. */
     warnings: p.json<Warning[]>(),
     /** How many there were; null in rows of earlier versions, which have all of them. */
@@ -163,7 +163,7 @@ export const RunStep = defineEntity({
     provider: p.string().length(20).nullable(),
     model: p.string().length(200).nullable(),
     /** Of its last attempt, in order; null unless a fallback was asked. */
-    models: p.json<AskedModel[]>().nullable(),
+    models: p.json<AskedModel[]>().columnType('json').nullable(),
     tokensUsed: p.integer().nullable(),
     startedAt: p.datetime(),
     finishedAt: p.datetime().nullable(),
@@ -228,8 +228,8 @@ export const AutomationSchedule = defineEntity({
     cron: p.string().length(200),
     timezone: p.string().length(64),
     paused: p.boolean(),
-    input: p.json<unknown>().nullable(),
-    variables: p.json<Record<string, unknown>>(),
+    input: p.json<unknown>().columnType('json').nullable(),
+    variables: p.json<Record<string, unknown>>().columnType('json'),
     /** Changes with every write. The Temporal Schedule carries the revision it was made from. */
     revision: p.uuid(),
     lastRunAt: p.datetime().nullable(),

@@ -31,7 +31,7 @@ const insertRun = statement<{ id: string }>(
    inserted as (
      insert into run (id, organization_id, environment, automation_id, definition_id, number, status, input, variables,
                       input_bytes, variables_bytes, first_position, retry_of, finished_steps, total_steps, correlation_id, created_at)
-     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::jsonb, $7::jsonb, $12::int, $13::int,
+     select $4::uuid, $1::uuid, $2::text, $3::uuid, $5::uuid, number, 'queued', $6::json, $7::json, $12::int, $13::int,
             $10::int, $11::uuid,
             0, $8::int, $9::text, clock_timestamp()
        from numbered

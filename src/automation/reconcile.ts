@@ -77,7 +77,7 @@ const endRun = statement<{ id: string }>(
      update run set status = $4::text, finished_at = clock_timestamp(), tokens_used = coalesce(tokens_used, 0),
             duration_ms = round(extract(epoch from clock_timestamp() - started_at) * 1000),
             error = case when $5::text is not null then
-              jsonb_strip_nulls(jsonb_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
+              json_strip_nulls(json_build_object('stepId', cut.step_id, 'message', $6::text, 'code', $5::text)) end
        from cut where run.id = cut.id and run.status in (${openRun})
      returning ${changedRun('false')}, run.error),
    steps as (

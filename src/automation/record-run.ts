@@ -87,8 +87,8 @@ const inputBytes = 'coalesce(input_bytes, octet_length(input::text), 0)';
 const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
   'run.record_steps',
   `with given as (
-     select * from jsonb_to_recordset($4::jsonb) as step (position int, step_id text, name text, status text,
-       attempts int, output jsonb, output_bytes int, output_file text, error jsonb, warnings jsonb, warnings_total int, provider text, model text, models jsonb,
+     select * from json_to_recordset($4::json) as step (position int, step_id text, name text, status text,
+       attempts int, output json, output_bytes int, output_file text, error json, warnings jsonb, warnings_total int, provider text, model text, models json,
        tokens_used int, started_at timestamptz, finished_at timestamptz, duration_ms int, decides boolean)),
    recorded as (
      insert into run_step (run_id, position, organization_id, environment, step_id, name, status, attempts, output,
@@ -126,21 +126,21 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
      update run set status = $5::text, started_at = coalesce(started_at, $7::timestamptz),
             current_step = coalesce($8::text, current_step),
             finished_steps = finished_steps + totals.finished, tokens_used = coalesce(tokens_used, 0) + totals.tokens,
-            output = case when $5 = 'completed' then jsonb_build_object(
+            output = case when $5 = 'completed' then json_build_object(
               'result', case when total_steps = 0 then case when ${inputBytes} <= ${inRow.all} then coalesce(input, 'null') end
                              else coalesce((select case when not apart then output end from result), 'null') end,
-              'steps', (select coalesce(jsonb_object_agg(step_id, case when not apart then output end), '{}') from held)) end,
+              'steps', (select coalesce(json_object_agg(step_id, case when not apart then output end order by position), '{}') from held)) end,
             output_bytes = case when total_steps = 0 then ${inputBytes}
               else coalesce((select sum(output_bytes) from held where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
             result_step = (select step_id from result),
-            error = $6::jsonb,
+            error = $6::json,
             finished_at = case when $5 <> 'running' then $10::timestamptz end,
             duration_ms = case when $5 <> 'running'
               then round(extract(epoch from $10::timestamptz - coalesce(started_at, $7::timestamptz)) * 1000) end
        from totals
       where organization_id = $1 and environment = $2 and id = $3 and status in (${openRun})
-        and (totals.rows > 0 or jsonb_array_length($4::jsonb) = 0)
+        and (totals.rows > 0 or json_array_length($4::json) = 0)
      returning ${changedRun(wasQueued)}, totals.tokens as tokens, totals.attempts as attempts),
    counted as (${countTokens('tokens', 'moved')}),
    started as (

@@ -31,8 +31,8 @@ interface Retryable {
 const findRetryable = statement<Retryable>(
   'run.retryable',
   `select r.automation_id as "automationId", a.state, r.status, d.id as "definitionId", r.input, r.variables,
-          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
-          coalesce((select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'status', s.status))
+          json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault", d.steps, d.inputs, o.plan,
+          coalesce((select json_agg(json_build_object('stepId', s.step_id, 'status', s.status))
                      from run_step s where s.run_id = r.id), '[]') as recorded
      from run r
      join automation a on a.id = r.automation_id and a.deleted_at is null

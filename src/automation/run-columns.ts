@@ -66,15 +66,15 @@ function runColumns(most: number, outputs: 'together' | 'each'): string {
     outputs === 'together'
       ? `${outputBytes} > ${most}`
       : `(r.total_steps = 0 and ${inputBytes} > ${most} or ${outputBytes} > ${detailBytes})`;
-  const everyOutput = `(select jsonb_object_agg(s.step_id, s.output_bytes) from run_step s
+  const everyOutput = `(select json_object_agg(s.step_id, s.output_bytes order by s.position) from run_step s
     where s.run_id = r.id and s.status = 'completed' and s.output_bytes is not null)`;
   return `r.id, r.automation_id as "automationId", a.name as "automationName", r.status,
   case when ${inputBytes} <= ${most} then r.input end as input,
   case when ${inputBytes} > ${most} then ${inputBytes} end as "inputApart",
   case when ${variablesBytes} <= ${most} then r.variables end as variables,
   case when ${variablesBytes} > ${most} then ${variablesBytes} end as "variablesApart",
-  case when r.output is null then null when ${isAbove} then '{"result": null, "steps": {}}'::jsonb else r.output end as output,
-  case when ${isAbove} then ${everyOutput} else r.outputs_apart end as "outputsApart",
+  case when r.output is null then null when ${isAbove} then '{"result": null, "steps": {}}'::json else r.output end as output,
+  case when ${isAbove} then ${everyOutput} else r.outputs_apart::json end as "outputsApart",
   case when ${isAbove} or r.outputs_apart ? r.result_step then r.result_step end as "resultApart",
   r.total_steps = 0 as "returnsInput",
   r.error, r.tokens_used as "tokensUsed", r.duration_ms as "durationMs", r.current_step as "currentStep",

@@ -15,7 +15,7 @@ export const wasQueued = "old.status = 'queued'";
 export const publishRunEventsSql = (changed: string) => `
    announced as (
      select t.type, c.id as subject_id, c.correlation_id,
-            jsonb_build_object('runId', c.id, 'automationId', c.automation_id, 'name', a.name, 'status', t.status,
+            json_build_object('runId', c.id, 'automationId', c.automation_id, 'name', a.name, 'status', t.status,
                                'durationMs', t.duration_ms, 'tokensUsed', t.tokens_used) as facts
        from ${changed} c
        join automation a on a.id = c.automation_id and a.deleted_at is null

@@ -35,9 +35,9 @@ const withWorkBytes = 5;
 const findWork = statement<RunWork>(
   'run.work',
   `select r.status, r.input, r.variables, r.first_position as "firstPosition", d.steps,
-          jsonb_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
+          json_build_object('provider', d.ai_provider, 'model', d.ai_model) as "byDefault",
           o.plan, ${storedBytesSql} as "storedBytes",
-          coalesce((select jsonb_agg(jsonb_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,
+          coalesce((select json_agg(json_build_object('position', s.position, 'stepId', s.step_id, 'status', s.status,
                       'output', case when s.output_bytes <= ${withWorkBytes} then s.output end,
                       'outputBytes', coalesce(s.output_bytes, 0)) order by s.position)
                      from run_step s where s.run_id = r.id), '[]') as recorded

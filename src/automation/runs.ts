@@ -58,7 +58,7 @@ const isApart = `(coalesce(s.output_bytes, 0) > ${shownBytes} or s.bytes_up_to >
 
 // Arguments and results up to a total. What is shown of a run is bounded, however many calls its steps made.
 const shownCalls = `
-  select position, jsonb_agg(jsonb_build_object('name', name, 'args', case when is_shown then args::jsonb end,
+  select position, json_agg(json_build_object('name', name, 'args', case when is_shown then args::json end,
                      'result', case when is_shown then result end) order by round, call) as calls
     from (select *, sum(coalesce(octet_length(args), 0) + coalesce(octet_length(result), 0))
                       over (order by position, round, call) <= ${shownBytes} as is_shown
@@ -78,12 +78,12 @@ const findDetail = statement<DetailRow>(
   'run.detail',
   `select ${detailColumns},
      case when r.status in (${runStates.sql('failed', 'cancelled')}) then
-       (select jsonb_agg(jsonb_build_object('stepId', d.step ->> 'id', 'name', d.step ->> 'name') order by d.at)
-          from definition, jsonb_array_elements(definition.steps) with ordinality as d (step, at)
+       (select json_agg(json_build_object('stepId', d.step ->> 'id', 'name', d.step ->> 'name') order by d.at)
+          from definition, json_array_elements(definition.steps) with ordinality as d (step, at)
          where definition.id = r.definition_id
            and not exists (select from run_step s where s.run_id = r.id and s.position = d.at - 1)) end as unreached,
      coalesce(
-     (select jsonb_agg(jsonb_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
+     (select json_agg(json_build_object('stepId', s.step_id, 'name', s.name, 'status', s.status,
                'output', case when not ${isApart} then s.output end,
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
                'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,

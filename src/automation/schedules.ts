@@ -48,7 +48,7 @@ const put = statement<Schedule>(
    written as (
      insert into automation_schedule (automation_id, organization_id, environment, revision, cron, timezone, paused, input,
                                       variables, created_at, updated_at)
-     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::jsonb, $10::jsonb, clock_timestamp(),
+     select id, $1::uuid, $2::text, $5::uuid, $6::text, $7::text, $8::boolean, $9::json, $10::json, clock_timestamp(),
             clock_timestamp()
        from live
      on conflict (automation_id) do update

@@ -19,7 +19,7 @@ export const IntegrationConnection = defineEntity({
     accountId: p.string().length(320),
     accountName: p.string().length(320),
     /** Facts about the account from when it was connected. */
-    details: p.json<Record<string, string>>(),
+    details: p.json<Record<string, string>>().columnType('json'),
     status: p.string().length(12).$type<IntegrationStatus>(),
     /** With which the tester signs events of the sandbox; null for live keys, and where the provider sends none. */
     sealedSandboxSecret: p.text().nullable(),

@@ -15,7 +15,7 @@ const ofKey = `organization_id = $1 and environment = $2 and method = $3 and pat
 
 const replace = statement<{ replaced: boolean }>(
   'idempotency.replace_outcome',
-  `update idempotency set outcome = $7::jsonb where ${ofKey} and outcome->>'id' = $6 returning true as replaced`,
+  `update idempotency set outcome = $7::json where ${ofKey} and outcome->>'id' = $6 returning true as replaced`,
 );
 
 const release = statement('idempotency.release', `delete from idempotency where ${ofKey} and outcome->>'id' = $6`);

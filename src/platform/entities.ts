@@ -49,7 +49,7 @@ export const IdempotencyRecord = defineEntity({
     /** What the first request made; of no meaning where its outcome has no `id`. */
     resourceId: p.uuid(),
     /** What the first request returned. */
-    outcome: p.json<object>().nullable(),
+    outcome: p.json<object>().columnType('json').nullable(),
     createdAt: p.datetime(),
   },
   indexes: [{ properties: ['createdAt'] }],

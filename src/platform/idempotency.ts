@@ -66,7 +66,7 @@ const find = statement<Claimed>(
 const take = statement<{ claimed: boolean }>(
   'idempotency.take',
   `insert into idempotency (organization_id, environment, method, path, key, fingerprint, resource_id, outcome, created_at)
-   values ($1, $2, $3, $4, $5, $7, $8, $9::jsonb, clock_timestamp())
+   values ($1, $2, $3, $4, $5, $7, $8, $9::json, clock_timestamp())
    on conflict (organization_id, environment, method, path, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, outcome = excluded.outcome,
           created_at = excluded.created_at
@@ -76,7 +76,7 @@ const take = statement<{ claimed: boolean }>(
 
 const keepOutcome = statement(
   'idempotency.keep_outcome',
-  `update idempotency set outcome = $6::jsonb, resource_id = coalesce($7::uuid, resource_id)
+  `update idempotency set outcome = $6::json, resource_id = coalesce($7::uuid, resource_id)
     where organization_id = $1 and environment = $2 and method = $3 and path = $4 and key = $5`,
 );
 
@@ -213,7 +213,7 @@ export async function takeClaims<Claim extends IdempotencyClaim & { resourceId: 
 
 const keepAll = statement(
   'idempotency.keep_outcomes',
-  `update idempotency i set outcome = c.outcome::jsonb
+  `update idempotency i set outcome = c.outcome::json
      from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as c (method, path, key, outcome)
     where i.organization_id = $1 and i.environment = $2 and (i.method, i.path, i.key) = (c.method, c.path, c.key)`,
 );

@@ -9,10 +9,12 @@ import { lockHost } from './hosts.ts';
 const forgetExceptions = statement(
   'host.forget_exceptions',
   `update scheduling_settings
-      set business_hours = jsonb_set(business_hours, '{exceptions}', (
-            select coalesce(jsonb_agg(e order by n), '[]')
-              from jsonb_array_elements(business_hours->'exceptions') with ordinality as x (e, n)
-             where e->>'hostId' is distinct from $3::text))
+      set business_hours = (
+            select json_object_agg(name, case when name = 'exceptions' then (
+                     select coalesce(json_agg(e order by n), '[]')
+                       from json_array_elements(member) with ordinality as x (e, n)
+                      where e->>'hostId' is distinct from $3::text) else member end order by place)
+              from json_each(business_hours) with ordinality as m (name, member, place))
     where organization_id = $1 and environment = $2 and business_hours is not null`,
 );
 

@@ -20,9 +20,9 @@ export const SchedulingHost = defineEntity({
     isDefault: p.boolean(),
     /** As it was sent. */
     timezone: p.string().length(64),
-    weeklyHours: p.json<Week>(),
+    weeklyHours: p.json<Week>().columnType('json'),
     /** Beside those of all hosts; null for none. */
-    limits: p.json<BookingLimits>().nullable(),
+    limits: p.json<BookingLimits>().columnType('json').nullable(),
     /** Until then the default host is called as its organization. */
     renamedAt: p.datetime().nullable(),
     ...times,
@@ -47,8 +47,8 @@ export const SchedulingSettings = defineEntity({
   properties: {
     organizationId: p.uuid().primary(),
     environment: p.string().length(4).primary(),
-    businessHours: p.json<StoredBusinessHours>().nullable(),
-    limits: p.json<BookingLimits>().nullable(),
+    businessHours: p.json<StoredBusinessHours>().columnType('json').nullable(),
+    limits: p.json<BookingLimits>().columnType('json').nullable(),
     updatedAt: p.datetime(),
   },
 });
@@ -91,8 +91,8 @@ export const SchedulingEventType = defineEntity({
     minNotice: p.integer(),
     /** Days; null for no limit. */
     maxAdvance: p.integer().nullable(),
-    locations: p.json<OfferedLocation[]>(),
-    questions: p.json<Question[]>(),
+    locations: p.json<OfferedLocation[]>().columnType('json'),
+    questions: p.json<Question[]>().columnType('json'),
     /** Minutes before the start; null for the default. */
     reminders: p.json<number[]>().nullable(),
     isActive: p.boolean(),
@@ -191,9 +191,9 @@ export const Booking = defineEntity({
     attendeeEmail: p.string().length(254),
     attendeePhone: p.string().length(40).nullable(),
     attendeeTimezone: p.string().length(64),
-    location: p.json<BookedLocation>().nullable(),
-    responses: p.json<Record<string, unknown>>(),
-    metadata: p.json<Record<string, unknown>>(),
+    location: p.json<BookedLocation>().columnType('json').nullable(),
+    responses: p.json<Record<string, unknown>>().columnType('json'),
+    metadata: p.json<Record<string, unknown>>().columnType('json'),
     previousStartAt: p.datetime().nullable(),
     previousEndAt: p.datetime().nullable(),
     rescheduleReason: p.string().length(500).nullable(),

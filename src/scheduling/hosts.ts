@@ -42,7 +42,7 @@ const makeDefault = statement(
   'host.make_default',
   `insert into scheduling_host (id, organization_id, environment, name, email, is_default, timezone, weekly_hours,
                                 created_at, updated_at)
-   values ($3::uuid, $1::uuid, $2::text, 'Default', null, true, 'UTC', $4::jsonb, clock_timestamp(), clock_timestamp())
+   values ($3::uuid, $1::uuid, $2::text, 'Default', null, true, 'UTC', $4::json, clock_timestamp(), clock_timestamp())
    on conflict (organization_id, environment) where is_default do nothing`,
 );
 const findOne = statement<Host>('host.by_id', `select ${columns} from scheduling_host where ${live} and id = $3`);

@@ -24,9 +24,9 @@ const columns = {
   attendee_email: 'text',
   attendee_phone: 'text',
   attendee_timezone: 'text',
-  location: 'jsonb',
-  responses: 'jsonb',
-  metadata: 'jsonb',
+  location: 'json',
+  responses: 'json',
+  metadata: 'json',
   reschedule_count: 'int',
   correlation_id: 'text',
   token: 'text',
@@ -41,14 +41,14 @@ const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
 const insert = statement<{ subjectId: string; entryId: string }>(
   'booking.insert',
   `with asked as materialized (
-     select * from jsonb_to_recordset($3::jsonb) as t(${typed.join(', ')}, effects jsonb)),
+     select * from json_to_recordset($3::json) as t(${typed.join(', ')}, effects json)),
    made as (
      insert into booking (organization_id, environment, ${names}) select $1::uuid, $2::text, ${names} from asked),
    planned as (
      insert into booking_effect (booking_id, version, kind, organization_id, environment, status, attempts, facts, due_at,
                                  created_at, updated_at)
      select a.id, 0, e.kind, $1::uuid, $2::text, 'pending', 0, e.facts, e."dueAt", a.created_at, a.created_at
-       from asked a cross join lateral jsonb_to_recordset(a.effects) as e(kind text, "dueAt" timestamptz, facts jsonb))
+       from asked a cross join lateral json_to_recordset(a.effects) as e(kind text, "dueAt" timestamptz, facts jsonb))
    ${enqueueSql(followWork, { subject: 'id', correlation: 'correlation_id', from: 'asked' })}
    returning subject_id as "subjectId", id as "entryId"`,
   // Each request attempts its own.

@@ -27,7 +27,7 @@ type Around = Omit<PageBooking, keyof BookingView>;
 const findAround = statement<Around>(
   'booking.page',
   `select t.name, t.questions, o.name as organization, ${hostName('h')} as host, h.timezone as "hostTimezone",
-          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from jsonb_array_elements(t.locations) l
+          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from json_array_elements(t.locations) l
             where l->>'type' = b.location->>'type' limit 1) as place
      from booking b
      join scheduling_event_type t on t.id = b.event_type_id

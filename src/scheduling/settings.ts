@@ -23,7 +23,7 @@ const upsert = (column: 'business_hours' | 'limits') =>
   statement(
     `scheduling_settings.put_${column}`,
     `insert into scheduling_settings (organization_id, environment, ${column}, updated_at)
-     values ($1::uuid, $2::text, $3::jsonb, clock_timestamp())
+     values ($1::uuid, $2::text, $3::json, clock_timestamp())
      on conflict (organization_id, environment) do update
         set ${column} = excluded.${column}, updated_at = excluded.updated_at`,
   );
@@ -86,7 +86,7 @@ export const putLimits = (scope: Scope, limits: BookingLimits): Promise<void> =>
 
 const putLimitsOfHost = statement(
   'host.put_limits',
-  `update scheduling_host set limits = $4::jsonb, updated_at = clock_timestamp()
+  `update scheduling_host set limits = $4::json, updated_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3`,
 );
 

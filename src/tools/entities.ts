@@ -14,7 +14,7 @@ export const ToolConfiguration = defineEntity({
     server: p.string().length(20),
     enabled: p.boolean(),
     url: p.string().length(2048).nullable(),
-    values: p.json<Record<string, string>>(),
+    values: p.json<Record<string, string>>().columnType('json'),
     /** Sealed JSON of all secrets by name; null without secrets. */
     sealedSecrets: p.text().nullable(),
     secretNames: p.json<string[]>(),

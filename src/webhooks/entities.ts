@@ -76,7 +76,7 @@ export const Event = defineEntity({
     /** What it is about. There is one event per subject and type; null for events that may repeat. */
     subjectId: p.uuid().nullable(),
     /** From which payload.ts renders the payload. */
-    facts: p.json<Record<string, unknown>>(),
+    facts: p.json<Record<string, unknown>>().columnType('json'),
     correlationId: p.string().length(128),
     createdAt: p.datetime(),
   },

@@ -81,7 +81,7 @@ export const wakeDeliveries = `case when exists (select from new_delivery) then 
 
 const publishStatement = statement<{ deliveries: string }>(
   'event.announce',
-  `with announced as (select $3::text as type, $4::uuid as subject_id, $5::jsonb as facts, $6::text as correlation_id),
+  `with announced as (select $3::text as type, $4::uuid as subject_id, $5::json as facts, $6::text as correlation_id),
    ${publishEventsSql('announced')}
    select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
 );
@@ -110,7 +110,7 @@ export interface Occurred<Facts> {
 const publishAllStatement = statement<{ deliveries: string }>(
   'event.announce_all',
   `with announced as (
-     select $3::text as type, t.* from jsonb_to_recordset($4::jsonb) as t(subject_id uuid, facts jsonb, correlation_id text)),
+     select $3::text as type, t.* from json_to_recordset($4::json) as t(subject_id uuid, facts json, correlation_id text)),
    ${publishEventsSql('announced')}
    select count(*) as deliveries, ${wakeDeliveries} from new_delivery`,
 );
@@ -131,7 +131,7 @@ const publishToOneStatement = statement<{ deliveryId: string }>(
   'event.announce_to_one',
   `with new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
-     values ($3::uuid, $1::uuid, $2::text, $4::text, null, $5::jsonb, $6::text, clock_timestamp())
+     values ($3::uuid, $1::uuid, $2::text, $4::text, null, $5::json, $6::text, clock_timestamp())
      returning id, type, created_at),
    new_delivery as (
      insert into delivery (${deliveryColumns}, ignores_breaker)

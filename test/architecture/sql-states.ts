@@ -101,7 +101,7 @@ export function findUnknownStates(sql: string, tables: readonly StoredStates[]):
       const names = source ? [source] : own;
       const direct = tables.filter((table) => table.column === column && names.includes(table.table));
       if (direct.length > 0) return direct;
-      const isRealTable = names.some((name) => !ctes.has(name) && name !== 'jsonb_to_recordset');
+      const isRealTable = names.some((name) => !ctes.has(name) && !/^jsonb?_to_recordset$/.test(name));
       return isRealTable && !['old', 'new', 'excluded'].includes(qualifier ?? '')
         ? []
         : mentioned.filter((table) => table.column === column);

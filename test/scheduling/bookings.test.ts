@@ -115,6 +115,36 @@ describe('a booking', () => {
     expect(bodies[3].data).toMatchObject({ status: 'cancelled', reason: 'Ill.' });
   });
 
+  test('keeps the order of the members of its responses and metadata, in answers and webhooks', async () => {
+    const mine = await newScene();
+    const hook = await mine.make('webhooks', { events: ['booking.created'], url: 'https://hooks.example.com/order' });
+    const eventType = await mine.offer();
+    const sent = { zulu: 1, a: [{ y: 1, bb: 2 }], '10': true, '2': 'two', mm: null };
+    const keyed = { 'idempotency-key': 'order-of-members' };
+    const more = { responses: { Zoo: 'x', A: 'y' }, metadata: sent };
+    const made = await mine.book(eventType.id, at('10:00'), more, keyed);
+    const again = await mine.book(eventType.id, at('10:00'), more, keyed);
+    expect([made.status, again.status]).toEqual([201, 201]);
+    const { id } = made.body.data;
+    const move = { newStart: at('12:00') };
+    const moved = (await mine.request('PATCH', `bookings/${id}/reschedule`, move)).body.data;
+    const [delivery] = (await mine.at(`/v1/webhooks/${hook.id}/deliveries`)).deliveries;
+    const { requestBody } = await mine.at(`/v1/webhooks/${hook.id}/deliveries/${delivery.id}`);
+    const listed = (await mine.get('bookings')).bookings[0];
+    const shown = [
+      made.body.data,
+      again.body.data,
+      moved,
+      await mine.get(`bookings/${id}`),
+      listed,
+      JSON.parse(requestBody).data,
+    ];
+    for (const { responses, metadata } of shown) {
+      expect(JSON.stringify(responses)).toBe('{"Zoo":"x","A":"y"}');
+      expect(JSON.stringify(metadata)).toBe('{"2":"two","10":true,"zulu":1,"a":[{"y":1,"bb":2}],"mm":null}');
+    }
+  });
+
   test('of 200 requests for one time is made once, and the others are told that it is taken', async () => {
     const eventType = await scene.offer();
     const asked = Array.from({ length: 200 }, () => scene.book(eventType.id, at('09:00')));

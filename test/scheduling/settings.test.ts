@@ -109,6 +109,8 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
       ...{ friday: [], saturday: null, sunday: null },
     },
   });
+  const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+  expect(Object.keys((await mine.get('availability/rules')).weeklyHours)).toEqual(days);
   const hours = { timezone: 'Asia/Kathmandu', holidays: ['de-by'], exceptions: [{ date: '2040-02-29', hours: null }] };
   const shown = { ...hours, default: null };
   expect(await mine.put('business-hours', hours)).toEqual(shown);

@@ -43,7 +43,7 @@ export const heardTypes = `heard as materialized (
 /** The events that are given as JSON, with their places. */
 const givenIn = (parameter: string) => `given as (
      select * from rows from (
-       jsonb_to_recordset(${parameter}::jsonb) as (id uuid, type text, digest uuid, correlation text, facts jsonb)
+       json_to_recordset(${parameter}::json) as (id uuid, type text, digest uuid, correlation text, facts json)
      ) with ordinality as t(id, type, digest, correlation, facts, place)),
    moment as materialized (select clock_timestamp() as now)`;
 

@@ -49,10 +49,10 @@ const findBooking = statement<BookingRow>(
   `select b.host_id as "hostId", b.status = 'confirmed' as "isConfirmed", b.start_at as "startAt", b.end_at as "endAt",
           b.attendee_name as "attendeeName", b.attendee_email as "attendeeEmail", b.attendee_phone as "attendeePhone",
           b.location, b.responses, t.questions, b.host_token as "hostToken", t.name as title, h.timezone,
-          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from jsonb_array_elements(t.locations) l
+          (select coalesce(nullif(l->>'address', ''), nullif(l->>'number', '')) from json_array_elements(t.locations) l
             where l->>'type' = b.location->>'type' limit 1) as place,
-          (select l->>'type' from jsonb_array_elements(t.locations) l
-            where l->>'type' = b.location->>'type' and l->'autoCreate' = 'true' limit 1) as meeting,
+          (select l->>'type' from json_array_elements(t.locations) l
+            where l->>'type' = b.location->>'type' and l->>'autoCreate' = 'true' limit 1) as meeting,
           e.calendar_id as "entryCalendarId", e.event_id as "entryEventId", e.version as "entryVersion",
           e.meeting_url as "entryMeetingUrl", e.is_removed as "entryIsRemoved",
           e.outside_change is not null as "hasOutsideChange"

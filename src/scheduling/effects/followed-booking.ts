@@ -43,7 +43,7 @@ const findBooking = statement<FollowedBooking>(
   `select b.id, clock_timestamp() as now, b.status, b.reschedule_count as "rescheduleCount", b.start_at as start,
           b.end_at as "end", b.location, b.token, b.host_token as "hostToken", b.responses, t.questions, o.name as organization,
           ${hostName('h')} as host, h.email as "hostEmail", t.name as "eventType", t.locations as offered,
-          jsonb_build_object('name', b.attendee_name, 'email', b.attendee_email, 'phone', b.attendee_phone,
+          json_build_object('name', b.attendee_name, 'email', b.attendee_email, 'phone', b.attendee_phone,
                              'timezone', b.attendee_timezone) as attendee,
           h.timezone as "hostTimezone",
           (select coalesce(jsonb_agg(jsonb_build_object('kind', f.kind, 'lastError', f.last_error)

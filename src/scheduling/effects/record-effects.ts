@@ -107,7 +107,7 @@ export const retryAllNow = (scope: Scope, bookingId: string): Promise<unknown> =
 
 const link = statement(
   'booking.set_link',
-  `update booking set location = jsonb_set(location, '{url}', to_jsonb($4::text)), updated_at = clock_timestamp()
+  `update booking set location = json_build_object('type', location->'type', 'url', $4::text), updated_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id = $3 and location->>'url' is null`,
 );
 
