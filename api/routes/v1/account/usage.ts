@@ -34,7 +34,8 @@ export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
     security: keySecurity(),
     operationId: 'getUsage',
     summary: 'Retrieve usage of the current month',
-    description: "Usage of the key's environment in the current UTC month. The most recent requests may be missing.",
+    description:
+      "Usage of the key's environment in the current UTC month. Runs and tokens are exact. Requests are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them.",
     middleware: [requireKey(services)] as const,
     responses: {
       200: answer('Returns the usage.', usage, { examples: { A: example, B: example } }),
