@@ -176,6 +176,20 @@ describe('members of JSON keep their order', () => {
     expect(Object.keys(output.steps.ask)).toEqual(['zz', 'b']);
   });
 
+  test('in the arguments of tools', async () => {
+    const args = '{"entities":[{"observations":["x"],"name":"Ada","entityType":"person"}]}';
+    const step = {
+      id: 'ask',
+      type: 'prompt',
+      prompt: `sandbox:tool=memory_create_entities ${args}`,
+      tools: ['memory'],
+    };
+    const { id } = await makeWorkflow(api, { steps: [step] });
+    const { runId } = await execute(id, inA);
+    const { stepResults } = await endOf(api, runId);
+    expect(textOf(stepResults[0].toolCalls[0].args)).toBe(args);
+  });
+
   test('in a schedule and in the runs that it starts', async () => {
     const { id } = await makeWorkflow(api, { steps });
     const path = `/v1/workflows/${id}/schedule`;
