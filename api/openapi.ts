@@ -6,6 +6,7 @@ import { referenceText } from './reference-text.ts';
 import { failureSchemas } from './schemas/failure-schemas.ts';
 import { failureComponents } from './schemas/failures.ts';
 import { headerComponents } from './schemas/headers.ts';
+import { inboundTag } from './schemas/inbound.ts';
 import { eventRequest } from './schemas/webhooks/event.ts';
 import { canonicalPath, surfaceFinder } from './surface.ts';
 
@@ -113,6 +114,8 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
       continue;
     }
     for (const operation of Object.values<Json>(operations)) {
+      // Browsers and providers choose no dialect.
+      if (operation.tags?.includes(inboundTag.name)) continue;
       const ofAll = [reference('parameters', 'CorrelationId')];
       if (surface.hasDialects) ofAll.unshift(reference('parameters', 'Variant'));
       operation.parameters = [...(operation.parameters ?? []), ...ofAll];

@@ -26,7 +26,10 @@ export interface DocumentedOperation {
 export interface ReadDocument {
   document: Json;
   conformance: Conformance;
+  /** What callers use. */
   operations: DocumentedOperation[];
+  /** What browsers and providers call, without a key. */
+  inbound: DocumentedOperation[];
   /** What a `$ref` points to, a reference that it is itself included. */
   resolve(reference: string): Json;
 }
@@ -76,10 +79,12 @@ export function readDocument(document: Json): ReadDocument {
       isVersioned: path.startsWith('/api/v1/'),
     };
   }
-  const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+  const all = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => read(path, method, operation)),
   );
-  return { document, conformance, operations, resolve };
+  const isInbound = ({ operation }: DocumentedOperation) => operation.tags?.includes('Inbound');
+  const [operations, inbound] = [all.filter((of) => !isInbound(of)), all.filter(isInbound)];
+  return { document, conformance, operations, inbound, resolve };
 }
 
 /** Whether its failures are told in nothing but a sentence. */

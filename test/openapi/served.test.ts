@@ -6,6 +6,7 @@ import { apiClient } from '../api-client.ts';
 import { shellEnvironment } from '../local-stack/stack-folder.ts';
 import { startProduct } from '../product.ts';
 import { Conformance } from './conformance.ts';
+import { readDocument } from './document.ts';
 import { printDocument } from './printed-document.ts';
 import { notYetBuilt, publishedEndpoints } from './published-endpoints.ts';
 
@@ -198,4 +199,32 @@ describe('the check of answers against the document', () => {
     const seen = { ...answer(status, health), method: 'PUT', headers: new Headers({ ...headers, allow }) };
     expect(() => new Conformance(document).check(seen)).toThrow(/answered/);
   });
+});
+
+test('what browsers and providers call is documented, and served without a key', async () => {
+  const { inbound } = readDocument(document);
+  const documentedNow = inbound.map(({ endpoint }) => endpoint);
+  expect(documentedNow.toSorted()).toEqual([
+    'GET /api/v1/integrations/callback',
+    'GET /api/v1/integrations/sandbox/authorize',
+    'GET /api/v1/scheduling/calendars/callback',
+    'GET /sandbox/oauth/authorize',
+    'POST /api/calendar-push/google',
+    'POST /api/calendar-push/microsoft',
+    'POST /api/v1/integrations/hubspot/events',
+    'POST /api/v1/integrations/linkedin/events',
+    'POST /api/v1/integrations/microsoft-teams/events',
+    'POST /api/v1/integrations/slack/events',
+    'POST /hooks/fal/{id}',
+  ]);
+  for (const { method, path } of inbound) {
+    const body = method === 'POST' ? {} : undefined;
+    const answer = await apiClient(product.process.api).request(method, path.replace('{id}', 'gen_1'), body, {
+      accept: 'application/json',
+    });
+    // Refused for its proof, or for what it says: 404 and 405 would mean that nothing is there.
+    expect({ path, status: answer.status, isRefused: [400, 401].includes(answer.status) }).toMatchObject({
+      isRefused: true,
+    });
+  }
 });

@@ -6,6 +6,7 @@ import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
 import { pageOf, pagePolicy, problem } from '../../html-page.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { sandboxConsentOperation } from '../../schemas/inbound.ts';
 
 /**
  * Answers a browser that was sent to the page of a provider of the sandbox: nothing is shown, and it is sent on with the
@@ -29,6 +30,9 @@ export async function sendOn(
 /** The providers' page of the sandbox. */
 export function sandboxConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
+  routes.openAPIRegistry.registerPath(
+    sandboxConsentOperation('/oauth/authorize', 'authorizeSandboxCalendar', 'a calendar'),
+  );
   routes.get('/oauth/authorize', (c) =>
     sendOn(c, services, () => services.connections.answerInSandbox(c.req.query('state') ?? '')),
   );

@@ -1,12 +1,11 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
-import { z } from 'zod';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
 import { calendarPushed } from '../../../src/scheduling/calendars/push.ts';
 import type { Services } from '../../../src/services.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { success } from '../../envelopes.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { receiveOperation } from '../../schemas/inbound.ts';
 import { withUnprovenBody } from '../../unproven-body.ts';
 
 const maxBytes = 64 * 1024;
@@ -21,6 +20,27 @@ const bodySchema = z.object({
     .min(1)
     .max(mostNotifications),
 });
+
+const pushDescription =
+  'A notification proves with the token of the calendar, which Atelier chose, that it is genuine. It is only a reason to read the calendar now.';
+
+const pushOperations = [
+  receiveOperation(
+    '/google',
+    'receiveGoogleCalendarPush',
+    { summary: 'Receive notifications of Google Calendar', description: `${pushDescription} All of it is in headers.` },
+    {},
+  ),
+  receiveOperation(
+    '/microsoft',
+    'receiveMicrosoftCalendarPush',
+    {
+      summary: 'Receive notifications of Microsoft Graph',
+      description: `${pushDescription} A request with \`validationToken\` in its query is answered with that text.`,
+    },
+    { body: { schema: bodySchema, example: { value: [{ clientState: 'the token of the calendar' }] } }, status: 202 },
+  ),
+];
 
 /**
  * Where calendar services say that a calendar changed. They have no key: what they send carries a token that we made for the
@@ -41,11 +61,12 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
   }
 
   const routes = newRoutes();
+  for (const operation of pushOperations) routes.openAPIRegistry.registerPath(operation);
   routes.post('/google', async (c) => {
     const calendarId = calendarOf(c, c.req.header('x-goog-channel-token'));
     // The first one only says that the channel is there.
     if (c.req.header('x-goog-resource-state') !== 'sync') await calendarPushed(services, calendarId);
-    return c.json(success({ received: true }), 200);
+    return c.json({ received: true }, 200);
   });
   routes.post('/microsoft', async (c) => {
     const validation = c.req.query('validationToken');
@@ -67,7 +88,7 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
     for (const calendarId of new Set(told.map((one) => one.calendarId))) {
       await calendarPushed(services, calendarId, { isLost: lost.has(calendarId) });
     }
-    return c.json(success({ received: true }), 202);
+    return c.json({ received: true }, 202);
   });
   return routes;
 }

@@ -1,4 +1,4 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ReportSignature } from '../../../src/providers/live/fal-reports.ts';
 import { upstreamIdPattern } from '../../../src/providers/live/media-host.ts';
@@ -7,8 +7,8 @@ import { generationIds, videoIds } from '../../../src/studio/core/ids.ts';
 import { providerReported } from '../../../src/studio/provider-report.ts';
 import { limitedRange } from '../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../context.ts';
-import { success } from '../../envelopes.ts';
 import { newRoutes } from '../../new-routes.ts';
+import { receiveOperation } from '../../schemas/inbound.ts';
 import { withUnprovenBody } from '../../unproven-body.ts';
 
 /** A report has addresses of files in it, and never a file. */
@@ -24,6 +24,23 @@ function jobOf(body: Buffer, { requestId }: ReportSignature): string {
   }
 }
 
+const reportOperation = receiveOperation(
+  '/fal/{id}',
+  'receiveFalReport',
+  {
+    summary: 'Receive the end of a job of fal',
+    description:
+      'fal signs its reports with its own key. A report is only a reason to ask fal now, so a generation that has ended or does not exist is answered like any other.',
+  },
+  {
+    params: z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'A generation.' }) }),
+    body: {
+      schema: z.object({ request_id: z.string() }),
+      example: { request_id: '764cabcf-b745-4b3e-ae38-1200304cf45b', status: 'OK' },
+    },
+  },
+);
+
 /**
  * What fal sends when a job is over. It has no key: a signature over its body, made with fal's key, shows whose it is. A
  * report is only a reason to ask fal now, so a generation that is over or does not exist is answered like any other.
@@ -37,6 +54,7 @@ export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
   };
 
   const routes = newRoutes();
+  routes.openAPIRegistry.registerPath(reportOperation);
   routes.post('/fal/:id', async (c) => {
     const signature = falReports?.readSignature((name) => c.req.header(name));
     // Nothing is read of a body that cannot be genuine.
@@ -53,7 +71,7 @@ export function providerReportRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const id = c.req.param('id');
     const generationId = generationIds.parse(id) ?? videoIds.parse(id);
     if (generationId) await providerReported(services, generationId, jobOf(body, signature));
-    return c.json(success({ received: true }), 200);
+    return c.json({ received: true }, 200);
   });
   return routes;
 }

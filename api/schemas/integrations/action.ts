@@ -4,7 +4,8 @@ import type { Action } from '../../../src/integrations/integration.ts';
 import { freeForm } from '../free-form.ts';
 import { integrationInPath } from './integration.ts';
 
-const capitalized = (words: string): string =>
+/** `microsoft-teams` is `MicrosoftTeams`. */
+export const capitalized = (words: string): string =>
   words
     .split(/[-_]/)
     .map((word) => word[0]!.toUpperCase() + word.slice(1))

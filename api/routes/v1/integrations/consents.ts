@@ -8,6 +8,7 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { callbackOperation, sandboxConsentOperation } from '../../../schemas/inbound.ts';
 import {
   integrationConsentExamples,
   integrationConsentSchema,
@@ -72,6 +73,10 @@ export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv
     const { redirectUrl, scopes } = c.req.valid('json') ?? {};
     return c.json(success(await beginConnect(services, c.get('scope'), { integrationId, redirectUrl, scopes })), 200);
   });
+  routes.openAPIRegistry.registerPath(callbackOperation('/callback', 'finishIntegrationConsent', 'an integration'));
+  routes.openAPIRegistry.registerPath(
+    sandboxConsentOperation('/sandbox/authorize', 'authorizeSandboxIntegration', 'an integration'),
+  );
   routes.get('/callback', (c) => answerConsent(c, services, { words, finish: (query) => finish(services, query) }));
   routes.get('/sandbox/authorize', (c) => sendOn(c, services, () => answerOfTester(c, services)));
   return routes;

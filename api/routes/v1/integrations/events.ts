@@ -1,4 +1,5 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { catalog } from '../../../../src/integrations/catalog.ts';
 import { integrationNotFound } from '../../../../src/integrations/errors.ts';
 import { type Proven, proveProvider, proveSender } from '../../../../src/integrations/inbound/prove.ts';
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
@@ -10,10 +11,12 @@ import type { Services } from '../../../../src/services.ts';
 import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
 import { limitedRange } from '../../../client-address.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
-import { success } from '../../../envelopes.ts';
 
 import { limitRequests } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { receiveOperation } from '../../../schemas/inbound.ts';
+import { capitalized } from '../../../schemas/integrations/action.ts';
+import { inboundExamples } from '../../../schemas/integrations/inbound-examples.ts';
 import { withUnprovenBody } from '../../../unproven-body.ts';
 import { requireIntegration } from './require-integration.ts';
 
@@ -60,6 +63,24 @@ function answerHandshake(c: ApiContext, { handshake }: Inbound, request: Inbound
   return 'text' in answer ? c.text(answer.text, 200) : c.json(answer.json, 200);
 }
 
+/** The address of a provider's events in the reference. */
+const eventsOperation = (id: string, name: string, { acknowledged }: Inbound) =>
+  receiveOperation(
+    `/${id}/events`,
+    `receive${capitalized(id)}Events`,
+    {
+      summary: `Receive events of ${name}`,
+      description: [
+        `${name} sends events here in its own form, and proves with a signature, a secret header or a token that it did.`,
+        'Events of connected accounts are published to webhooks, each once, however often they are sent. A request has at most',
+        `1 MiB and ${mostNotices} events. The verification of the address is answered as ${name} expects. Requests that are`,
+        'signed for the sandbox (`sandbox.eventsUrl` of an integration that a test key connected) count toward the limits of the',
+        'organization: each of their events as a request.',
+      ].join(' '),
+    },
+    { body: { schema: z.unknown(), example: inboundExamples[id] ?? {} }, status: acknowledged },
+  );
+
 /**
  * Receives the events of providers, without a key: each provider proves its identity in its own way. A request is acknowledged
  * once its events are committed. Providers repeat what is not acknowledged; each event is published once.
@@ -92,6 +113,9 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   }
 
   const routes = newRoutes();
+  for (const { id, name, inbound } of catalog) {
+    if (inbound) routes.openAPIRegistry.registerPath(eventsOperation(id, name, inbound));
+  }
   routes.post('/:integrationId/events', async (c) => {
     const id = c.req.param('integrationId');
     const integration = requireIntegration(id);
@@ -119,7 +143,7 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
       throw invalid([{ path: '', message: `Expected at most ${mostNotices} events in the form of the provider.` }]);
     }
     await takeNotices(services, integration, { ...proven, notices }, c.get('correlationId'));
-    return c.json(success({ received: true }), inbound.acknowledged);
+    return c.json({ received: true }, inbound.acknowledged);
   });
   return routes;
 }

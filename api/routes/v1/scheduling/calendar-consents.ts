@@ -7,6 +7,7 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { callbackOperation } from '../../../schemas/inbound.ts';
 import {
   consentExamples,
   consentSchema,
@@ -59,6 +60,7 @@ export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json(success(await beginConnect(services, c.get('scope'), wanted)), 200);
   });
 
+  routes.openAPIRegistry.registerPath(callbackOperation('/calendars/callback', 'finishCalendarConsent', 'a calendar'));
   routes.get('/calendars/callback', (c) =>
     answerConsent(c, services, { words, finish: (query) => finish(services, query) }),
   );

@@ -1,0 +1,113 @@
+import { type RouteConfig, z } from '@hono/zod-openapi';
+import { emptyAnswer, openAnswer, openFailures } from './answers.ts';
+import { headersOf, onAll } from './headers.ts';
+
+/** Addresses that browsers and providers call, with the name of their group in the reference. */
+export const inboundTag = {
+  name: 'Inbound',
+  description:
+    'Addresses that browsers and providers call, and programs of yours do not: they take no key. Each request proves in its own way where it comes from.',
+};
+const tags = [inboundTag.name];
+
+const page = (description: string) => ({
+  description,
+  headers: headersOf(onAll),
+  content: {
+    'text/html': { schema: z.string(), examples: { page: { summary: 'Example', value: '<!doctype html>…' } } },
+  },
+});
+
+const text = (description: string) => z.string().optional().openapi({ description });
+
+/** Where the owner of an account comes back to after a consent. */
+export const callbackOperation = (path: string, operationId: string, of: string): RouteConfig => ({
+  method: 'get',
+  path,
+  operationId,
+  summary: `Return from a consent to ${of}`,
+  description:
+    'The provider sends the browser of the owner here. `state` is that of the request to connect: it can be used once, within 600 seconds. The browser is sent on to `redirectUrl` with the outcome in its query, or sees a page. A `state` that fits no open request is answered with 400: as a page, or as JSON where `Accept` asks for it.',
+  tags,
+  security: [],
+  request: {
+    query: z.object({
+      state: z.string().openapi({ description: 'The state of the request to connect.' }),
+      code: text('The code of the provider, for access that was granted.'),
+      error: text('Why access was not granted, as in RFC 6749.'),
+    }),
+  },
+  responses: {
+    200: page('The outcome, as a page.'),
+    302: emptyAnswer('The browser is sent on to `redirectUrl`.'),
+    ...openFailures(400),
+  },
+});
+
+/** The page on which a test key's request to connect is granted at once. */
+export const sandboxConsentOperation = (path: string, operationId: string, of: string): RouteConfig => ({
+  method: 'get',
+  path,
+  operationId,
+  summary: `Grant or refuse access to ${of} of the sandbox`,
+  description:
+    'The `authUrl` of a test key. It grants access at once and sends the browser on to the callback; with `deny=true` it refuses.',
+  tags,
+  security: [],
+  request: {
+    query: z.object({
+      state: z.string().openapi({ description: 'The state of the request to connect.' }),
+      deny: z
+        .enum(['true', 'false'])
+        .optional()
+        .openapi({ description: 'Whether access is refused. Default `false`.' }),
+    }),
+  },
+  responses: { 302: emptyAnswer('The browser is sent on to the callback.'), ...openFailures(400) },
+});
+
+const received = z.object({ received: z.literal(true) }).openapi('Received');
+
+interface ReceiveMore {
+  params?: z.ZodObject;
+  /** What the provider sends; absent where everything is in headers. */
+  body?: { schema: z.ZodType; example: unknown };
+  /** 200 unless given. */
+  status?: 200 | 202;
+}
+
+/** Where a provider sends what happened. */
+export const receiveOperation = (
+  path: string,
+  operationId: string,
+  { summary, description }: { summary: string; description: string },
+  { params, body, status = 200 }: ReceiveMore,
+): RouteConfig => ({
+  method: 'post',
+  path,
+  operationId,
+  summary,
+  description,
+  tags,
+  security: [],
+  request: {
+    ...(params && { params }),
+    ...(body && {
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: body.schema,
+            examples: { body: { summary: 'Example', value: body.example } },
+          },
+        },
+      },
+    }),
+  },
+  responses: {
+    [status]: openAnswer('What was sent is stored, and its effects follow.', received, {
+      examples: { received: { received: true } },
+    }),
+    ...openFailures(400, 401, 413),
+  },
+});
