@@ -68,12 +68,24 @@ export const sandboxConsentOperation = (path: string, operationId: string, of: s
 
 const received = z.object({ received: z.literal(true) }).openapi('Received');
 
+const receivedOrVerified = z
+  .object({
+    received: z.literal(true).optional(),
+    challenge: z
+      .string()
+      .optional()
+      .openapi({ description: 'Alone, in the answer to the verification of the address.' }),
+  })
+  .openapi('ReceivedOrVerified');
+
 interface ReceiveMore {
   params?: z.ZodObject;
   /** What the provider sends; absent where everything is in headers. */
   body?: { schema: z.ZodType; example: unknown };
   /** 200 unless given. */
   status?: 200 | 202;
+  /** How the verification of the address is answered: with its challenge as JSON, or with its text. */
+  verification?: 'challenge' | 'text' | undefined;
 }
 
 /** Where a provider sends what happened. */
@@ -81,7 +93,7 @@ export const receiveOperation = (
   path: string,
   operationId: string,
   { summary, description }: { summary: string; description: string },
-  { params, body, status = 200 }: ReceiveMore,
+  { params, body, status = 200, verification }: ReceiveMore,
 ): RouteConfig => ({
   method: 'post',
   path,
@@ -105,9 +117,18 @@ export const receiveOperation = (
     }),
   },
   responses: {
-    [status]: openAnswer('What was sent is stored, and its effects follow.', received, {
-      examples: { received: { received: true } },
+    ...(verification === 'text' && {
+      200: {
+        description: 'The verification of the address.',
+        headers: headersOf(onAll),
+        content: { 'text/plain': { schema: z.string(), examples: { token: { summary: 'Example', value: 'token' } } } },
+      },
     }),
+    [status]: openAnswer(
+      'What was sent is stored, and its effects follow.',
+      verification === 'challenge' ? receivedOrVerified : received,
+      { examples: { received: { received: true as const } } },
+    ),
     ...openFailures(400, 401, 413),
   },
 });

@@ -46,6 +46,8 @@ export interface Inbound {
   /** Answers the provider's verification of the address. `isSigned`: only after `verify`. */
   handshake?: {
     isSigned: boolean;
+    /** In which form it is answered, for the reference. */
+    answers: 'challenge' | 'text';
     answer(request: InboundRequest): { text: string } | { json: object } | undefined;
   };
   /** Each event of a request, at most 1,000. @returns undefined where it is not in the provider's form */

@@ -140,9 +140,12 @@ describe('a forgery', () => {
 
   test('costs the same whatever it names', async () => {
     const lifecycle = { subscriptionId: 's1', lifecycleEvent: 'missed', tenantId: newAccount() };
-    const deep = JSON.stringify({ value: [lifecycle] }).replace('}]', `,"x":${'['.repeat(4e5)}${']'.repeat(4e5)}}]`);
+    const withDepth = (depth: number) =>
+      JSON.stringify({ value: [lifecycle] }).replace('}]', `,"x":${'['.repeat(depth)}${']'.repeat(depth)}}]`);
     const json = { 'content-type': 'application/json' };
-    expect(await scene.send('microsoft-teams', { body: deep, headers: json })).toMatchObject(refused);
+    expect(await scene.send('microsoft-teams', { body: withDepth(3e4), headers: json })).toMatchObject(refused);
+    // What is read before its proof has at most 64 KiB.
+    expect(await scene.send('microsoft-teams', { body: withDepth(4e5), headers: json })).toMatchObject({ status: 413 });
     expect(await scene.send('slack', slack.sign('another', slack.message('T\0', 'Ev1')))).toMatchObject(refused);
     expect(await scene.send('linkedin', unipile.send('another', unipile.message('\0', 'm1')))).toMatchObject(refused);
     // The provider may say what it likes, and is not asked to repeat it.

@@ -38,7 +38,11 @@ const pushOperations = [
       summary: 'Receive notifications of Microsoft Graph',
       description: `${pushDescription} A request with \`validationToken\` in its query is answered with that text.`,
     },
-    { body: { schema: bodySchema, example: { value: [{ clientState: 'the token of the calendar' }] } }, status: 202 },
+    {
+      body: { schema: bodySchema, example: { value: [{ clientState: 'the token of the calendar' }] } },
+      status: 202,
+      verification: 'text',
+    },
   ),
 ];
 

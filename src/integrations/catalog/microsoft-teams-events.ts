@@ -153,6 +153,7 @@ export const isGone = (error: unknown): error is IntegrationFailure =>
 export const teamsInbound: Inbound = {
   acknowledged: 202,
   handshake: {
+    answers: 'text',
     isSigned: false,
     answer({ query }) {
       const token = query.get('validationToken');

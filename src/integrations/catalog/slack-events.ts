@@ -65,6 +65,7 @@ const challenge = z.object({ type: z.literal('url_verification'), challenge: z.s
 export const slackInbound: Inbound = {
   acknowledged: 200,
   handshake: {
+    answers: 'challenge',
     isSigned: true,
     answer({ json }) {
       const { data } = challenge.safeParse(json);

@@ -64,7 +64,7 @@ function answerHandshake(c: ApiContext, { handshake }: Inbound, request: Inbound
 }
 
 /** The address of a provider's events in the reference. */
-const eventsOperation = (id: string, name: string, { acknowledged }: Inbound) =>
+const eventsOperation = (id: string, name: string, { acknowledged, handshake }: Inbound) =>
   receiveOperation(
     `/${id}/events`,
     `receive${capitalized(id)}Events`,
@@ -78,7 +78,11 @@ const eventsOperation = (id: string, name: string, { acknowledged }: Inbound) =>
         'organization: each of their events as a request.',
       ].join(' '),
     },
-    { body: { schema: z.unknown(), example: inboundExamples[id] ?? {} }, status: acknowledged },
+    {
+      body: { schema: z.unknown(), example: inboundExamples[id] ?? {} },
+      status: acknowledged,
+      verification: handshake?.answers,
+    },
   );
 
 /**
