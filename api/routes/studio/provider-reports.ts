@@ -35,7 +35,7 @@ const reportOperation = receiveOperation(
   {
     params: z.object({ id: z.string().openapi({ param: { name: 'id', in: 'path' }, description: 'A generation.' }) }),
     body: {
-      schema: z.object({ request_id: z.string() }),
+      schema: z.object({ request_id: z.string(), status: z.string() }),
       example: { request_id: '764cabcf-b745-4b3e-ae38-1200304cf45b', status: 'OK' },
     },
   },

@@ -79,7 +79,7 @@ export const adminHealthExample: z.input<typeof adminHealthSchema> = {
   status: 'healthy',
   ready: true,
   draining: false,
-  checks: { database: well, cache: well, environment: well, temporal: well },
+  checks: { database: well, cache: well, environment: well, temporal: well, storage: well },
   outbox: { depth: 0, oldestSeconds: 0 },
   versions: {
     ...versionExample,
