@@ -18,6 +18,8 @@ const page = (description: string) => ({
   },
 });
 
+const refusal = page('The `state` fits no open request: a page, or JSON where `Accept` asks for it.');
+
 const text = (description: string) => z.string().optional().openapi({ description });
 
 /** Where the owner of an account comes back to after a consent. */
@@ -40,7 +42,11 @@ export const callbackOperation = (path: string, operationId: string, of: string)
   responses: {
     200: page('The outcome, as a page.'),
     302: emptyAnswer('The browser is sent on to `redirectUrl`.'),
-    ...openFailures(400),
+    ...openFailures(),
+    400: {
+      ...refusal,
+      content: { ...refusal.content, 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
   },
 });
 
