@@ -28,6 +28,7 @@ import { findableIntegrations } from './findable.ts';
 import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
 import { followKind, followListened } from './following/follow-work.ts';
+import { integrationGauges } from './gauges.ts';
 import { ClientStates } from './inbound/client-states.ts';
 import { LiveConnections } from './inbound/connections-of-accounts.ts';
 import { DispatchNotice } from './inbound/dispatch-notice.ts';
@@ -121,6 +122,7 @@ export const integrations: Part<
     [followKind]: (scope, id) => followSchedule(services, scope, id, { run: true }),
     'integration.fetch_events': (scope, connectionId) => startFetching(services, scope, connectionId),
   }),
+  gauges: ({ observer }) => integrationGauges(observer),
   sweeps: ({ database, temporal, log, sealer, actionWaiters: waiters, actionPolicy: { deadlineMs }, followPolicy }) => [
     {
       name: 'restore schedules of integrations that were deleted in Temporal',

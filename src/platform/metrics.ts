@@ -32,6 +32,8 @@ export interface CounterOptions<Label extends string> {
   name: string;
   help: string;
   labelNames: readonly Label[];
+  /** Served as 0 from the start, so that the first increment is seen as one. */
+  initial?: readonly Record<Label, string>[];
 }
 
 export interface AnsweredRequest {
@@ -80,8 +82,10 @@ export class Metrics {
     name,
     help,
     labelNames,
+    initial = [],
   }: CounterOptions<Label>): (labels: Record<Label, string>) => void {
     const counter = new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+    for (const labels of initial) counter.inc(labels, 0);
     return (labels) => counter.inc(labels);
   }
 

@@ -29,6 +29,7 @@ import {
 import { schedulingErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { findableScheduling } from './findable.ts';
+import { schedulingGauges } from './gauges.ts';
 import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
@@ -78,6 +79,7 @@ export const scheduling: Part<
     };
   },
   outbox: (services) => ({ ...calendarOutbox(services), ...effectOutbox(services) }),
+  gauges: ({ observer }) => schedulingGauges(observer),
   sweeps: (services) => [...calendarSweeps(services), ...effectSweeps(services)],
   close: closeCalendars,
 };

@@ -6,6 +6,7 @@ import { File, StorageUsed } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { removedFilesKind } from './file-sql.ts';
 import { Files } from './files.ts';
+import { storageGauges } from './gauges.ts';
 import type { Disk } from './ports.ts';
 import { bucketSettings, folders, type StorageEnv, storageSettings } from './settings.ts';
 import { SignedUrls } from './signed-urls.ts';
@@ -46,6 +47,7 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
       name: 'atelier_storage_failures_total',
       help: 'Files that this process could not store or read, by the reason.',
       labelNames: ['reason'],
+      initial: ['full', 'missing', 'unavailable'].map((reason) => ({ reason })),
     });
     const [disk, spool] = [await openDisk(env), new Spool(folders(env).spool)];
     const files = new Files({ database, disk, spool, log, countFailure: (reason) => count({ reason }) });
@@ -67,6 +69,7 @@ export const storage: Part<Foundation, StorageServices, typeof storageSettings.s
   outbox: ({ database, disk, log }) => ({
     [removedFilesKind]: async (scope) => void (await removeDueFilesOf({ database, disk, log }, scope)),
   }),
+  gauges: ({ observer }) => storageGauges(observer),
   sweeps: ({ database, disk, log, spool }) => [
     {
       name: 'remove files that are not needed',

@@ -1,0 +1,96 @@
+import { memoize } from '../platform/memoize.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
+import type { Probe } from '../platform/probe.ts';
+import { statement } from '../platform/sql.ts';
+import { actionStates } from './core/action-status.ts';
+import { integrationStates } from './core/connection-status.ts';
+
+const cachedMs = 5_000;
+const countedTo = 10_000;
+const openAction = actionStates.sql('scheduled', 'processing');
+
+interface OpenActions {
+  status: string;
+  count: number;
+  lateSeconds: number;
+}
+
+// Reads the index of open actions: the cost does not grow with what has ended.
+const openActions = statement<OpenActions>(
+  'gauges.open_actions',
+  `select wanted.status, count(open.due_at)::int as count,
+          greatest(coalesce(extract(epoch from clock_timestamp() - min(open.due_at)), 0), 0)::float8 as "lateSeconds"
+     from unnest(array[${openAction}]) as wanted (status)
+     left join (select status, due_at from integration_action where status in (${openAction})
+                 order by due_at limit ${countedTo}) open using (status)
+    group by wanted.status`,
+);
+
+interface Connections {
+  status: string;
+  count: number;
+}
+
+const connections = statement<Connections>(
+  'gauges.integrations',
+  `select wanted.status, count(found.status)::int as count
+     from unnest(array[${integrationStates.sql('connected', 'auth_expired')}]) as wanted (status)
+     left join (select status from integration_connection limit ${countedTo}) found using (status)
+    group by wanted.status`,
+);
+
+interface WaitingEvents {
+  count: number;
+  oldestSeconds: number;
+}
+
+// Reads the index of events that have to be fetched.
+const waitingEvents = statement<WaitingEvents>(
+  'gauges.integration_events',
+  `select count(*)::int as count,
+          coalesce(extract(epoch from clock_timestamp() - min(received_at)), 0)::float8 as "oldestSeconds"
+     from (select received_at from integration_inbound_event where reference is not null limit ${countedTo}) waiting`,
+);
+
+/** Actions that have not ended, connections, and events that providers sent without their data. */
+export function integrationGauges(observer: Probe): GaugeOptions[] {
+  const readActions = memoize(cachedMs, () => observer.rows(openActions, gaugeTimeoutMs));
+  const readConnections = memoize(cachedMs, () => observer.rows(connections, gaugeTimeoutMs));
+  const readEvents = memoize(cachedMs, () => observer.rows(waitingEvents, gaugeTimeoutMs));
+  return [
+    {
+      name: 'atelier_actions_open',
+      help: `Actions of integrations that have not ended; counted up to ${countedTo}.`,
+      installationWide: true,
+      labelNames: ['status'],
+      read: async () => (await readActions()).map(({ status, count }) => ({ labels: { status }, value: count })),
+    },
+    {
+      name: 'atelier_actions_late_seconds',
+      help: 'How long ago the first of them was due; 0 when none is due.',
+      installationWide: true,
+      labelNames: ['status'],
+      read: async () =>
+        (await readActions()).map(({ status, lateSeconds }) => ({ labels: { status }, value: lateSeconds })),
+    },
+    {
+      name: 'atelier_integrations',
+      help: `Connected integrations by their status; counted up to ${countedTo}.`,
+      installationWide: true,
+      labelNames: ['status'],
+      read: async () => (await readConnections()).map(({ status, count }) => ({ labels: { status }, value: count })),
+    },
+    {
+      name: 'atelier_integration_events_open',
+      help: `Events whose data have to be fetched from the provider; counted up to ${countedTo}.`,
+      installationWide: true,
+      read: async () => (await readEvents()).map(({ count }) => ({ value: count })),
+    },
+    {
+      name: 'atelier_integration_events_open_oldest_seconds',
+      help: 'Time since the oldest of them was received; 0 when there is none.',
+      installationWide: true,
+      read: async () => (await readEvents()).map(({ oldestSeconds }) => ({ value: oldestSeconds })),
+    },
+  ];
+}

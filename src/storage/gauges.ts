@@ -1,0 +1,38 @@
+import { memoize } from '../platform/memoize.ts';
+import { type GaugeOptions, gaugeTimeoutMs } from '../platform/metrics.ts';
+import type { Probe } from '../platform/probe.ts';
+import { statement } from '../platform/sql.ts';
+
+const cachedMs = 5_000;
+
+interface StorageState {
+  bytes: number;
+  lateSeconds: number;
+}
+
+// Some rows for each tenant that ever kept a file, and one entry of the index of files to be removed.
+const storageState = statement<StorageState>(
+  'gauges.storage',
+  `select (select coalesce(sum(bytes), 0) from storage_used)::float8 as bytes,
+          greatest(coalesce((select extract(epoch from clock_timestamp() - min(remove_at)) from file
+                              where remove_at is not null), 0), 0)::float8 as "lateSeconds"`,
+);
+
+/** What is stored, and whether it is removed in time. */
+export function storageGauges(observer: Probe): GaugeOptions[] {
+  const read = memoize(cachedMs, () => observer.rows(storageState, gaugeTimeoutMs));
+  return [
+    {
+      name: 'atelier_storage_used_bytes',
+      help: 'Bytes of the files that organizations keep.',
+      installationWide: true,
+      read: async () => (await read()).map(({ bytes }) => ({ value: bytes })),
+    },
+    {
+      name: 'atelier_files_removal_late_seconds',
+      help: 'How long ago the file that should have been removed first was due; 0 when none is due.',
+      installationWide: true,
+      read: async () => (await read()).map(({ lateSeconds }) => ({ value: lateSeconds })),
+    },
+  ];
+}
