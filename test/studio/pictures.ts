@@ -22,12 +22,12 @@ function chunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, Buffer.from(name), data, check]);
 }
 
-/** A PNG whose text of 2 GiB takes 2 MiB. */
-export function textBomb(png: Buffer): Buffer {
+/** A PNG with texts of 256 MiB each, which take 256 KiB. */
+export function textBomb(png: Buffer, texts = 8): Buffer {
   const text = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(256 * 1024 * 1024))]);
   return Buffer.concat([
     png.subarray(0, 33),
-    ...Array.from({ length: 8 }, () => chunk('zTXt', text)),
+    ...Array.from({ length: texts }, () => chunk('zTXt', text)),
     png.subarray(33),
   ]);
 }

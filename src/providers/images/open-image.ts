@@ -1,5 +1,6 @@
-import { open } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
+import { plainImage } from './plain-image.ts';
 
 // Loaded by the pool's processes alone, because these settings are those of a whole process.
 // One thread for each picture and nothing kept: the pool decides how many are worked on, and what they may occupy.
@@ -53,11 +54,24 @@ export interface GivenImage {
   open(): Sharp;
 }
 
-/** @throws ImageRefused */
+/** Writes what the image needs of its file beside it. A file and no buffer, for which loaders of drawings are there. */
+async function writePlain(path: string): Promise<string> {
+  const parts = plainImage(await readFile(path));
+  if (!parts) throw new ImageRefused('undecodable');
+  const plain = `${path}.plain`;
+  await writeFile(plain, parts);
+  return plain;
+}
+
+/**
+ * @param path in a folder that is discarded, because another file is written beside it
+ * @throws ImageRefused
+ */
 export async function openImage(path: string, maxPixels: number): Promise<GivenImage> {
   const head = await firstBytes(path);
   if (!signatures.some((fits) => fits(head))) throw new ImageRefused('format');
-  const read = () => sharp(path, { limitInputPixels: false, failOn: 'error', sequentialRead: true });
+  const plain = await writePlain(path);
+  const read = () => sharp(plain, { limitInputPixels: false, failOn: 'error', sequentialRead: true });
   const header = await decoding(read().metadata());
   const { autoOrient: size, hasAlpha } = header;
   if (size.width * size.height > maxPixels) throw new ImageRefused('pixels');

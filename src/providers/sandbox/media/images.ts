@@ -44,19 +44,20 @@ export async function removeBackground(
   input: GivenImage,
   output: string,
 ): Promise<Size & { hasTransparency: boolean }> {
-  const small = await decoding(
-    input
-      .open()
-      .ensureAlpha()
-      .resize({ width: workingSize, height: workingSize, fit: 'inside', withoutEnlargement: true })
-      .raw()
-      .toBuffer({ resolveWithObject: true }),
-  );
+  const { data, info } = await decoding(input.open().ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
+  const small = await sharp(data, { raw: info })
+    .resize({ width: workingSize, height: workingSize, fit: 'inside', withoutEnlargement: true })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
   const mask = cutOutMask(small.data, small.info);
-  const { width, height } = input.size;
-  const alpha = mask ? await enlarged(mask, small.info, input.size) : Buffer.alloc(width * height, 255);
-  const cut = input.hasAlpha ? await withLessAlpha(input, alpha) : withAlpha(input, alpha);
-  return { ...(await decoding(write(cut, output))), hasTransparency: alpha.some((value) => value < 255) };
+  const alpha = mask && (await enlarged(mask, small.info, input.size));
+  let hasTransparency = false;
+  // Transparency that the image has of its own stays.
+  for (let at = 3; at < data.length; at += 4) {
+    if (alpha) data[at] = Math.min(alpha[(at - 3) / 4]!, data[at]!);
+    hasTransparency ||= data[at]! < 255;
+  }
+  return { ...(await write(sharp(data, { raw: info }), output)), hasTransparency };
 }
 
 const enlarged = (mask: Uint8Array, { width, height }: Size, size: Size): Promise<Buffer> =>
@@ -65,16 +66,3 @@ const enlarged = (mask: Uint8Array, { width, height }: Size, size: Size): Promis
     .extractChannel(0)
     .raw()
     .toBuffer();
-
-const withAlpha = (input: GivenImage, alpha: Buffer): Sharp =>
-  input.open().joinChannel(alpha, { raw: { ...input.size, channels: 1 } });
-
-/** Of an image with transparency of its own, which stays. `alpha` becomes that of the result. */
-async function withLessAlpha(input: GivenImage, alpha: Buffer): Promise<Sharp> {
-  const pixels = await decoding(input.open().ensureAlpha().raw().toBuffer());
-  for (let at = 0; at < alpha.length; at++) {
-    alpha[at] = Math.min(alpha[at]!, pixels[at * 4 + 3]!);
-    pixels[at * 4 + 3] = alpha[at]!;
-  }
-  return sharp(pixels, { raw: { ...input.size, channels: 4 } });
-}
