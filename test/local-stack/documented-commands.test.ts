@@ -41,6 +41,10 @@ let receiver: Receiver;
 let webhook: { id: string; secret: string };
 let deadLetters: string[];
 let sealingKeys: string;
+/** Of the documented request for one. */
+let bookingId: string;
+/** Of the organization that is deleted and restored. */
+let removedId: string | undefined;
 
 beforeAll(async () => {
   folder = new StackFolder();
@@ -91,9 +95,17 @@ async function cli(args: string): Promise<string> {
     const { id } = (await api.post('/v1/workflows', { name: 'Shown' })).body.data;
     return (await api.post(`/v1/workflows/${id}/execute`)).body.data.runId as string;
   };
+  if (/^org (?:delete|restore) /.test(args)) {
+    // Not the organization that everything else uses.
+    removedId ??= JSON.parse(await call('org create --name Removed --plan free')).id as string;
+    const line = args.replace('org_…', removedId);
+    return call(args.startsWith('org delete') ? `${line} --yes ${removedId}` : line);
+  }
   const filled = args
     .replace('org_…', ready.organizationId)
     .replace('whk_…', webhook.id)
+    .replace('bkg_…', bookingId)
+    .replace('5b0c51f2-…', bookingId)
     .replace('dlv_…', () => deadLetters.pop()!)
     .replace('run_…', args.includes('run_…') ? await newRun() : '')
     .replace('key_…', args.includes('key_…') ? await newKey() : '');
@@ -146,6 +158,7 @@ test('requests are answered as the pages say', async () => {
     });
     if (/\/workflows /.test(command)) workflowId = answer.data.id;
     if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
+    if (/\/bookings /.test(command)) bookingId = answer.data.id;
     if (/\/execute /.test(command)) expect(answer.data.status).toBe('COMPLETED');
     expect(answer.error).toBeUndefined();
   }
@@ -259,7 +272,8 @@ test('requests that the pages name exist', async () => {
   );
   const pages = ['GET /', 'GET /docs', 'GET /openapi.json'];
   for (const page of pages) expect((await fetch(ready.api + page.slice('GET '.length))).status).toBe(200);
-  const known = [...served, ...pages, 'GET /metrics'];
+  // The document lists each action by its name.
+  const known = [...served, ...pages, 'GET /metrics', 'POST /api/v1/integrations/{}/actions/{}'];
   expect(mentionedRequests.length).toBeGreaterThan(30);
   expect(mentionedRequests.filter(({ command }) => !known.includes(command))).toEqual([]);
 });
@@ -272,8 +286,8 @@ test('files that the pages name exist', () => {
 test('variables and versions that the pages name are those of the code', () => {
   const example = read('.env.example');
   expect(mentionedVariables.length).toBeGreaterThan(15);
-  // A placeholder, an answer of Temporal, and a variable of Compose itself.
-  const others = ['WORKFLOW_ID', 'ALREADY_EXISTS', 'COMPOSE_PROFILES'];
+  // A placeholder, an answer of Temporal, and variables of Compose itself and of the benches.
+  const others = ['WORKFLOW_ID', 'ALREADY_EXISTS', 'COMPOSE_PROFILES', 'COST_WALK_REPORT'];
   const known = (name: string) =>
     others.includes(name) ||
     new RegExp(`^${name}=`, 'm').test(example) ||
