@@ -76,7 +76,7 @@ describe('dialect A', () => {
         {
           ...{ stepId: 'say', name: 'Say it', status: 'completed', attempts: 1, output, error: null, tokensUsed },
           ...{ provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514' },
-          ...{ durationMs: expect.any(Number), warnings: [] },
+          ...{ durationMs: expect.any(Number), warnings: [], warningsTotal: 0 },
         },
       ],
     });
@@ -138,6 +138,7 @@ describe('dialect B', () => {
         model: 'claude-sonnet-4-20250514',
         tokensUsed: expect.any(Number),
         warnings: [],
+        warningsTotal: 0,
       },
     ]);
     const { stepResults: _, ...ofList } = run;

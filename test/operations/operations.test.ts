@@ -167,7 +167,7 @@ describe('the operator', () => {
         status: 'healthy',
         ready: true,
         draining: false,
-        checks: { database: finding, cache: finding, environment: finding, temporal: finding },
+        checks: { database: finding, cache: finding, environment: finding, temporal: finding, storage: finding },
         outbox: { depth: 0, oldestSeconds: 0 },
         versions: {
           version: packageJson.version,

@@ -12,6 +12,8 @@ let postgres: Awaited<ReturnType<typeof ownPostgres>>;
 let temporal: Awaited<ReturnType<typeof ownTemporal>>;
 let product: Product;
 let client: ApiClient;
+/** Another organization's: one alone has a part of the pool at most. */
+let other: ApiClient;
 let frozen: number[] = [];
 beforeAll(async () => {
   [postgres, temporal] = await Promise.all([ownPostgres(), ownTemporal()]);
@@ -20,7 +22,9 @@ beforeAll(async () => {
     env: { ...secrets, TEMPORAL_ADDRESS: temporal.address, DATABASE_POOL_SIZE: '2' },
   });
   const { testKey } = await product.createTenant();
-  client = apiClient((await product.start(['api'])).api, testKey);
+  const { api } = await product.start(['api']);
+  client = apiClient(api, testKey);
+  other = apiClient(api, (await product.createTenant()).testKey);
 });
 afterEach(thaw);
 afterAll(async () => {
@@ -131,7 +135,7 @@ test('requests that use up the pool do not make it unready', async () => {
   const [locker, watcher] = [0, 1].map(() => new pg.Client({ connectionString: postgres.testDatabase.ownerUrl }));
   await Promise.all([locker!.connect(), watcher!.connect()]);
   await locker!.query('begin; lock table automation');
-  const waiting = Array.from({ length: 30 }, () => client.get('/api/v1/workflows'));
+  const waiting = Array.from({ length: 30 }, (_, index) => (index % 2 ? client : other).get('/api/v1/workflows'));
   try {
     await until('every connection waits for the lock', async () => {
       const { rows } = await watcher!.query(

@@ -160,7 +160,12 @@ test('the most that can be asked for is answered, and more is refused', async ()
   for (const { id } of (await mine.get('blackout-periods')).blackoutPeriods) {
     await mine.request('DELETE', `blackout-periods/${id}`);
   }
-  expect((await mine.request('GET', query('2040-04-01'))).body.data.slots).toHaveLength(92 * 1_440);
+  // Six days of a time each minute are the most that one answer has; the longest range is 92 days.
+  expect((await mine.request('GET', query('2040-01-06'))).body.data.slots).toHaveLength(6 * 1_440);
+  expect(await mine.request('GET', query('2040-04-01'))).toMatchObject({
+    status: 400,
+    body: { error: { details: { slots: 10_000, longestEnd: '2040-01-06' } } },
+  });
   expect((await mine.request('GET', query('2040-04-02'))).status).toBe(400);
   const more = [...exceptions, { date: '2050-01-01', hours: null }];
   expect((await mine.request('PUT', 'business-hours', { exceptions: more })).status).toBe(400);

@@ -51,6 +51,7 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return next();
   });
 
+  const content = jsonContent(beaconsSchema, beaconExamples);
   const receive = createRoute({
     method: 'post',
     path: '/performance/vitals',
@@ -61,9 +62,13 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description:
       'Takes a list of measurements, at most 16 KiB. The content type `text/plain`, which `navigator.sendBeacon` sends, is accepted too. Names other than `LCP`, `CLS`, `INP`, `FCP`, `TTFB` and `FID` are dropped.',
     middleware: [limit, jsonBody({ maxBytes, asText: true }), readBeacons] as const,
-    request: { body: { content: jsonContent(beaconsSchema, beaconExamples) } },
+    request: { body: { content: { ...content, 'text/plain': content['application/json'] } } },
+    // Below: generators of clients refuse an operation with a second type.
+    hide: true,
     responses: { 204: emptyAnswer('The measurements were recorded.'), ...openFailures(400, 413, 415) },
   });
+  const { middleware: _, hide: __, ...documented } = receive;
+  routes.openAPIRegistry.registerPath({ ...documented, request: { body: { content } } });
   routes.openapi(receive, (c) => {
     vitals.record(c.get('body') as Beacon[]);
     return c.body(null, 204);
