@@ -22,15 +22,13 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
   fromPlan('recurring patterns', (plan) => plan.recurringPatterns),
   fromPlan('blackout periods', (plan) => plan.blackoutPeriods),
   fromPlan('event types of scheduling', (plan) => plan.eventTypes),
-  fromPlan('connected calendars', (plan) => plan.calendars),
   fromPlan('runs that call out at the same time', (plan) => plan.callingRuns),
   fromPlan('messages to models under way', (plan) => plan.openMessages),
   fromPlan('voice calls under way', (plan) => plan.openVoiceCalls),
   fromPlan('actions of integrations under way', (plan) => plan.openActions),
   fromPlan('delayed actions of integrations', (plan) => plan.scheduledActions),
-  fromPlan('days for which runs, generations, deliveries and bookings are kept', (plan) => plan.retentionDays),
+  fromPlan('days for which runs and generations are kept', (plan) => plan.retentionDays),
   fromPlan('GiB of files, inputs and outputs', (plan) => plan.storageBytes / gib),
-  fromPlan('mails to non-members per UTC day', (plan) => plan.mailsPerDay),
   fromPlan('credits per month, live', (plan) => plan.monthlyCredits),
 ];
 

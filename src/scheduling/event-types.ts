@@ -11,6 +11,7 @@ import { freeSlug, slugOf } from './core/slug.ts';
 import { type OfferedLocation, type Question, SchedulingEventType } from './entities.ts';
 import { eventTypeNotFound } from './errors.ts';
 import { keepHost } from './hosts.ts';
+import { requireRoom } from './plan-room.ts';
 
 export interface EventTypeFields {
   name: string;
@@ -82,7 +83,8 @@ function checkQuestions(questions: readonly Question[] = []): void {
 
 /**
  * Creates an event type, once per Idempotency-Key.
- * @throws AppError validation_error, not_found for an unknown host, conflict when the slug is taken or there are too many
+ * @throws AppError validation_error, not_found for an unknown host, forbidden when the plan includes no more, conflict when
+ *   the slug is taken or there are as many as a list has
  */
 export function createEventType(
   scope: Scope,
@@ -95,6 +97,7 @@ export function createEventType(
     if (taken.size >= mostEventTypes) {
       throw new AppError('conflict', `There are ${mostEventTypes} event types already.`, { limit: mostEventTypes });
     }
+    await requireRoom(tx, 'eventTypes');
     if (wanted !== undefined && taken.has(wanted)) throw slugTaken(wanted);
     const hostId = fields.hostId === null ? null : await keepHost(tx, fields.hostId);
     const now = new Date();

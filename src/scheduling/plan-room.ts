@@ -6,6 +6,7 @@ import { type PlanName, plans } from '../tenancy/core/plans.ts';
 
 const tables = {
   hosts: 'scheduling_host where deleted_at is null and',
+  eventTypes: 'scheduling_event_type where deleted_at is null and',
   recurringPatterns: 'recurring_pattern where',
   blackoutPeriods: 'blackout_period where',
 } as const;
@@ -13,6 +14,7 @@ export type Counted = keyof typeof tables;
 
 const words: Record<Counted, string> = {
   hosts: 'hosts',
+  eventTypes: 'event types',
   recurringPatterns: 'recurring patterns',
   blackoutPeriods: 'blackout periods',
 };
@@ -25,6 +27,7 @@ const count = (of: Counted) =>
   );
 const counts = {
   hosts: count('hosts'),
+  eventTypes: count('eventTypes'),
   recurringPatterns: count('recurringPatterns'),
   blackoutPeriods: count('blackoutPeriods'),
 };

@@ -39,8 +39,7 @@ export interface Plan {
   recurringPatterns: number;
   blackoutPeriods: number;
   eventTypes: number;
-  calendars: number;
-  /** How long runs, generations, deliveries and bookings are kept after they have ended. */
+  /** How long runs and generations are kept after they have ended. */
   retentionDays: number;
   /** Bytes of files, and of the inputs and outputs of runs, that are kept. */
   storageBytes: number;
@@ -68,7 +67,6 @@ export const plans: Record<PlanName, Plan> = {
     ...{ eventStreams: 10, waitingRequests: 10 },
     ...{ workflows: 50, schedules: 5, hosts: 5, recurringPatterns: 20, blackoutPeriods: 50 },
     eventTypes: 50,
-    calendars: 10,
     retentionDays: 30,
     storageBytes: 2 * gib,
     mailsPerDay: 100,
@@ -83,7 +81,6 @@ export const plans: Record<PlanName, Plan> = {
     ...{ eventStreams: 50, waitingRequests: 50 },
     ...{ workflows: 500, schedules: 50, hosts: 50, recurringPatterns: 50, blackoutPeriods: 200 },
     eventTypes: 500,
-    calendars: 100,
     retentionDays: 90,
     storageBytes: 50 * gib,
     mailsPerDay: 1_000,
@@ -97,8 +94,7 @@ export const plans: Record<PlanName, Plan> = {
     ...{ callingRuns: 100, openMessages: 100, openVoiceCalls: 100, openActions: 100, scheduledActions: 2_000 },
     ...{ eventStreams: 200, waitingRequests: 200 },
     ...{ workflows: 5_000, schedules: 500, hosts: 200, recurringPatterns: 100, blackoutPeriods: 500 },
-    eventTypes: 2_000,
-    calendars: 500,
+    eventTypes: 500,
     retentionDays: 365,
     storageBytes: 500 * gib,
     mailsPerDay: 10_000,
@@ -112,8 +108,7 @@ export const plans: Record<PlanName, Plan> = {
     ...{ callingRuns: 200, openMessages: 200, openVoiceCalls: 200, openActions: 200, scheduledActions: 10_000 },
     ...{ eventStreams: 1_000, waitingRequests: 1_000 },
     ...{ workflows: 50_000, schedules: 5_000, hosts: 500, recurringPatterns: 200, blackoutPeriods: 1_000 },
-    eventTypes: 10_000,
-    calendars: 2_000,
+    eventTypes: 500,
     retentionDays: 3_650,
     storageBytes: 5 * 1024 * gib,
     mailsPerDay: 100_000,
