@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { httpServer, type LoopbackServer } from '../../test/loopback-server.ts';
@@ -66,6 +68,34 @@ test('files of any size arrive whole, one piece after another', async () => {
     expect(seen.largest).toBeLessThan(1_000_000);
   }
   expect(server.connections - before).toBeLessThanOrEqual(2);
+});
+
+test('a server that closes at once, while pieces wait to be written, ends nothing but its connection', async () => {
+  const closing = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      const body = content.subarray(0, 2_000_000);
+      socket.end(
+        Buffer.concat([
+          Buffer.from(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`),
+          body,
+        ]),
+      );
+    });
+  }).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  const url = `http://127.0.0.1:${(closing.address() as AddressInfo).port}/`;
+  let written = 0;
+  const write = async (piece: Buffer) => {
+    // Longer than the end of the connection takes to arrive.
+    for (let turns = 0; turns < 50; turns++) await turn();
+    written += piece.length;
+  };
+  const limits = { deadlineMs: 20_000, maxResponseBytes: content.length };
+  const outcome = await egress.request({ url, method: 'GET', write, ...limits }).catch((error: Error) => error);
+  if (!(outcome instanceof Error)) expect([outcome.status, written]).toEqual([200, 2_000_000]);
+  expect((await request('1000', writer().write)).status).toBe(200);
+  closing.close();
 });
 
 test('what exceeds the limit is not written, and the rest is not read', async () => {
