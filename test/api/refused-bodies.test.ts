@@ -74,3 +74,40 @@ test('the trigger of a workflow that does not exist has the headers of limits wh
   expect(bySecret.status).toBe(404);
   expect(bySecret.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/);
 });
+
+test('a body in pieces of one byte is refused before it costs much', async () => {
+  const connection = await connectRaw(base);
+  connection.readOn();
+  connection.socket.write(rawHead('POST', '/api/v1/workflows', { ...json(), 'Transfer-Encoding': 'chunked' }));
+  connection.socket.write('1\r\n \r\n'.repeat(500_000));
+  await connection.closed;
+  expect(statusesIn(connection.received)).toEqual([400]);
+  expect(connection.received.toString()).toContain('too many small pieces');
+  // A client that is only slow may send small pieces.
+  const slow = await connectRaw(base);
+  slow.readOn();
+  const body = JSON.stringify({ name: 'Slow', description: 'x'.repeat(400) });
+  const headers = { ...json(), 'Transfer-Encoding': 'chunked', Connection: 'close' };
+  slow.socket.write(rawHead('POST', '/api/v1/workflows', headers));
+  for (const byte of body) slow.socket.write(`1\r\n${byte}\r\n`);
+  slow.socket.write('0\r\n\r\n');
+  await slow.closed;
+  expect(statusesIn(slow.received)).toEqual([201]);
+});
+
+test('HEAD of the events of a run opens no stream', async () => {
+  const { testKey } = await product.createTenant({ plan: 'free' });
+  const client = apiClient(base, testKey);
+  const { id } = (await client.post('/api/v1/workflows', { name: 'Followed' })).body.data;
+  const { runId } = (await client.post(`/api/v1/workflows/${id}/execute`, { inputs: {} }, { 'x-api-variant': 'B' }))
+    .body.data;
+  // More than the streams that the plan has.
+  for (let count = 0; count < 12; count++) {
+    expect((await client.request('HEAD', `/api/v1/runs/${runId}/events`)).status).toBe(200);
+  }
+  const following = await fetch(`${base}/api/v1/runs/${runId}/events`, {
+    headers: { authorization: `Bearer ${testKey}` },
+  });
+  expect(following.status).toBe(200);
+  await following.body?.cancel();
+});

@@ -25,7 +25,7 @@ export const tool: DeclaredTool = {
     idempotent: false,
   },
 };
-const log = { warn() {} } as unknown as Log;
+const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log;
 export const directCalls = new DirectCalls({
   ...{ ofOrganization: 2, ofProcess: 3 },
   ...{ leaseMs: 3_000, renewEveryMs: 100, drainMs: 50 },

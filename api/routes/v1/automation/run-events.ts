@@ -59,6 +59,12 @@ export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openapi(events, async (c) => {
     const scope = c.get('scope');
     const dialect = automationDialect(c);
+    if (c.req.method === 'HEAD') {
+      // Nothing follows, so nothing is opened that would have to be closed.
+      await getRun(scope, c.req.valid('param').id);
+      c.header('X-Accel-Buffering', 'no');
+      return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
+    }
     const open = await openRequests.open(c.get('caller'), 'eventStreams');
     const run = await getRun(scope, c.req.valid('param').id).catch((error: unknown) => {
       open.close();
