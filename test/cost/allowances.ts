@@ -20,9 +20,12 @@ export interface Allowance {
   answerBytes: number;
 }
 
+/** The contract's 50 ms, and a fifth more: other work on the machine is in the measurement too. */
+const maxStretchMs = 60;
+
 /** Of every input of which the table says nothing else. */
 const usual: Allowance = {
-  stretchMs: 50,
+  stretchMs: maxStretchMs,
   cpuMs: 150,
   heldMb: 8,
   peakMb: 160,

@@ -148,7 +148,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['GenerateImage'],
-    words: /The model ideogram-v2 has no 21:9/,
+    words: /ideogram-v2 1:1, 16:9, 9:16, 4:3, 3:2\./,
     follow: (images) =>
       images.map((image) => ({ ...(image as object), ...(isWide(image) && { aspectRatio: '16:9' }) })),
   },
@@ -159,7 +159,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['GenerateVideo'],
-    words: /At most 1000 characters for runway-gen3.*tells the ratios and the longest duration of each model/s,
+    words: /At most 1000 characters for runway-gen3.*By model: runway-gen3 5 to 10/s,
     follow: (videos) => videos.map((video) => ofAnyModel(video as object)),
   },
   {

@@ -97,7 +97,7 @@ describe('a claimed transaction', () => {
     await ada.transaction(async () => made, { claim });
     const forgetPlaces = statement(
       'test.forget_places',
-      "update idempotency set outcome = outcome - '$dates' where organization_id = $1 and environment = $2 and key = $3",
+      "update idempotency set outcome = (outcome::jsonb - '$dates')::json where organization_id = $1 and environment = $2 and key = $3",
     );
     await ada.rows(forgetPlaces, 'earlier');
     expect((await ada.transaction(async () => made, { claim })).outcome).toEqual(made);

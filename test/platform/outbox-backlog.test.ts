@@ -83,8 +83,8 @@ test('a backlog whose work hangs in the database leaves connections to what some
   database.outbox = outbox;
   await enqueue(20);
   await until('what somebody waits for is done', async () => prompt === 60);
-  // Half of the backlog has not begun: what hangs gives up after some seconds, so that a slow machine begins more of it.
-  expect(held).toBeLessThanOrEqual(30);
+  // Much of the backlog has not begun: what hangs gives up after some seconds, so that a slow machine begins more of it.
+  expect(held).toBeLessThanOrEqual(45);
   await holder.query('select pg_advisory_unlock_all()');
   await drained;
 });
