@@ -107,7 +107,9 @@ describe('events of runs', () => {
       expect(delivery.correlationId).toBe('order-4711');
       const facts = { webhookId: webhookIds.parse(id), correlationId: 'order-4711', attempt: 1, statusCode: 200 };
       await until('the attempt is in the log', async () =>
-        scene.process.log.find((line) => line.deliveryId === deliveryIds.parse(delivery.id)),
+        scene.process.log.find(
+          ({ msg, deliveryId }) => msg === 'delivery attempted' && deliveryId === deliveryIds.parse(delivery.id),
+        ),
       ).then((line) => expect(line).toMatchObject({ msg: 'delivery attempted', status: 'delivered', ...facts }));
     }
   });
