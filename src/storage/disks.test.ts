@@ -119,7 +119,7 @@ describe('the spool', () => {
     const program = fileURLToPath(new URL('../../test/storage/spool-writer.ts', import.meta.url));
     const command = ['-c', 'ulimit -f 64 && exec "$@"', 'sh', process.execPath, program, join(folder, 'limited')];
     const { stdout } = await promisify(execFile)('sh', command, { env: {} });
-    expect(JSON.parse(stdout)).toEqual({ reason: 'full', kind: 'service_unavailable', retryAfter: 1, left: [] });
+    expect(JSON.parse(stdout)).toEqual({ reason: 'full', kind: 'service_unavailable', retryAfter: 60, left: [] });
   });
 
   test('forgets what was left unfinished a day ago, and nothing younger', async () => {

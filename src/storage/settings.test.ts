@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { readEnv } from '../platform/env.ts';
+import { Metrics } from '../platform/metrics.ts';
 import { LocalDisk } from './local-disk.ts';
 import { storage } from './part.ts';
 import { S3Bucket } from './s3-bucket.ts';
@@ -7,8 +9,14 @@ import { bucketSettings, folders, type StorageEnv, storageSettings } from './set
 
 const base = { DATABASE_URL: 'postgres://x@127.0.0.1/x', TEMPORAL_ADDRESS: '127.0.0.1:7233' };
 const read = (variables: Record<string, string>): StorageEnv => readEnv([storageSettings], { ...base, ...variables });
+const log = pino({ level: 'silent' });
 const open = (variables: Record<string, string>) =>
-  storage.open({ env: read(variables), draining: new AbortController() } as Parameters<typeof storage.open>[0]);
+  storage.open({
+    env: read(variables),
+    draining: new AbortController(),
+    log,
+    metrics: new Metrics(log),
+  } as Parameters<typeof storage.open>[0]);
 
 test('files are on the local disk unless a bucket is chosen', async () => {
   expect((await open({})).disk).toBeInstanceOf(LocalDisk);

@@ -83,6 +83,8 @@ test('while it is paused nothing is sent, whoever ends its workflow', async () =
   await says(id, /1 delivery waits/);
   await handleOf(id).signal(webhookMessages.pause);
   await says(id, /\*\*Paused\*\* since .* nothing is sent .*1 delivery waits/);
+  // A slow machine may have retried before.
+  const sent = requests();
   mend();
   await send();
   await handleOf(id).terminate();
@@ -93,13 +95,13 @@ test('while it is paused nothing is sent, whoever ends its workflow', async () =
   const other = await scene.subscribe();
   await scene.api.post(`/v1/webhooks/${other.id}/test`);
   await scene.reaches(other.id, 'delivered');
-  expect(requests()).toBe(1);
+  expect(requests()).toBe(sent);
   expect((await scene.deliveries(id)).map(({ heldBack }) => heldBack?.reason)).toEqual(['paused', 'paused']);
 
   await handleOf(id).signal(webhookMessages.resume);
   await handleOf(id).signal(webhookMessages.retryNow);
   await all('delivered');
-  expect(requests()).toBe(3);
+  expect(requests()).toBe(sent + 2);
   await ended(id);
 });
 
