@@ -33,8 +33,8 @@ const definition: Schemas['NewWorkflow'] = {
 const nameless: Schemas['NewWorkflow'] = { steps: [] };
 // @ts-expect-error There is no such type of step.
 const unknownStep: Schemas['WorkflowStepInput'] = { id: 'a', type: 'dance' };
-// @ts-expect-error There is no such event.
-const unknownEvent: Schemas['NewWebhook']['events'] = ['workflow.run.exploded'];
+// Events are plain texts: a client subscribes to types that are newer than itself.
+const newerEvent: Schemas['NewWebhook']['events'] = ['workflow.run.exploded'];
 // @ts-expect-error There is no such operation: each stands in the document once.
 const other: keyof paths = '/v1/workflows';
 
@@ -84,6 +84,6 @@ async function failures() {
   return { status: response.status, code: error && 'success' in error ? error.error.code : undefined, inB: code };
 }
 
-void [nameless, unknownStep, unknownEvent, other];
+void [nameless, unknownStep, newerEvent, other];
 const seen = { a: await inDialectA(), b: await inDialectB(), webhooks: await webhooks(), failures: await failures() };
 console.log(JSON.stringify(seen));
