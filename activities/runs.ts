@@ -69,7 +69,12 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     const scope = scopeOf(database, ref);
     const work = (signal: AbortSignal) =>
       continueRun(services, scope, ref, {
-        ...{ maxAttempts, mayWait, mayUseTools, signal, onCall, mayGoOn },
+        maxAttempts,
+        mayWait,
+        mayUseTools,
+        signal,
+        onCall,
+        mayGoOn,
         toolsMs: runPolicy.modelCall.timeoutMs,
       });
     return failingRun(services, scope, ref, async () => {

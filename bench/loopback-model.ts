@@ -5,12 +5,18 @@ import type { Stand } from './stand.ts';
 /** What a model says, in Anthropic's form. */
 export const text = 'A short answer.';
 export const message = {
-  ...{ id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null },
+  id: 'msg_bench',
+  type: 'message',
+  role: 'assistant',
+  model: 'bench',
+  stop_sequence: null,
 };
 export const usage = { input_tokens: 20, output_tokens: 5 };
 export const wholeAnswer = JSON.stringify({
   ...message,
-  ...{ content: [{ type: 'text', text }], stop_reason: 'end_turn', usage },
+  content: [{ type: 'text', text }],
+  stop_reason: 'end_turn',
+  usage,
 });
 
 /** A provider that answers with what it was told, at once unless it was told to wait. */

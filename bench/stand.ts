@@ -125,7 +125,19 @@ export async function openStand(cleanup: Cleanup, log: (line: string) => void): 
   meter.watch('temporal', temporal.pid);
   meter.watch('postgres', postgres.pid);
   return {
-    ...{ postgres, temporal, databaseUrl, databasePoolSize, api: app.api, organizationId, key, client, liveClient },
-    ...{ providerPort, runwayPort, meter, productPid: app.pid, file },
+    postgres,
+    temporal,
+    databaseUrl,
+    databasePoolSize,
+    api: app.api,
+    organizationId,
+    key,
+    client,
+    liveClient,
+    providerPort,
+    runwayPort,
+    meter,
+    productPid: app.pid,
+    file,
   };
 }

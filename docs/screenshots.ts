@@ -26,8 +26,13 @@ const port = async () => String(await findFreePort());
 async function startLocalStack(folder: string): Promise<Stack> {
   const settings = readLocalSettings({
     ...readLocalSettings().parentEnvironment,
-    ...{ ATELIER_DATA: folder, DATABASE_URL: undefined, TEMPORAL_ADDRESS: undefined },
-    ...{ PORT: await port(), TEMPORAL_PORT: await port(), TEMPORAL_UI_PORT: await port(), POSTGRES_PORT: await port() },
+    ATELIER_DATA: folder,
+    DATABASE_URL: undefined,
+    TEMPORAL_ADDRESS: undefined,
+    PORT: await port(),
+    TEMPORAL_PORT: await port(),
+    TEMPORAL_UI_PORT: await port(),
+    POSTGRES_PORT: await port(),
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
   });
   return startStack({ settings, product, log: console.log, signal: new AbortController().signal });
@@ -110,7 +115,9 @@ async function takePictures(stack: Stack, ui: TemporalUi): Promise<void> {
   await picture('update-outcome');
 
   await ui.openStart({
-    ...{ workflowId: 'redrive-orders', taskQueue: 'webhooks', workflowType: 'redriveDeadLetters' },
+    workflowId: 'redrive-orders',
+    taskQueue: 'webhooks',
+    workflowType: 'redriveDeadLetters',
     input: JSON.stringify({
       subscriptionId: first.webhookId,
       since: new Date().toISOString().slice(0, 10),

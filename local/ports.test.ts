@@ -8,8 +8,14 @@ const server = createServer();
 afterEach(() => void server.close());
 
 const settings = (changes: Partial<LocalSettings>): LocalSettings => ({
-  ...{ dataFolder: '/nowhere', cacheFolder: '/nowhere', startedByNpm: false, parentEnvironment: {} },
-  ...{ port: 0, temporalPort: 0, temporalUiPort: 0, postgresPort: 0 },
+  dataFolder: '/nowhere',
+  cacheFolder: '/nowhere',
+  startedByNpm: false,
+  parentEnvironment: {},
+  port: 0,
+  temporalPort: 0,
+  temporalUiPort: 0,
+  postgresPort: 0,
   ...changes,
 });
 

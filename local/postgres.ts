@@ -77,7 +77,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       program: postgres,
       paths: [dataDirectory],
       args: (data) => [
-        ...['-D', data ?? dataDirectory],
+        '-D',
+        data ?? dataDirectory,
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       logFile,

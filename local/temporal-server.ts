@@ -96,7 +96,14 @@ function spawnServer(options: TemporalOptions, logFile: string): ChildProcess {
   const { program, databaseFile, port, uiPort, env, dynamicConfig = [] } = options;
   const newsFlag = atLeast(program.version, '1.8.0') ? ['--ui-disable-news-fetch'] : [];
   const args = [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'warn'],
+    'server',
+    'start-dev',
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--log-level',
+    'warn',
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), ...newsFlag]),
     ...(databaseFile === undefined ? [] : ['--db-filename', databaseFile]),
     ...pragmas(options).flatMap((pragma) => ['--sqlite-pragma', pragma]),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { expressionsOf, nonlinear } from '../test/architecture/expressions.ts';
+import { spreadLiterals } from '../test/architecture/literals.ts';
 import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
 
 const files = readSources();
@@ -146,6 +147,15 @@ describe('the house', () => {
 
   test('no file is longer than 500 lines', () => {
     expect(files.filter(({ lines }) => lines > 500).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
+  });
+
+  test('no literal is spread into a literal', () => {
+    expect(spreadLiterals(files)).toEqual([]);
+    const file = { path: 'src/bad.ts', text: 'f(...[1]);\nx = { ...{ a },\n ...(b ? { c } : {}) };\n' };
+    expect(spreadLiterals([{ ...file, lines: 3, imports: [], isTest: false }])).toEqual([
+      'src/bad.ts:1',
+      'src/bad.ts:2',
+    ]);
   });
 
   test('names say what is inside', () => {

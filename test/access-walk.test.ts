@@ -116,7 +116,8 @@ describe('every route that needs a key', () => {
     for (const without of keyScopes) {
       const scopes = keyScopes.filter((scope) => scope !== without);
       const { key } = await createKey(database, {
-        ...{ organizationId: owner.organizationId, environment: 'test' },
+        organizationId: owner.organizationId,
+        environment: 'test',
         scopes,
       });
       clients.set(without, apiClient(api, key));

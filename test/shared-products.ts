@@ -16,9 +16,12 @@ export const inboundSecrets = {
 
 /** Clients of integrations whose providers are not there. */
 const integrationClients = {
-  ...{ SLACK_CLIENT_ID: 'a-client-of-slack', SLACK_CLIENT_SECRET: 'its-secret-at-slack' },
-  ...{ HUBSPOT_CLIENT_ID: 'a-client-of-hubspot', UNIPILE_API_KEY: 'a-key-of-unipile' },
-  ...{ TEAMS_CLIENT_ID: 'a-client-of-teams', TEAMS_CLIENT_SECRET: 'its-secret-at-teams' },
+  SLACK_CLIENT_ID: 'a-client-of-slack',
+  SLACK_CLIENT_SECRET: 'its-secret-at-slack',
+  HUBSPOT_CLIENT_ID: 'a-client-of-hubspot',
+  UNIPILE_API_KEY: 'a-key-of-unipile',
+  TEAMS_CLIENT_ID: 'a-client-of-teams',
+  TEAMS_CLIENT_SECRET: 'its-secret-at-teams',
   ...inboundSecrets,
 };
 
@@ -33,8 +36,10 @@ const kinds = {
   webhooks: {
     roles: ['api', 'runs', 'generation', 'calendars', 'integrations', 'housekeeping', 'webhooks'],
     env: {
-      ...{ ...secrets, ...integrationClients },
-      ...{ EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', DELIVERY_TIME_SCALE: '0.05' },
+      ...secrets,
+      ...integrationClients,
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      DELIVERY_TIME_SCALE: '0.05',
     },
   },
 } satisfies Record<string, { roles: RoleName[]; env: Record<string, string> }>;

@@ -22,32 +22,60 @@ const at = new Date('2026-11-21T09:30:00.000Z');
 const id = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 
 const workflow: AutomationDetail = {
-  ...{ id, name: 'Summarize', description: null, state: 'active', totalRuns: 2, createdAt: at, updatedAt: at },
-  ...{ aiModel: 'claude-sonnet-4-20250514', aiProvider: 'ANTHROPIC', config: { any: 'thing' } },
+  id,
+  name: 'Summarize',
+  description: null,
+  state: 'active',
+  totalRuns: 2,
+  createdAt: at,
+  updatedAt: at,
+  aiModel: 'claude-sonnet-4-20250514',
+  aiProvider: 'ANTHROPIC',
+  config: { any: 'thing' },
   steps: [{ id: 'say', type: 'prompt', prompt: '{{input}}' }],
   inputs: [{ name: 'who', type: 'string', required: false }],
 };
 
 const run: RunDetail = {
-  ...{ id, automationId: id, automationName: 'Summarize', status: 'completed', input: 'x', variables: { who: 'me' } },
-  ...{ output: { result: 'y', steps: { say: 'y' } }, outputsApart: null, resultApart: null, error: null },
-  ...{ inputApart: null, variablesApart: null, returnsInput: false },
-  ...{ tokensUsed: 3, durationMs: 12, currentStep: 'say', progress: 100 },
-  ...{ createdAt: at, startedAt: at, finishedAt: at },
+  id,
+  automationId: id,
+  automationName: 'Summarize',
+  status: 'completed',
+  input: 'x',
+  variables: { who: 'me' },
+  output: { result: 'y', steps: { say: 'y' } },
+  outputsApart: null,
+  resultApart: null,
+  error: null,
+  inputApart: null,
+  variablesApart: null,
+  returnsInput: false,
+  tokensUsed: 3,
+  durationMs: 12,
+  currentStep: 'say',
+  progress: 100,
+  createdAt: at,
+  startedAt: at,
+  finishedAt: at,
   stepResults: [
     {
-      ...{ stepId: 'say', name: null, status: 'completed', attempts: 1, output: 'y', outputApart: null, error: null },
-      ...{
-        durationMs: 12,
-        provider: 'ANTHROPIC',
-        model: 'claude-sonnet-4-20250514',
-        tokensUsed: 3,
-        warnings: [],
-        warningsTotal: 0,
-      },
+      stepId: 'say',
+      name: null,
+      status: 'completed',
+      attempts: 1,
+      output: 'y',
+      outputApart: null,
+      error: null,
+      durationMs: 12,
+      provider: 'ANTHROPIC',
+      model: 'claude-sonnet-4-20250514',
+      tokensUsed: 3,
+      warnings: [],
+      warningsTotal: 0,
       models: null,
       toolCalls: null,
-      ...{ startedAt: at, finishedAt: at },
+      startedAt: at,
+      finishedAt: at,
     },
   ],
 };
@@ -83,10 +111,14 @@ describe.each(['A', 'B'] as const)('dialect %s', (variant) => {
 
   test('reads the fields of both dialects', () => {
     expect(dialect.readExecution({ input: 'x', variables: { who: 'me' }, async: true })).toEqual({
-      ...{ input: { value: 'x' }, variables: { who: 'me' }, wait: false },
+      input: { value: 'x' },
+      variables: { who: 'me' },
+      wait: false,
     });
     expect(dialect.readExecution({ inputs: { who: 5 }, async: false })).toEqual({
-      ...{ input: 'whole', variables: { who: 5 }, wait: true },
+      input: 'whole',
+      variables: { who: 5 },
+      wait: true,
     });
   });
 

@@ -29,7 +29,12 @@ export function recordRequest({ log, metrics }: Pick<Services, 'log' | 'metrics'
   const level = isProbe(route) && status < 400 ? 'debug' : 'info';
   if (!log.isLevelEnabled(level)) return;
   const line = {
-    ...{ requestId, correlationId, method, route, status, ms: Math.round(ms * 10) / 10 },
+    requestId,
+    correlationId,
+    method,
+    route,
+    status,
+    ms: Math.round(ms * 10) / 10,
     ...(failedRun && { failedRun }),
     ...(caller && { organizationId: caller.organizationId, environment: caller.environment, keyId: caller.keyId }),
   };
@@ -45,8 +50,13 @@ export async function observed(
   const began = performance.now();
   await next();
   recordRequest(services, {
-    ...{ requestId: c.get('requestId'), correlationId: c.get('correlationId') },
-    ...{ method: c.req.method, route: routeTemplate(c), status: c.res.status, ms: performance.now() - began },
-    ...{ caller: c.get('caller'), failedRun: c.get('failedRun') },
+    requestId: c.get('requestId'),
+    correlationId: c.get('correlationId'),
+    method: c.req.method,
+    route: routeTemplate(c),
+    status: c.res.status,
+    ms: performance.now() - began,
+    caller: c.get('caller'),
+    failedRun: c.get('failedRun'),
   });
 }

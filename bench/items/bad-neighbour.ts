@@ -159,7 +159,9 @@ function findingOf(attack: Attack, answers: Record<string, number>, quiet: Times
         { name: of(`${name}, p95, beside`), unit: 'ms', values: beside.map((times) => p95(times[name])) },
       ]),
       ...Object.entries(answers).map(([status, count]) => ({
-        ...{ name: of(`its requests answered ${status}`), unit: '', values: [count] },
+        name: of(`its requests answered ${status}`),
+        unit: '',
+        values: [count],
       })),
     ],
     verdicts: [

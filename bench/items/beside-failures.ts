@@ -234,7 +234,8 @@ async function besideReplay(scene: Scene, cleanup: Cleanup): Promise<Finding> {
   await order(scene, { mended: true });
   const quiet = await measure(scene);
   const redrive = await temporal.workflow.start(webhookWorkflows.redriveDeadLetters, {
-    ...{ workflowId: 'bench-redrive', taskQueue: queues.webhooks.name },
+    workflowId: 'bench-redrive',
+    taskQueue: queues.webhooks.name,
     args: [{ webhookId: ids[0], perSecond: letters }],
   });
   const beside = await measure(scene);

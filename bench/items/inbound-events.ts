@@ -40,15 +40,16 @@ const insert = {
 
 let lastId = 0;
 const eventOf = () => ({
-  ...{
-    eventId: ++lastId,
-    subscriptionId: 12,
-    portalId: Number(portal),
-    appId: 7,
-    occurredAt: Date.now(),
-    attemptNumber: 0,
-  },
-  ...{ subscriptionType: 'contact.creation', objectId: 1_000 + lastId, changeFlag: 'NEW', changeSource: 'CRM' },
+  eventId: ++lastId,
+  subscriptionId: 12,
+  portalId: Number(portal),
+  appId: 7,
+  occurredAt: Date.now(),
+  attemptNumber: 0,
+  subscriptionType: 'contact.creation',
+  objectId: 1_000 + lastId,
+  changeFlag: 'NEW',
+  changeSource: 'CRM',
 });
 
 const signatureOf = (body: string, at: string) =>
@@ -80,14 +81,19 @@ export const inboundEvents: Item = {
     );
     const sealer = new Sealer(`bench:${Buffer.alloc(32).toString('base64')}`);
     const services = {
-      ...{ database, sealer, clientStates: new ClientStates('bench'), log: pino({ level: 'silent' }) },
+      database,
+      sealer,
+      clientStates: new ClientStates('bench'),
+      log: pino({ level: 'silent' }),
       integrations: {
         clients: new Map([['hubspot', { inboundSecret: secret } as IntegrationClient]]),
         accessEnded: async () => {},
       },
       listening: { changed: async () => {} },
-      ...{ liveConnections: new LiveConnections(database), triggerPublisher: new TriggerPublisher() },
-      ...{ webhookBrand: 'Service', egress: { checkDestination: () => undefined } },
+      liveConnections: new LiveConnections(database),
+      triggerPublisher: new TriggerPublisher(),
+      webhookBrand: 'Service',
+      egress: { checkDestination: () => undefined },
     };
     const dispatchNotice = new DispatchNotice({ database, log: services.log });
     const scope = new Scope(database, { organizationId, environment: 'live' }, 'bench');

@@ -13,8 +13,13 @@ const few = { count: 5 };
 
 const message = { channel: 'C0123456789', text: 'The build is green.' };
 const tokens = JSON.stringify({
-  ...{ ok: true, access_token: 'xoxb-bench', token_type: 'bot', scope: 'chat:write' },
-  ...{ app_id: 'A1', bot_user_id: 'U1', team: { id: 'T1', name: 'Bench' } },
+  ok: true,
+  access_token: 'xoxb-bench',
+  token_type: 'bot',
+  scope: 'chat:write',
+  app_id: 'A1',
+  bot_user_id: 'U1',
+  team: { id: 'T1', name: 'Bench' },
 });
 const posted = JSON.stringify({ ok: true, channel: message.channel, ts: '1503435956.000247' });
 

@@ -28,7 +28,9 @@ function situation(): { list(taken?: Facts['taken']): ReturnType<typeof listSlot
     rules: {
       timezone,
       weeklyHours: Object.fromEntries(weekdays.map((day) => [day, ['08:00-18:00']])),
-      ...{ businessHours: null, blackouts: [], patterns: [] },
+      businessHours: null,
+      blackouts: [],
+      patterns: [],
       limits: { dailyMax: 100, weeklyMax: 500, monthlyMax: 2_000, consecutiveMax: 100, minGapMinutes: 0 },
     },
     eventType: { duration, bufferBefore: 0, bufferAfter: 0, minNotice: 1, maxAdvance: 365, isActive: true },

@@ -68,7 +68,10 @@ async function startStack(folder: string, cleanup: Cleanup): Promise<RunningStac
       // Not as npm's child, whose end it would watch for.
       npm_lifecycle_event: undefined,
       ATELIER_DATA: join(folder, 'data'),
-      ...{ PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', POSTGRES_PORT: '0' },
+      PORT: '0',
+      TEMPORAL_PORT: '0',
+      TEMPORAL_UI_PORT: '0',
+      POSTGRES_PORT: '0',
     },
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

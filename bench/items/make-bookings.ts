@@ -47,16 +47,31 @@ export const makeBookings: Item = {
     const scope = new Scope(database, tenant, 'bench');
     const allDay = ['00:00-24:00'];
     const weeklyHours = {
-      ...{ monday: allDay, tuesday: allDay, wednesday: allDay, thursday: allDay, friday: allDay },
-      ...{ saturday: allDay, sunday: allDay },
+      monday: allDay,
+      tuesday: allDay,
+      wednesday: allDay,
+      thursday: allDay,
+      friday: allDay,
+      saturday: allDay,
+      sunday: allDay,
     };
     /** An event type of a host of its own, open around the clock. */
     const offer = async (): Promise<string> => {
       const { outcome: host } = await createHost(scope, { name: 'Host', email: null, timezone: 'UTC' });
       await putHours(scope, host.id, { timezone: 'UTC', weeklyHours });
       const { outcome: eventType } = await createEventType(scope, {
-        ...{ name: 'Bench', slug: undefined, duration: minutes, description: null, locations: [], questions: [] },
-        ...{ bufferBefore: 0, bufferAfter: 0, minNotice: 0, maxAdvance: null, isActive: true, hostId: host.id },
+        name: 'Bench',
+        slug: undefined,
+        duration: minutes,
+        description: null,
+        locations: [],
+        questions: [],
+        bufferBefore: 0,
+        bufferAfter: 0,
+        minNotice: 0,
+        maxAdvance: null,
+        isActive: true,
+        hostId: host.id,
         reminders: [1_440, 60],
       });
       return eventType.id;
@@ -65,7 +80,8 @@ export const makeBookings: Item = {
     while (eventTypes.length < hosts) eventTypes.push(await offer());
 
     const services = {
-      ...{ bookingTurns: new BookingTurns(), effectTimeScale: 1 },
+      bookingTurns: new BookingTurns(),
+      effectTimeScale: 1,
       bookingPages: new BookingPages('bench', stand.api),
     };
     const firstStart = Date.parse('2040-01-01T00:00:00Z');

@@ -51,7 +51,10 @@ async function open(stand: Stand) {
   const scope = new Scope(database, { organizationId: stand.organizationId, environment: 'live' }, 'bench');
   const egress = new Egress(
     providerRules({
-      ...{ NODE_ENV: 'test', EGRESS_PORTS: undefined, EGRESS_ALLOW_CIDRS: undefined, EGRESS_DENY_CIDRS: undefined },
+      NODE_ENV: 'test',
+      EGRESS_PORTS: undefined,
+      EGRESS_ALLOW_CIDRS: undefined,
+      EGRESS_DENY_CIDRS: undefined,
     }),
   );
   const access = {
@@ -60,7 +63,8 @@ async function open(stand: Stand) {
   const google = new GoogleCalendarClient({ baseUrl: fake.origin, timeoutMs: 30_000, egress, access });
   const services = {
     calendarClients: calendarClients(sandboxCalendars(''), { google, microsoft: google }),
-    ...{ log: pino({ level: 'silent' }), bookingTurns: new BookingTurns() },
+    log: pino({ level: 'silent' }),
+    bookingTurns: new BookingTurns(),
     pushTokens: new PushTokens(undefined, 'http://127.0.0.1'),
   };
   const calendarId = newId();
@@ -75,7 +79,8 @@ async function open(stand: Stand) {
     if (!('of' in outcome) || outcome.of !== of) throw new Error(`The sync was ${JSON.stringify(outcome)}.`);
   };
   return {
-    ...{ fake, sync },
+    fake,
+    sync,
     forget: () =>
       database.pool.query('update calendar set sync_token = null, baseline = null where id = $1', [calendarId]),
     async close() {

@@ -57,7 +57,9 @@ export const webhookIsolation: Item = {
     await announceMany(pool, [nowhere], eventsToNowhere);
     const beside = await measure();
     const p = (of: 'p50' | 'p95', name: string, values: typeof quiet) => ({
-      ...{ name: `${of}, ${name}`, unit: 'ms', values: values.map((one) => one[of]) },
+      name: `${of}, ${name}`,
+      unit: 'ms',
+      values: values.map((one) => one[of]),
     });
     const finding: Finding = {
       rows: [

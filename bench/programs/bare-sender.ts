@@ -17,8 +17,10 @@ function send(url: string, body: string): Promise<void> {
   const signature = createHmac('sha256', 'secret').update(`${timestamp}.${body}`).digest('hex');
   return new Promise((resolve, reject) => {
     const headers = {
-      ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-      ...{ 'x-webhook-timestamp': timestamp, 'x-webhook-signature': `sha256=${signature}` },
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'x-webhook-timestamp': timestamp,
+      'x-webhook-signature': `sha256=${signature}`,
     };
     const sent = request(url, { method: 'POST', agent, headers }, (response) => {
       response.resume();

@@ -31,7 +31,10 @@ const fromElsewhere = (request: Request): Request => ({
 
 const { url, headers = {}, connections, seconds, fromManyAddresses } = JSON.parse(process.argv[2] ?? '') as HttpLoad;
 const report = await autocannon({
-  ...{ url, headers, connections, duration: seconds },
+  url,
+  headers,
+  connections,
+  duration: seconds,
   ...(fromManyAddresses && { requests: [{ setupRequest: fromElsewhere }] }),
 });
 process.stdout.write(JSON.stringify(report));

@@ -97,7 +97,8 @@ function failedWith(failure: StepFault, { output: _, status: __, ...spent }: Ste
 }
 
 const unstored = ({ message }: StorageFailure): StepFault => ({
-  ...{ status: 'failed', code: 'service_unavailable' },
+  status: 'failed',
+  code: 'service_unavailable',
   message: `${storageFault}${message}`,
 });
 

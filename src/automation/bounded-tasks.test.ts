@@ -151,7 +151,9 @@ describe('within the limits of what may be saved', () => {
         fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 4 }) }),
         fc.record({ allOf: fc.array(tie('schema'), { minLength: 1, maxLength: 4 }) }),
         fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('schema')).map((properties) => ({
-          ...{ type: 'object', properties, required: Object.keys(properties) },
+          type: 'object',
+          properties,
+          required: Object.keys(properties),
         })),
       ),
     })).schema;

@@ -41,7 +41,8 @@ function attemptsOf({ type, retry }: CallingStep, byDefault: number): number {
 }
 
 const cannotUseTools: StepEnd = {
-  ...{ status: 'failed', code: 'service_unavailable' },
+  status: 'failed',
+  code: 'service_unavailable',
   message: 'The run began in an earlier version of the service, which cannot use tools. Retry it.',
 };
 

@@ -16,7 +16,10 @@ export const isLarge = (bytes: number): boolean => bytes > shownBytes;
 export function storeOutput(files: Files, scope: Scope, runId: string, { json }: Storable): Promise<StoredFile> {
   const content = Buffer.from(json);
   return files.store(scope, {
-    ...{ kind: 'output', type: 'json', maxBytes: maxOutputBytes, content },
+    kind: 'output',
+    type: 'json',
+    maxBytes: maxOutputBytes,
+    content,
     title: runIds.format(runId),
   });
 }

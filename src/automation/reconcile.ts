@@ -126,8 +126,11 @@ export const watchStoppedRuns = (database: Database, temporal: TemporalClient): 
   watchStopped(
     { database, temporal },
     {
-      ...{ queue: queues.runs, type: automationWorkflows.executeRun, workflowId: runWorkflowId },
-      ...{ hasOpen: hasOpenRuns, findOpen: findOpenRuns },
+      queue: queues.runs,
+      type: automationWorkflows.executeRun,
+      workflowId: runWorkflowId,
+      hasOpen: hasOpenRuns,
+      findOpen: findOpenRuns,
       end: (runs) => endClosedRuns(database, temporal, runs),
     },
   );

@@ -169,7 +169,13 @@ function rowOf(record: StepRecord): string {
     ...end
   } = record;
   const row = JSON.stringify({
-    ...{ position, step_id: step.id, name: step.name, provider, model, models, status: end.status },
+    position,
+    step_id: step.id,
+    name: step.name,
+    provider,
+    model,
+    models,
+    status: end.status,
     warnings,
     warnings_total: warningsTotal,
     attempts: end.status === 'skipped' ? 0 : 1,
@@ -211,9 +217,15 @@ function record(scope: Scope, { runId, steps, records, end, notify }: RunRecord)
   const performed = records.findLast(({ status }) => status !== 'skipped');
   return scope.one(
     recordStatement,
-    ...[runId, `[${records.map(rowOf).join(',')}]`, end?.status ?? 'running'],
-    ...[end?.status === 'failed' ? JSON.stringify(end.error) : null, records[0]?.startedAt ?? now],
-    ...[performed?.step.id ?? null, deciding, performed?.finishedAt ?? now, notify],
+    runId,
+    `[${records.map(rowOf).join(',')}]`,
+    end?.status ?? 'running',
+    end?.status === 'failed' ? JSON.stringify(end.error) : null,
+    records[0]?.startedAt ?? now,
+    performed?.step.id ?? null,
+    deciding,
+    performed?.finishedAt ?? now,
+    notify,
   );
 }
 

@@ -123,7 +123,12 @@ export async function retryRun(
   checkProviders(services.providers, scope.tenant.environment, steps.slice(position), retried.byDefault);
 
   const run = {
-    ...{ automationId, definitionId, namedAs: automationId, input, variables, totalSteps: steps.length },
+    automationId,
+    definitionId,
+    namedAs: automationId,
+    input,
+    variables,
+    totalSteps: steps.length,
     retry: { of: retriedId, firstPosition: position },
   };
   const start = { plan, steps, position, waiter: null };

@@ -107,18 +107,20 @@ const withDates = (step: StepResult): StepResult => ({
 const skipped = (step: Pick<StepResult, 'stepId' | 'name'>, { createdAt, finishedAt }: RunRow): StepResult => ({
   ...step,
   status: 'skipped',
-  ...{
-    output: null,
-    outputApart: null,
-    error: null,
-    provider: null,
-    model: null,
-    models: null,
-    tokensUsed: null,
-    durationMs: null,
-    toolCalls: null,
-  },
-  ...{ attempts: 0, warnings: [], warningsTotal: 0, startedAt: finishedAt ?? createdAt, finishedAt },
+  output: null,
+  outputApart: null,
+  error: null,
+  provider: null,
+  model: null,
+  models: null,
+  tokensUsed: null,
+  durationMs: null,
+  toolCalls: null,
+  attempts: 0,
+  warnings: [],
+  warningsTotal: 0,
+  startedAt: finishedAt ?? createdAt,
+  finishedAt,
 });
 
 const findOutput = statement<KeptOutput & { found: boolean }>(

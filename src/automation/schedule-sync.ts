@@ -60,7 +60,10 @@ export async function syncSchedule(
     const { cron, timezone, paused, revision } = row;
     const wanted = {
       ...scope.tenant,
-      ...{ automationId, revision, paused, expressions: temporalExpressions(cron) },
+      automationId,
+      revision,
+      paused,
+      expressions: temporalExpressions(cron),
       // Temporal accepts only the exact names of time zones.
       timezone: findTimezone(timezone) ?? timezone,
     };

@@ -34,8 +34,14 @@ async function scopeOf(database: Database, { org, env }: Whose): Promise<Scope> 
 }
 
 const view = ({ tenant }: Scope, { id, enabled, url, values, secrets, updatedAt }: ToolServerView) => ({
-  ...{ organizationId: organizationIds.format(tenant.organizationId), environment: tenant.environment },
-  ...{ server: id, enabled, url, values, secrets, updatedAt },
+  organizationId: organizationIds.format(tenant.organizationId),
+  environment: tenant.environment,
+  server: id,
+  enabled,
+  url,
+  values,
+  secrets,
+  updatedAt,
 });
 
 /** A command prints a message alone, so it names the fields; a server that does not exist is a wrong argument here. */

@@ -182,7 +182,8 @@ export class AccessTokens {
     if (error instanceof AuthorizationFailure) throw error;
     const code = (error as { code?: unknown }).code;
     throw new AuthorizationFailure(typeof code === 'string' ? code : 'failed', 'The tokens could not be refreshed.', {
-      ...{ retryable: code !== 'provider_not_configured', cause: error },
+      retryable: code !== 'provider_not_configured',
+      cause: error,
     });
   }
 

@@ -218,7 +218,14 @@ export class Connections {
     const fresh = { ...sealed, accountName, status: 'active', leaseUntil: null, updatedAt: now } as const;
     if (!known) {
       const made = tx.em.create(Connection, {
-        ...{ id, ...tx.tenant, purpose, provider, accountId, ...fresh, createdAt: now, version: 1 },
+        id,
+        ...tx.tenant,
+        purpose,
+        provider,
+        accountId,
+        ...fresh,
+        createdAt: now,
+        version: 1,
         sealedRefreshToken: sealedRefreshToken ?? null,
       });
       tx.em.persist(made);

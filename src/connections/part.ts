@@ -32,7 +32,10 @@ export const connections: Part<Foundation, ConnectionServices> = {
     return {
       providerEgress,
       connections: new Connections({
-        ...{ database, sealer, log, authorities },
+        database,
+        sealer,
+        log,
+        authorities,
         states: new States({ database, sealer }),
         accessTokens: new AccessTokens({ sealer, authorities, log, policy: connectionPolicy }),
         allowsLoopback: env.NODE_ENV !== 'production',

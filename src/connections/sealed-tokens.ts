@@ -8,7 +8,10 @@ export type SealedColumn = (typeof sealedColumns)[number];
 
 /** The context that a column of a connection is sealed with. */
 export const sealedColumn = (column: SealedColumn, rowId: string, tenant: Tenant): SealedPlace => ({
-  ...{ table: 'oauth_connection', column, rowId, tenant },
+  table: 'oauth_connection',
+  column,
+  rowId,
+  tenant,
 });
 
 /** A token this close to its end is refreshed before it is used. */

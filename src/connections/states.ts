@@ -90,7 +90,11 @@ export class States {
       await tx.rows(removeOver);
       return tx.one(
         ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),
-        ...[scopes && JSON.stringify(scopes), sealed, scope.correlationId, stateSeconds, mostOpen],
+        scopes && JSON.stringify(scopes),
+        sealed,
+        scope.correlationId,
+        stateSeconds,
+        mostOpen,
       );
     });
     if (kept) return { state, verifier };

@@ -62,7 +62,8 @@ export class TokenRequest {
     if (error instanceof EgressFailure) {
       const retryable = !['forbidden_destination', 'invalid_request'].includes(error.errorClass);
       return new AuthorizationFailure(error.errorClass, `The provider did not answer: ${error.message}`, {
-        ...{ retryable, cause: error },
+        retryable,
+        cause: error,
       });
     }
     const status = this.#status;

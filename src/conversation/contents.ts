@@ -54,7 +54,10 @@ interface Contents {
 type Sql = Pick<TenantSql, 'tenant'>;
 
 const placeInTurn = (column: string, turnId: string, { tenant }: Sql) => ({
-  ...{ table: 'conversation_turn', column, rowId: turnId, tenant },
+  table: 'conversation_turn',
+  column,
+  rowId: turnId,
+  tenant,
 });
 
 /** Where a part of a turn stands. */
@@ -65,7 +68,10 @@ export interface EntryPlace {
 }
 
 const placeOfEntry = ({ turnId, round, position }: EntryPlace, { tenant }: Sql) => ({
-  ...{ table: 'conversation_entry', column: 'content', rowId: `${turnId}/${round}/${position}`, tenant },
+  table: 'conversation_entry',
+  column: 'content',
+  rowId: `${turnId}/${round}/${position}`,
+  tenant,
 });
 
 /** Seals what was said, and opens it again. Each text opens in its own row alone. @throws SealError */

@@ -151,7 +151,8 @@ export async function createTurn(
         // The row before the credits: their account is locked until the commit.
         await tx.one(insertTurn, id, kind, model, hasTools, sealed, scope.correlationId, leaseMs);
         await reserveCredits(tx, {
-          ...{ key: creditKey(id), operation: kind },
+          key: creditKey(id),
+          operation: kind,
           amount: priceOf({ operation: kind, toolsCalled: hasTools }),
           expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
         });
@@ -167,8 +168,15 @@ export async function createTurn(
     if (!replayed) failPoint('turn.committed');
     if (!replayed && leave) {
       const open = {
-        ...{ id, kind, model, hasTools, request: stored },
-        ...{ tools: undefined, told: '', ageMs: 0, askedForMs: null },
+        id,
+        kind,
+        model,
+        hasTools,
+        request: stored,
+        tools: undefined,
+        told: '',
+        ageMs: 0,
+        askedForMs: null,
       };
       callDirectly(services, scope, { open, waiter, streams }, leave);
       leave = undefined;

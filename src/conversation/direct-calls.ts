@@ -21,8 +21,11 @@ export interface DirectCallPolicy {
 }
 
 export const defaultDirectCallPolicy: DirectCallPolicy = {
-  ...{ ofOrganization: 16, ofProcess: 64 },
-  ...{ leaseMs: 10_000, renewEveryMs: 3_000, drainMs: 10_000 },
+  ofOrganization: 16,
+  ofProcess: 64,
+  leaseMs: 10_000,
+  renewEveryMs: 3_000,
+  drainMs: 10_000,
 };
 
 /** Counts the models that this process calls directly, and limits them. */

@@ -33,7 +33,9 @@ export function endOverdueTurns(services: WatchServices, deadlineMs: number, lim
 /** Ends the turns whose workflows an operator terminated, or that timed out. */
 export const watchStoppedTurns = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
   watchEachStopped(services, {
-    ...{ queue: queues.generation, type: conversationWorkflows.takeTurn, workflowId: turnWorkflowId },
+    queue: queues.generation,
+    type: conversationWorkflows.takeTurn,
+    workflowId: turnWorkflowId,
     ...openTurns,
     end: (row) => end(services, row, { code: 'provider_error', message: 'The message was terminated by an operator.' }),
   });

@@ -41,7 +41,10 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   }),
   gauges: ({ observer, directCalls }) => [
     ...openWorkGauges(observer, {
-      ...{ name: 'messages', title: 'Messages to models', table: 'conversation_turn', kinds: ['chat', 'agent'] },
+      name: 'messages',
+      title: 'Messages to models',
+      table: 'conversation_turn',
+      kinds: ['chat', 'agent'],
       isOpen: `status in (${turnStates.sql('processing')})`,
     }),
     {

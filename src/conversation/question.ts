@@ -90,13 +90,17 @@ class Question {
     const { request } = open;
     const answer = await this.#model().reply(
       {
-        ...{ provider: chatProvider, model: open.model, turns: transcriptOf(open, this.#rounds, tools) },
+        provider: chatProvider,
+        model: open.model,
+        turns: transcriptOf(open, this.#rounds, tools),
         ...(request.system !== undefined && { system: request.system }),
         ...(request.temperature !== undefined && { temperature: request.temperature }),
         ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
       },
       {
-        ...{ tenantKey: this.#scope.tenantKey, attempt, signal },
+        tenantKey: this.#scope.tenantKey,
+        attempt,
+        signal,
         ...(streams && { onDelta: (text: string) => this.#tell(attempt, text) }),
       },
     );

@@ -33,7 +33,10 @@ const mostWaiting = 64 * 1024;
 const pauseMs = 25;
 
 const place = (turnId: string, tenant: Tenant) => ({
-  ...{ table: 'conversation_turn', column: 'delta', rowId: turnId, tenant },
+  table: 'conversation_turn',
+  column: 'delta',
+  rowId: turnId,
+  tenant,
 });
 
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;

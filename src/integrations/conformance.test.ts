@@ -76,8 +76,14 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
 
   const callOf = ({ timeoutMs = 10_000, signal = new AbortController().signal, tokens = [good] }: How = {}) =>
     providerCall({
-      ...{ integration, client, account: one.account(fake), egress: { named: egress, guarded: egress } },
-      ...{ access: accessOf(tokens), timeoutMs, signal, idempotencyKey: 'key' },
+      integration,
+      client,
+      account: one.account(fake),
+      egress: { named: egress, guarded: egress },
+      access: accessOf(tokens),
+      timeoutMs,
+      signal,
+      idempotencyKey: 'key',
     });
 
   test('test says whose the account is', async () => {
@@ -197,8 +203,14 @@ describe.each(liveIntegrations.map((one) => [one.integration.id, one] as const))
     const shape = z.object(integration.settings);
     const elsewhere = integration.client(shape.parse(one.variables(gone)) as never)!;
     const call = providerCall({
-      ...{ integration, client: elsewhere, account: one.account(gone), egress: { named: egress, guarded: egress } },
-      ...{ access: accessOf(['good']), timeoutMs: 5_000, signal: new AbortController().signal, idempotencyKey: 'key' },
+      integration,
+      client: elsewhere,
+      account: one.account(gone),
+      egress: { named: egress, guarded: egress },
+      access: accessOf(['good']),
+      timeoutMs: 5_000,
+      signal: new AbortController().signal,
+      idempotencyKey: 'key',
     });
     expect(await outcome(action.perform(action.payload.parse(payload()), call))).toMatchObject({ kind: 'not_done' });
   });

@@ -220,8 +220,11 @@ function keepConnection(
     const access =
       tokens &&
       (await connections.keep(tx, {
-        ...{ purpose: integrationPurpose, provider: integration.id, tokens },
-        ...{ accountId: account.id, accountName: account.name },
+        purpose: integrationPurpose,
+        provider: integration.id,
+        tokens,
+        accountId: account.id,
+        accountName: account.name,
       }));
     const isSame = known?.accountId === account.id;
     let replaced: Replaced | undefined;
@@ -234,21 +237,28 @@ function keepConnection(
     }
     const id = known && isSame ? known.id : newId();
     const kept = {
-      ...{ connectionId: access?.id ?? null, accountName: account.name, details: { ...account.details } },
+      connectionId: access?.id ?? null,
+      accountName: account.name,
+      details: { ...account.details },
       ...({ status: 'connected', connectedAt: new Date() } as const),
     };
     if (known && isSame) Object.assign(known, kept);
     else {
       const sendsEvents = tx.tenant.environment === 'test' && integration.inbound !== undefined;
       const made = tx.em.create(IntegrationConnection, {
-        ...{ id, ...tx.tenant, integration: integration.id, accountId: account.id, ...kept },
+        id,
+        ...tx.tenant,
+        integration: integration.id,
+        accountId: account.id,
+        ...kept,
         sealedSandboxSecret: sendsEvents ? newSandboxSecret(sealer, id, tx.tenant) : null,
       });
       tx.em.persist(made);
     }
     if (needsSchedule(tx.tenant, integration.id)) await tx.enqueue(followKind, id);
     await tx.audit({
-      ...{ action: 'integration.connect', subjectId: id },
+      action: 'integration.connect',
+      subjectId: id,
       facts: { integration: integration.id, account: account.id },
     });
     return replaced;

@@ -51,7 +51,10 @@ export class Integrations {
    */
   callWith(integrationId: string, token: string, options: CallOptions, account = noAccount): ProviderCall {
     return providerCall({
-      ...{ ...options, ...this.#clientOf(integrationId), account, egress: this.#egress },
+      ...options,
+      ...this.#clientOf(integrationId),
+      account,
+      egress: this.#egress,
       access: (work) => work(token),
     });
   }
@@ -132,7 +135,8 @@ export class Integrations {
 /** That no token can be had at the moment, as any other request that was not made. */
 function noToken({ retryAfterMs, cause, code }: AuthorizationFailure): IntegrationFailure {
   return new IntegrationFailure('not_done', {
-    ...{ providerCode: code, cause },
+    providerCode: code,
+    cause,
     ...(retryAfterMs !== undefined && { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) }),
   });
 }

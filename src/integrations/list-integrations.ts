@@ -45,7 +45,12 @@ export async function listIntegrations(
         },
       };
     return {
-      ...{ id, name, description, category, connected, status },
+      id,
+      name,
+      description,
+      category,
+      connected,
+      status,
       ...(connected && { connectedAt, account: { id: account.id, name: account.name } }),
       ...sandbox,
       features,

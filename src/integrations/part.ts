@@ -94,20 +94,28 @@ export const integrations: Part<
   }) {
     const clients = openClients({ ...env });
     connections.declare({
-      ...{ name: integrationPurpose, callbackPath: integrationCallbackPath, providers: oauthProviders(clients) },
-      ...{ sandboxPath: sandboxAuthorizePath, onExpired: accessExpired },
+      name: integrationPurpose,
+      callbackPath: integrationCallbackPath,
+      providers: oauthProviders(clients),
+      sandboxPath: sandboxAuthorizePath,
+      onExpired: accessExpired,
     });
     listening.on(followListened);
     const actionWaiters = new Waiters('action');
     notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
     const services = {
-      ...{ actionWaiters, actionPolicy: defaultActionPolicy, begunActions: new BegunActions() },
-      ...{ fetchEventsPolicy: defaultFetchEventsPolicy, followPolicy: defaultFollowPolicy },
+      actionWaiters,
+      actionPolicy: defaultActionPolicy,
+      begunActions: new BegunActions(),
+      fetchEventsPolicy: defaultFetchEventsPolicy,
+      followPolicy: defaultFollowPolicy,
       clientStates: new ClientStates(env.URL_SIGNING_KEY),
-      ...{ liveConnections: new LiveConnections(database), triggerPublisher: new TriggerPublisher() },
+      liveConnections: new LiveConnections(database),
+      triggerPublisher: new TriggerPublisher(),
       dispatchNotice: new DispatchNotice({ database, log }),
       integrations: new Integrations({
-        ...{ connections, clients },
+        connections,
+        clients,
         egress: { named: providerEgress, guarded: egress },
       }),
     };

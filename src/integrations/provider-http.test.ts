@@ -31,7 +31,9 @@ function callTo(answers: (Answer | Error)[], details: Record<string, string> = {
     account: { id: 'T1', name: 'Team', details },
     egress: { named: sender('named'), guarded: sender('guarded') },
     access: access ?? ((work) => work('token-1')),
-    ...{ timeoutMs: 5_000, idempotencyKey: 'key', signal: new AbortController().signal },
+    timeoutMs: 5_000,
+    idempotencyKey: 'key',
+    signal: new AbortController().signal,
   });
   return { sent, call };
 }

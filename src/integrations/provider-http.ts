@@ -56,7 +56,9 @@ export const apiKeyAccess =
 export function providerCall(options: ProviderCallOptions): ProviderCall {
   const { integration, account, access, idempotencyKey, signal } = options;
   return {
-    ...{ account, idempotencyKey, signal },
+    account,
+    idempotencyKey,
+    signal,
     request: <Schema extends z.ZodType>(request: ProviderRequest, schema: Schema) =>
       access(async (token) => {
         const changes = request.method === 'GET' ? undefined : options.changes;
@@ -87,7 +89,9 @@ async function send(options: ProviderCallOptions, request: ProviderRequest, toke
   const type = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json; charset=utf-8';
   try {
     return await egress[isNamed ? 'named' : 'guarded'].request({
-      ...{ url: addressOf(baseUrl, path, query), method, signal },
+      url: addressOf(baseUrl, path, query),
+      method,
+      signal,
       headers: {
         accept: 'application/json',
         ...(body !== undefined && { 'content-type': type }),
@@ -95,7 +99,8 @@ async function send(options: ProviderCallOptions, request: ProviderRequest, toke
         ...client.authorization(token),
       },
       ...(body !== undefined && { body }),
-      ...{ deadlineMs: timeoutMs, maxResponseBytes: maxAnswerBytes },
+      deadlineMs: timeoutMs,
+      maxResponseBytes: maxAnswerBytes,
     });
   } catch (error) {
     throw error instanceof EgressFailure ? failureBehind(error) : error;

@@ -8,7 +8,10 @@ import type { Account } from './provider-call.ts';
 export const sealedColumns = ['sealed_sandbox_secret'] as const;
 
 const placeOf = (connectionId: string, tenant: Tenant): SealedPlace => ({
-  ...{ table: 'integration_connection', column: 'sealed_sandbox_secret', rowId: connectionId, tenant },
+  table: 'integration_connection',
+  column: 'sealed_sandbox_secret',
+  rowId: connectionId,
+  tenant,
 });
 
 /**

@@ -4,7 +4,10 @@ import { findIntegration } from './catalog.ts';
 import type { InboundRequest } from './inbound.ts';
 
 const request = (headers: Record<string, string>, body: string, url = 'https://api.example.com/events') => ({
-  ...{ headers, body: Buffer.from(body), url, query: new URLSearchParams() },
+  headers,
+  body: Buffer.from(body),
+  url,
+  query: new URLSearchParams(),
   json: undefined,
 });
 const verify = (integration: string, of: InboundRequest, secret: string, now: number) =>

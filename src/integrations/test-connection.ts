@@ -38,7 +38,9 @@ export async function testConnection(
     return { success: true, latency: latency(), details: sandboxDetails(integration) };
   }
   const use = integrations.call(scope, connected, {
-    ...{ idempotencyKey: newId(), signal: AbortSignal.timeout(2 * timeoutMs), timeoutMs },
+    idempotencyKey: newId(),
+    signal: AbortSignal.timeout(2 * timeoutMs),
+    timeoutMs,
   });
   try {
     const details = await use((call) => {

@@ -51,7 +51,10 @@ export async function createIntegrationWebhook(
   const trigger = triggerOf(integration, event);
   const usual = { isActive: true, maxAttempts: defaultMaxAttempts, headers: {}, rateLimit: null };
   const input = {
-    ...{ ...usual, url, name: integration.name, concurrency: defaultConcurrency },
+    ...usual,
+    url,
+    name: integration.name,
+    concurrency: defaultConcurrency,
     events: [triggerType(integration, trigger)],
   };
   const of = { integration: integration.id, secret };

@@ -90,8 +90,16 @@ export function auditValues(record: AuditRecord): unknown[] {
   const recordedAt = new Date();
   const content = { organizationId, environment, action, subjectId, actor, correlationId, facts, recordedAt };
   return [
-    ...[organizationId, firstHash, environment, action, subjectId, actor, correlationId],
-    ...[JSON.stringify(facts), recordedAt.toISOString(), digestOf(content, hashVersion)],
+    organizationId,
+    firstHash,
+    environment,
+    action,
+    subjectId,
+    actor,
+    correlationId,
+    JSON.stringify(facts),
+    recordedAt.toISOString(),
+    digestOf(content, hashVersion),
   ];
 }
 

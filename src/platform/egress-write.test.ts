@@ -61,7 +61,10 @@ test('files of any size arrive whole, one piece after another', async () => {
     const { seen, write, digest } = writer();
     const { status, body, truncated } = await request(String(size), write);
     expect({ status, body: body.length, truncated, bytes: seen.bytes }).toEqual({
-      ...{ status: 200, body: 0, truncated: false, bytes: size },
+      status: 200,
+      body: 0,
+      truncated: false,
+      bytes: size,
     });
     expect(digest()).toBe(digestOf(content.subarray(0, size)));
     expect(seen.mostOpen).toBeLessThanOrEqual(1);

@@ -109,7 +109,9 @@ const placeRetryAfter = 5;
 /** As many are open at the same time as may be. */
 export const placesTaken = (limit: number, window?: Exceeded['window']): AppError =>
   rateLimited({
-    ...{ limit, resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter, retryAfter: placeRetryAfter },
+    limit,
+    resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter,
+    retryAfter: placeRetryAfter,
     ...(window && { window }),
   });
 

@@ -115,8 +115,10 @@ interface SealedOutcome {
 }
 
 const placeOf = ({ tenant }: TenantSql, rowId: string): SealedPlace => ({
-  ...{ table: 'idempotency', column: 'outcome' },
-  ...{ rowId, tenant },
+  table: 'idempotency',
+  column: 'outcome',
+  rowId,
+  tenant,
 });
 
 function store(sql: TenantSql, outcome: object, sealer: Sealer | undefined): string {

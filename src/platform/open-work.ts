@@ -35,7 +35,10 @@ export function openWorkGauges(observer: Probe, { name, title, table, kinds, isO
   );
   const read = memoize(5_000, () => observer.rows(count, gaugeTimeoutMs));
   const gauge = (suffix: string, help: string, figure: (work: OpenWork) => number): GaugeOptions => ({
-    ...{ name: `atelier_${name}_open${suffix}`, help, installationWide: true, labelNames: ['kind'] },
+    name: `atelier_${name}_open${suffix}`,
+    help,
+    installationWide: true,
+    labelNames: ['kind'],
     read: async () => (await read()).map((work) => ({ labels: { kind: work.kind }, value: figure(work) })),
   });
   return [

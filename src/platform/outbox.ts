@@ -95,8 +95,10 @@ export const backOffMs = (attempts: number, { firstBackOffMs, mostBackOffMs }: O
 
 const tenantTurns = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
   new FairTurns({
-    ...{ alone: ofTenantAlone, together: ofTenants },
-    ...{ mostWaiting: directWaiting, rememberMs: rememberTenantMs },
+    alone: ofTenantAlone,
+    together: ofTenants,
+    mostWaiting: directWaiting,
+    rememberMs: rememberTenantMs,
   });
 
 /** How long the tenant's turn lasts after an attempt. */

@@ -44,7 +44,9 @@ function messageOf(turn: ChatTurn): Message {
   if (turn.role === 'model') return { role: 'assistant', content: turn.content as Anthropic.ContentBlockParam[] };
   if (turn.role !== 'tools') return { role: turn.role, content: turn.text };
   const content = turn.results.map(({ callId, text, isError }) => ({
-    ...{ type: 'tool_result' as const, tool_use_id: callId, content: text },
+    type: 'tool_result' as const,
+    tool_use_id: callId,
+    content: text,
     ...(isError && { is_error: true }),
   }));
   return { role: 'user', content };

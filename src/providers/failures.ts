@@ -36,7 +36,10 @@ function read(body: unknown): ErrorBody {
   const violations = details.flatMap((detail) => listOf(detail.violations)).filter(isRecord);
   const single = isRecord(error.details) ? [error.details.error_code] : [];
   const codes = [
-    ...[error.type, error.code, error.status, ...single],
+    error.type,
+    error.code,
+    error.status,
+    ...single,
     ...details.map(({ reason }) => reason),
     ...violations.map(({ quotaId }) => quotaId),
   ].filter((code) => typeof code === 'string');

@@ -79,7 +79,8 @@ describe('what goes over the wire', () => {
       model: 'gpt-4.1',
       messages: [{ role: 'user', content: 'Hello' }],
       tools: [{ type: 'function', function: declared }],
-      ...{ stream: true, stream_options: { include_usage: true } },
+      stream: true,
+      stream_options: { include_usage: true },
     });
     const turns = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
     await reply(gpt, { turns, tools: [tool] });
@@ -194,7 +195,8 @@ describe.each(liveAdapters)('$provider', (one) => {
     next({ flood: 400_000, with: kind });
     const before = process.cpuUsage();
     expect(await fail(true)).toMatchObject({
-      ...{ kind: 'malformed_answer', retryable: false },
+      kind: 'malformed_answer',
+      retryable: false,
       message: `${one.title} sent a response that is too long.`,
     });
     // The fake writes them in this process too. It was 24 seconds.

@@ -212,7 +212,9 @@ describe.each(liveAdapters)('a call of $provider', (one) => {
     fake.next(behaviour);
     const failure = await generate(connect(one, fake, { timeoutMs: 2_000 })).catch((error) => error);
     expect(failure).toMatchObject({
-      ...{ name: 'ProviderFailure', kind: 'timeout', retryable: true },
+      name: 'ProviderFailure',
+      kind: 'timeout',
+      retryable: true,
       message: `${one.title} did not answer in 2 s.`,
     });
     expect(fake.journal).toHaveLength(1);

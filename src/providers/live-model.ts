@@ -104,9 +104,17 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     try {
       reply = await ask({
         ...formOf(asked, model),
-        ...{ turns, tools, mayCall, onText },
+        turns,
+        tools,
+        mayCall,
+        onText,
         temperature: ignored ? undefined : asked.temperature,
-        ...{ model, apiKey, baseUrl, timeoutMs, signal, fetch: exchange.fetch },
+        model,
+        apiKey,
+        baseUrl,
+        timeoutMs,
+        signal,
+        fetch: exchange.fetch,
       });
       checkContent([reply.content, reply.calls]);
       reply = cleanedReply(reply);
@@ -124,7 +132,10 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     }
     const { text, inputTokens, outputTokens } = reply;
     return {
-      ...{ reply, text, inputTokens, outputTokens },
+      reply,
+      text,
+      inputTokens,
+      outputTokens,
       served: { provider, model: model.upstream },
       ...(reply.end === 'limit' && { truncated: true as const }),
       ...(ignored && { ignored: ['temperature' as const] }),

@@ -26,11 +26,18 @@ describe('MEDIA_ALIASES', () => {
   test('replaces an entry as a whole, of the same kind, and adds entries that say theirs', () => {
     const flux = withOne('flux-dev', { ...image, sunsetAt: '2027-05-01' }).get('flux-dev');
     expect(flux).toEqual({
-      ...{ ...image, kind: 'image', sunsetAt: '2027-05-01', typicalSeconds: 60 },
+      ...image,
+      kind: 'image',
+      sunsetAt: '2027-05-01',
+      typicalSeconds: 60,
       ratios: ['1:1', '16:9', '9:16', '4:3', '3:2', '21:9'],
     });
     const video = {
-      ...{ kind: 'video', provider: 'RUNWAY', upstream: 'text_to_video', ratios: ['16:9'], maxSeconds: 8 },
+      kind: 'video',
+      provider: 'RUNWAY',
+      upstream: 'text_to_video',
+      ratios: ['16:9'],
+      maxSeconds: 8,
       fromImage: { upstream: 'image_to_video', image: 'promptImage' },
       input: { prompt: 'promptText', size: { field: 'ratio', as: { '16:9': '1280:720' } } },
     };

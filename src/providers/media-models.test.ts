@@ -58,8 +58,13 @@ afterAll(async () => {
 
 const requests: Record<MediaKind, GenerationRequest> = {
   image: {
-    ...{ kind: 'image', prompt: 'a boat', negativePrompt: 'fog', model: 'flux-dev' },
-    ...{ aspectRatio: '16:9', quality: 'standard', seed: null },
+    kind: 'image',
+    prompt: 'a boat',
+    negativePrompt: 'fog',
+    model: 'flux-dev',
+    aspectRatio: '16:9',
+    quality: 'standard',
+    seed: null,
   },
   video: { kind: 'video', prompt: 'waves', model: 'kling-1.5-pro', duration: 5, aspectRatio: '16:9' },
   music: { kind: 'music', prompt: 'a waltz', model: 'musicgen', duration: 10, bpm: 90 },

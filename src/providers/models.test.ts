@@ -69,7 +69,9 @@ describe('MODEL_ALIASES', () => {
   test('takes everything that an entry has', () => {
     const entry = {
       ...luna,
-      ...{ limits: { context: 1000, output: 100 }, temperature: false, sunsetAt: '2027-04-01' },
+      limits: { context: 1000, output: 100 },
+      temperature: false,
+      sunsetAt: '2027-04-01',
       params: { reasoning_effort: 'none' },
     };
     expect(withAliases(JSON.stringify({ mine: entry })).get('mine')).toEqual(entry);

@@ -9,15 +9,45 @@ export interface OutputForm {
 
 /** Keywords that not all providers enforce. They are added to descriptions, and the caller validates the output. */
 const describedLimits = [
-  ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
-  ...['multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
 ];
 const known = new Set([
   ...describedLimits,
-  ...['$defs', '$ref', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'items', 'properties', 'required'],
-  ...['additionalProperties', 'title', 'description'],
+  '$defs',
+  '$ref',
+  'type',
+  'enum',
+  'const',
+  'anyOf',
+  'oneOf',
+  'items',
+  'properties',
+  'required',
+  'additionalProperties',
+  'title',
+  'description',
   // Omitted.
-  ...['$schema', '$id', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
+  '$schema',
+  '$id',
+  '$comment',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
 ]);
 
 /** Thrown in this file for schemas that some provider does not support. */

@@ -54,8 +54,12 @@ function liveModels(env: ProviderEnv, work: BoundedWork): VoiceModels | undefine
   if (apiKey === undefined) return undefined;
   const baseUrl = env.VOICE_BASE_URL ?? env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1';
   const options: VoiceOptions = {
-    ...{ apiKey, timeoutMs, work, baseUrl: withoutSlash(baseUrl) },
-    ...{ speechModel: env.VOICE_TTS_MODEL, transcriptionModel: env.VOICE_STT_MODEL },
+    apiKey,
+    timeoutMs,
+    work,
+    baseUrl: withoutSlash(baseUrl),
+    speechModel: env.VOICE_TTS_MODEL,
+    transcriptionModel: env.VOICE_STT_MODEL,
     voices: env.VOICE_NAMES ?? {},
   };
   return { speech: liveSpeechModel(options), transcription: liveTranscriptionModel(options), repeatable: false };

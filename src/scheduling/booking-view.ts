@@ -45,23 +45,31 @@ export interface BookingView {
 }
 
 export const viewOf = (row: Booking, effects: EffectView[]): BookingView => ({
-  ...{
-    id: row.id,
-    eventTypeId: row.eventTypeId,
-    hostId: row.hostId,
-    status: row.status,
-    start: row.startAt,
-    end: row.endAt,
-  },
+  id: row.id,
+  eventTypeId: row.eventTypeId,
+  hostId: row.hostId,
+  status: row.status,
+  start: row.startAt,
+  end: row.endAt,
   attendee: {
-    ...{ name: row.attendeeName, email: row.attendeeEmail },
-    ...{ phone: row.attendeePhone ?? null, timezone: row.attendeeTimezone },
+    name: row.attendeeName,
+    email: row.attendeeEmail,
+    phone: row.attendeePhone ?? null,
+    timezone: row.attendeeTimezone,
   },
-  ...{ location: row.location ?? null, responses: row.responses, metadata: row.metadata },
-  ...{ rescheduleCount: row.rescheduleCount, rescheduleReason: row.rescheduleReason ?? null },
-  ...{ previousStart: row.previousStartAt ?? null, previousEnd: row.previousEndAt ?? null },
-  ...{ cancelledAt: row.cancelledAt ?? null, cancellationReason: row.cancellationReason ?? null },
-  ...{ token: row.token ?? null, effects, createdAt: row.createdAt, updatedAt: row.updatedAt },
+  location: row.location ?? null,
+  responses: row.responses,
+  metadata: row.metadata,
+  rescheduleCount: row.rescheduleCount,
+  rescheduleReason: row.rescheduleReason ?? null,
+  previousStart: row.previousStartAt ?? null,
+  previousEnd: row.previousEndAt ?? null,
+  cancelledAt: row.cancelledAt ?? null,
+  cancellationReason: row.cancellationReason ?? null,
+  token: row.token ?? null,
+  effects,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });
 
 /** As it is, with its effects, which are read. */

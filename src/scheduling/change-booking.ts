@@ -72,20 +72,31 @@ export function rescheduleBooking(
       const by = startsAt - previous.start.getTime();
       const moved = (at: Date) => new Date(at.getTime() + by);
       Object.assign(booking, {
-        ...{ startAt: moved(booking.startAt), endAt: moved(booking.endAt) },
-        ...{ holdStartAt: moved(booking.holdStartAt), holdEndAt: moved(booking.holdEndAt) },
-        ...{ previousStartAt: previous.start, previousEndAt: previous.end },
-        ...{ rescheduleReason: reason, rescheduleCount: booking.rescheduleCount + 1, updatedAt: now },
+        startAt: moved(booking.startAt),
+        endAt: moved(booking.endAt),
+        holdStartAt: moved(booking.holdStartAt),
+        holdEndAt: moved(booking.holdEndAt),
+        previousStartAt: previous.start,
+        previousEndAt: previous.end,
+        rescheduleReason: reason,
+        rescheduleCount: booking.rescheduleCount + 1,
+        updatedAt: now,
       });
       const effects = await enqueueEffects(
         tx,
         { id: booking.id, version: versionOf(booking) },
         {
-          ...{ now, status: 'confirmed', notifyAttendee, timeScale: services.effectTimeScale },
-          ...{ reminders: bookable.reminders, wantsLink: wantsLink(booking.location ?? null, bookable.locations) },
+          now,
+          status: 'confirmed',
+          notifyAttendee,
+          timeScale: services.effectTimeScale,
+          reminders: bookable.reminders,
+          wantsLink: wantsLink(booking.location ?? null, bookable.locations),
           facts: {
             ...isoTimes(booking.startAt, booking.endAt),
-            ...{ occasion: 'moved', previousStart: previous.start.toISOString(), reason },
+            occasion: 'moved',
+            previousStart: previous.start.toISOString(),
+            reason,
           },
         },
       );
@@ -93,7 +104,8 @@ export function rescheduleBooking(
       // One of its own for each move.
       await publishEvent(tx, bookingRescheduled, null, {
         ...factsOf(view, reason, source),
-        ...{ previousStart: previous.start.toISOString(), previousEnd: previous.end.toISOString() },
+        previousStart: previous.start.toISOString(),
+        previousEnd: previous.end.toISOString(),
         rescheduleCount: view.rescheduleCount,
       });
       return view;
@@ -117,7 +129,11 @@ export function cancelBooking(
       tx,
       { id: booking.id, version: versionOf(booking) },
       {
-        ...{ now, status: 'cancelled', notifyAttendee, wantsLink: false, reminders: [] },
+        now,
+        status: 'cancelled',
+        notifyAttendee,
+        wantsLink: false,
+        reminders: [],
         timeScale: services.effectTimeScale,
         facts: { ...isoTimes(booking.startAt, booking.endAt), occasion: 'cancelled', previousStart: null, reason },
       },

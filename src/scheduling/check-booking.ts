@@ -69,10 +69,18 @@ export const isoTimes = (start: Date, end: Date) => ({ start: start.toISOString(
 
 /** What an event tells of a booking. */
 export const factsOf = (booking: BookingView, reason: string | null, source: BookingSource): BookingFacts => ({
-  ...{ bookingId: booking.id, eventTypeId: booking.eventTypeId, hostId: booking.hostId, status: booking.status },
-  ...{ start: booking.start.toISOString(), end: booking.end.toISOString() },
-  ...{ attendee: booking.attendee, location: booking.location },
-  ...{ responses: booking.responses, metadata: booking.metadata, reason, source },
+  bookingId: booking.id,
+  eventTypeId: booking.eventTypeId,
+  hostId: booking.hostId,
+  status: booking.status,
+  start: booking.start.toISOString(),
+  end: booking.end.toISOString(),
+  attendee: booking.attendee,
+  location: booking.location,
+  responses: booking.responses,
+  metadata: booking.metadata,
+  reason,
+  source,
 });
 
 export interface BookableTime {

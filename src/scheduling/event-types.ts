@@ -50,12 +50,22 @@ export interface EventTypeView extends EventTypeFields {
 export const mostEventTypes = 500;
 
 const viewOf = (row: SchedulingEventType): EventTypeView => ({
-  ...{ id: row.id, name: row.name, slug: row.slug, duration: row.duration, description: row.description ?? null },
-  ...{ locations: row.locations, isActive: row.isActive },
-  ...{ bufferBefore: row.bufferBefore, bufferAfter: row.bufferAfter },
-  ...{ minNotice: row.minNotice, maxAdvance: row.maxAdvance ?? null, questions: row.questions },
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  duration: row.duration,
+  description: row.description ?? null,
+  locations: row.locations,
+  isActive: row.isActive,
+  bufferBefore: row.bufferBefore,
+  bufferAfter: row.bufferAfter,
+  minNotice: row.minNotice,
+  maxAdvance: row.maxAdvance ?? null,
+  questions: row.questions,
   reminders: row.reminders ?? [...defaultReminders],
-  ...{ hostId: row.hostId ?? null, createdAt: row.createdAt, updatedAt: row.updatedAt },
+  hostId: row.hostId ?? null,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });
 
 const slugTaken = (slug: string) => new AppError('conflict', 'Another event type has this slug.', { slug });
@@ -102,9 +112,14 @@ export function createEventType(
     const hostId = fields.hostId === null ? null : await keepHost(tx, fields.hostId);
     const now = new Date();
     const made = tx.em.create(SchedulingEventType, {
-      ...{ id: newId(), ...scope.tenant, ...fields, hostId },
+      id: newId(),
+      ...scope.tenant,
+      ...fields,
+      hostId,
       slug: wanted ?? freeSlug(slugOf(fields.name), taken),
-      ...{ createdAt: now, updatedAt: now, deletedAt: null },
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
     });
     tx.em.persist(made);
     await tx.audit({ action: 'event_type.create', subjectId: made.id });

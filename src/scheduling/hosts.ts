@@ -79,7 +79,12 @@ export async function listHosts(scope: Scope): Promise<Host[]> {
 }
 
 const viewOf = ({ id, name, email, timezone, isDefault, weeklyHours }: SchedulingHost): Host => ({
-  ...{ id, name, email: email ?? null, timezone, isDefault, weeklyHours },
+  id,
+  name,
+  email: email ?? null,
+  timezone,
+  isDefault,
+  weeklyHours,
 });
 
 /** @param id in either form. @throws AppError not_found */
@@ -132,8 +137,16 @@ export function createHost(scope: Scope, fields: HostFields, claim?: Idempotency
     await requireRoom(tx, 'hosts');
     const now = new Date();
     const made = tx.em.create(SchedulingHost, {
-      ...{ id: newId(), ...scope.tenant, ...fields, isDefault: false, weeklyHours: defaultWeek },
-      ...{ limits: null, renamedAt: null, createdAt: now, updatedAt: now, deletedAt: null },
+      id: newId(),
+      ...scope.tenant,
+      ...fields,
+      isDefault: false,
+      weeklyHours: defaultWeek,
+      limits: null,
+      renamedAt: null,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
     });
     tx.em.persist(made);
     await tx.audit({ action: 'host.create', subjectId: made.id });

@@ -28,9 +28,17 @@ export interface PatternView extends PatternFields {
 }
 
 const viewOf = (row: RecurringPattern): PatternView => ({
-  ...{ id: row.id, name: row.name, pattern: row.pattern, interval: row.interval },
-  ...{ daysOfWeek: row.daysOfWeek ?? null, timeStart: row.timeStart, timeEnd: row.timeEnd },
-  ...{ startDate: row.startDate, endDate: row.endDate ?? null, blockType: row.blockType, createdAt: row.createdAt },
+  id: row.id,
+  name: row.name,
+  pattern: row.pattern,
+  interval: row.interval,
+  daysOfWeek: row.daysOfWeek ?? null,
+  timeStart: row.timeStart,
+  timeEnd: row.timeEnd,
+  startDate: row.startDate,
+  endDate: row.endDate ?? null,
+  blockType: row.blockType,
+  createdAt: row.createdAt,
 });
 
 /** Creates a pattern, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */

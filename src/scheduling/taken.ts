@@ -76,8 +76,10 @@ const findCounted = statement<{ n: number; startAt: Date }>(
 );
 
 const toBooked = (row: Row): Booked => ({
-  ...{ startsAt: row.startAt.getTime(), endsAt: row.endAt.getTime() },
-  ...{ holdStartsAt: row.holdStartAt.getTime(), holdEndsAt: row.holdEndAt.getTime() },
+  startsAt: row.startAt.getTime(),
+  endsAt: row.endAt.getTime(),
+  holdStartsAt: row.holdStartAt.getTime(),
+  holdEndsAt: row.holdEndAt.getTime(),
 });
 
 /** The items by which one of those that are wanted they belong to. */

@@ -52,7 +52,8 @@ export async function fetchImage(
   { signal, deadlineMs = imageLimits.deadlineMs, secondMs = 1_000 }: FetchTimes = {},
 ): Promise<ImageHeader> {
   const arrival = new Arrival({
-    ...{ silentLooks: pace.silentSeconds, window: pace.windowSeconds },
+    silentLooks: pace.silentSeconds,
+    window: pace.windowSeconds,
     bytes: pace.bytesPerSecond * pace.windowSeconds,
   });
   const slow = new AbortController();
@@ -63,7 +64,8 @@ export async function fetchImage(
   const ends = performance.now() + deadlineMs;
   try {
     await follow(options, url, path, {
-      ...{ ends, arrival },
+      ends,
+      arrival,
       signal: AbortSignal.any([slow.signal, ...(signal ? [signal] : [])]),
     });
   } finally {
@@ -109,8 +111,11 @@ async function download(
   const file = await open(path, 'w', 0o600);
   try {
     const { status, headers, truncated } = await egress.request({
-      ...{ url, method: 'GET', headers: { accept: 'image/png,image/jpeg,image/webp' } },
-      ...{ deadlineMs: Math.max(1, Math.ceil(ends - performance.now())), maxResponseBytes: imageLimits.bytes },
+      url,
+      method: 'GET',
+      headers: { accept: 'image/png,image/jpeg,image/webp' },
+      deadlineMs: Math.max(1, Math.ceil(ends - performance.now())),
+      maxResponseBytes: imageLimits.bytes,
       signal,
       write: async (piece) => {
         arrival.add(piece.length);

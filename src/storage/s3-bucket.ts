@@ -26,7 +26,8 @@ export class S3Bucket implements Disk {
     this.#settings = settings;
     const { bucket, region, endpoint, credentials, forcePathStyle } = settings;
     this.#client = new S3Client({
-      ...{ region, forcePathStyle },
+      region,
+      forcePathStyle,
       ...(endpoint && { endpoint }),
       ...(credentials && { credentials }),
       logger: silent,

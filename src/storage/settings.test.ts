@@ -39,7 +39,9 @@ test('a bucket needs its name and both halves of a key, and an end has a limit',
   expect(settings({})).toEqual({ bucket: 'files', region: 'us-east-1', forcePathStyle: false, prefix: '' });
   const credentials = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
   expect(settings({ ...credentials, S3_FORCE_PATH_STYLE: 'true', S3_PREFIX: '/of/us/' })).toMatchObject({
-    ...{ credentials: { accessKeyId: 'id', secretAccessKey: 'secret' }, forcePathStyle: true, prefix: 'of/us' },
+    credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+    forcePathStyle: true,
+    prefix: 'of/us',
   });
   expect(() => bucketSettings(read({}))).toThrow('S3_BUCKET: is not set');
   expect(() => settings({ S3_ACCESS_KEY_ID: 'id' })).toThrow('S3_SECRET_ACCESS_KEY: is not set');

@@ -83,7 +83,10 @@ async function store(
 ) {
   const { request } = open;
   const stored = await services.files.store(scope, {
-    ...{ kind: request.kind, type: made.type, maxBytes, signal },
+    kind: request.kind,
+    type: made.type,
+    maxBytes,
+    signal,
     content: createReadStream(made.path),
     title: formatId(request.kind, ending.generationId),
   });
@@ -126,7 +129,9 @@ async function ask(
   const job = { id: ending.generationId, request, image, seed, ageMs };
   const asking = { tenantKey: scope.tenantKey, attempt: call.attempt, signal: call.signal };
   const waits = (kind: 'wait' | 'lost', ms: number, progress = open.progress): WaitingForProvider => ({
-    ...{ kind, ms: Math.min(ms, leftMs), provider: mediaProviders[provider] },
+    kind,
+    ms: Math.min(ms, leftMs),
+    provider: mediaProviders[provider],
     percent: progressOf({ ...open, progress }),
   });
 

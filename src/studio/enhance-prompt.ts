@@ -34,7 +34,10 @@ const maxTokens = 2_048;
 
 const requestOf = ({ prompt, style }: PromptToEnhance): TextRequest => ({
   // The registry's list says which provider it is.
-  ...{ provider: 'GOOGLE', model: enhanceModel, prompt, maxTokens },
+  provider: 'GOOGLE',
+  model: enhanceModel,
+  prompt,
+  maxTokens,
   system: style ? `${instructions} The style is: ${style}` : instructions,
 });
 

@@ -101,7 +101,10 @@ async function keep(
 ): Promise<GenerationImage | undefined> {
   const { generationId } = ending;
   const stored = await services.files.store(scope, {
-    ...{ kind: 'input', type: facts.type, maxBytes: imageLimits.bytes, signal },
+    kind: 'input',
+    type: facts.type,
+    maxBytes: imageLimits.bytes,
+    signal,
     content: createReadStream(path),
     title: formatId(request.kind, generationId),
   });

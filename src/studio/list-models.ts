@@ -25,18 +25,24 @@ function factsOf(model: MediaModel) {
   switch (model.kind) {
     case 'image':
       return {
-        ...{ type: model.kind, aspectRatios: [...model.ratios], maxPromptLength: promptCharacters },
+        type: model.kind,
+        aspectRatios: [...model.ratios],
+        maxPromptLength: promptCharacters,
         credits: prices.image,
       };
     case 'video':
       return {
-        ...{ type: model.kind, aspectRatios: [...model.ratios], maxDuration: model.maxSeconds },
+        type: model.kind,
+        aspectRatios: [...model.ratios],
+        maxDuration: model.maxSeconds,
         maxPromptLength: model.maxPromptCharacters ?? promptCharacters,
         credits: { perSecond: prices.videoPerSecond },
       };
     case 'music':
       return {
-        ...{ type: model.kind, maxDuration: model.maxSeconds, maxPromptLength: promptCharacters },
+        type: model.kind,
+        maxDuration: model.maxSeconds,
+        maxPromptLength: promptCharacters,
         credits: { per10Seconds: prices.musicPer10Seconds },
       };
     default:

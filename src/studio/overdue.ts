@@ -50,7 +50,9 @@ export const watchStoppedGenerations = (
   services: WatchServices & { temporal: TemporalClient },
 ): (() => Promise<number>) =>
   watchEachStopped(services, {
-    ...{ queue: queues.generation, type: studioWorkflows.makeGeneration, workflowId: generationWorkflowId },
+    queue: queues.generation,
+    type: studioWorkflows.makeGeneration,
+    workflowId: generationWorkflowId,
     ...openGenerations,
     end: (row) =>
       end(services, row, { code: 'provider_error', message: 'The generation was terminated by an operator.' }),

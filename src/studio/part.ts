@@ -53,7 +53,9 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   }),
   gauges: ({ observer }) =>
     openWorkGauges(observer, {
-      ...{ name: 'generations', title: 'Generations of Studio', table: 'generation' },
+      name: 'generations',
+      title: 'Generations of Studio',
+      table: 'generation',
       kinds: ['image', 'video', 'music', 'upscale', 'background_removal'] satisfies MediaKind[],
       isOpen: `status in (${generationStates.sql('processing')})`,
     }),

@@ -49,10 +49,17 @@ function serverOf(hold: (what: string) => Promise<void>) {
 }
 
 const wanted = (paused: boolean): KeptSchedule => ({
-  ...{ id: 'one', tenant: { organizationId: '0198a3c2-0000-7000-8000-000000000000', environment: 'live' } },
-  ...{ resourceId: '0198a3c2-0000-7000-8000-000000000001', everyMs: 60_000, workflowType: 'follow' },
-  ...{ queue: queues.integrations, args: { of: 'one' }, longestRunMs: 1_000, paused },
-  ...{ pauseNote: 'No access.', resumeNote: 'Access again.' },
+  id: 'one',
+  tenant: { organizationId: '0198a3c2-0000-7000-8000-000000000000', environment: 'live' },
+  resourceId: '0198a3c2-0000-7000-8000-000000000001',
+  everyMs: 60_000,
+  workflowType: 'follow',
+  queue: queues.integrations,
+  args: { of: 'one' },
+  longestRunMs: 1_000,
+  paused,
+  pauseNote: 'No access.',
+  resumeNote: 'Access again.',
 });
 
 test.each([

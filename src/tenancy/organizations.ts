@@ -64,7 +64,10 @@ function check({ name, plan, email, rateMinute, rateDay, callingRuns }: Organiza
 
 /** The fields recorded in the audit log. It is never erased, so it must not contain e-mail addresses. */
 const auditFacts = ({ name, plan, rateMinute, rateDay, callingRuns }: Organization) => ({
-  ...{ name, plan, rateMinute, rateDay },
+  name,
+  plan,
+  rateMinute,
+  rateDay,
   ...(callingRuns !== null && { callingRuns }),
 });
 
@@ -88,7 +91,9 @@ export async function createOrganization(database: Database, input: NewOrganizat
     });
     tx.em.persist(organization);
     await tx.audit({
-      ...{ organizationId: organization.id, subjectId: organization.id, actor: operator },
+      organizationId: organization.id,
+      subjectId: organization.id,
+      actor: operator,
       action: 'organization.create',
       facts: auditFacts(organization),
     });
@@ -144,7 +149,9 @@ export async function updateOrganization(
     if (given.length === 0) return view(organization);
     Object.assign(organization, Object.fromEntries(given), { updatedAt: new Date() });
     await tx.audit({
-      ...{ organizationId: uuid, subjectId: uuid, actor: operator },
+      organizationId: uuid,
+      subjectId: uuid,
+      actor: operator,
       action: 'organization.update',
       facts: { given: given.map(([name]) => name), ...auditFacts(organization) },
     });

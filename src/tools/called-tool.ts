@@ -25,7 +25,9 @@ export function calledTool(
 ): CalledTool {
   const { server, tool, attempt } = call;
   const facts = {
-    ...{ server, tool: tool.slice(0, 200), isError: result.isError },
+    server,
+    tool: tool.slice(0, 200),
+    isError: result.isError,
     argsHash: createHash('sha256').update(given).digest('hex'),
     durationMs: durationMs === undefined ? null : Math.round(durationMs),
     // Attempts before this one have no entry: the process ended before it knew how they did.

@@ -46,7 +46,9 @@ function viewOf(scope: Scope, id: ToolServerId, row: ToolConfiguration | undefin
   const ofStubs = stubs?.map((stub) => stub.name);
   const known = isTest ? (ofStubs ?? functions) : ((row?.url ? undefined : functions) ?? row?.functions);
   return {
-    ...{ id, name, description },
+    id,
+    name,
+    description,
     configured: isTest || row !== undefined,
     enabled: row?.enabled ?? isTest,
     url: row?.url ?? null,
@@ -85,7 +87,10 @@ export async function findConfiguredServers(scope: Scope): Promise<ToolServerId[
 type StoredRow = Pick<ToolConfiguration, 'id' | 'enabled' | 'url' | 'values' | 'sealedSecrets' | 'updatedAt'>;
 
 const stored = ({ sealer }: ConfigurationServices, scope: Scope, row: StoredRow): StoredConfiguration => ({
-  ...{ id: row.id, enabled: row.enabled, url: row.url ?? null, values: row.values },
+  id: row.id,
+  enabled: row.enabled,
+  url: row.url ?? null,
+  values: row.values,
   secrets: openSecrets(sealer, row.sealedSecrets, sealedSecretsOf(row.id, scope.tenant)),
   version: `${row.id}/${row.updatedAt.getTime()}`,
 });
@@ -109,8 +114,11 @@ export async function findConfiguration(
 }
 
 const factsOf = (id: ToolServerId, { enabled, url, values, secrets }: Configuration) => ({
-  ...{ server: id, enabled, hasUrl: url !== null },
-  ...{ values: Object.keys(values), secrets: Object.keys(secrets) },
+  server: id,
+  enabled,
+  hasUrl: url !== null,
+  values: Object.keys(values),
+  secrets: Object.keys(secrets),
 });
 
 const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
@@ -130,7 +138,12 @@ async function put(services: ConfigurationServices, tx: Transaction, id: ToolSer
   const kept = row
     ? Object.assign(row, { ...fields, updatedAt: now })
     : tx.em.create(ToolConfiguration, {
-        ...{ id: rowId, ...tx.tenant, server: id, ...fields, createdAt: now, updatedAt: now },
+        id: rowId,
+        ...tx.tenant,
+        server: id,
+        ...fields,
+        createdAt: now,
+        updatedAt: now,
       });
   tx.em.persist(kept);
   await tx.audit({ action: 'tool_server.configure', subjectId: rowId, facts: factsOf(id, after) });

@@ -151,8 +151,15 @@ export class ToolConnections {
   #add(target: ToolTarget, key: string): Entry {
     const opening = this.#open(target, AbortSignal.timeout(this.#limits.listMs));
     const entry: Entry = {
-      ...{ key, place: placeOf(target), organizationId: target.tenant.organizationId, weight: weightOf(target) },
-      ...{ opening, connection: undefined, users: 0, usedAt: performance.now(), idle: undefined },
+      key,
+      place: placeOf(target),
+      organizationId: target.tenant.organizationId,
+      weight: weightOf(target),
+      opening,
+      connection: undefined,
+      users: 0,
+      usedAt: performance.now(),
+      idle: undefined,
     };
     this.#entries.set(key, entry);
     opening.then(

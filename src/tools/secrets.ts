@@ -3,7 +3,10 @@ import type { Tenant } from '../platform/tenant.ts';
 
 /** Where the secrets of a configuration are sealed for. */
 export const sealedSecretsOf = (rowId: string, tenant: Tenant): SealedPlace => ({
-  ...{ table: 'tool_configuration', column: 'sealed_secrets', rowId, tenant },
+  table: 'tool_configuration',
+  column: 'sealed_secrets',
+  rowId,
+  tenant,
 });
 
 export type Secrets = Readonly<Record<string, string>>;

@@ -5,7 +5,9 @@ import type { StubTool, ToolServer } from './servers/server.ts';
 import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
 const listed = ({ name, description, input, required = [], readOnly }: StubTool): ListedTool => ({
-  ...{ tool: name, description, idempotent: readOnly },
+  tool: name,
+  description,
+  idempotent: readOnly,
   inputSchema: { type: 'object', properties: input, ...(required.length > 0 && { required: [...required] }) },
 });
 

@@ -71,7 +71,9 @@ export async function createTranscription(
   failPoint('voice.stored');
   try {
     const created = await createCall(services, scope, {
-      ...{ ...call, kind: 'stt', file: stored.name },
+      ...call,
+      kind: 'stt',
+      file: stored.name,
       also: (tx) => files.record(tx, stored, new Date(Date.now() + keptMs)),
     });
     if (created.replayed) await files.withdraw(scope, stored);

@@ -33,7 +33,9 @@ export function endOverdueCalls(services: WatchServices, deadlineMs: number, lim
 /** Ends the calls whose workflows an operator terminated, or that timed out. */
 export const watchStoppedCalls = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
   watchEachStopped(services, {
-    ...{ queue: queues.generation, type: voiceWorkflows.performVoiceCall, workflowId: voiceCallWorkflowId },
+    queue: queues.generation,
+    type: voiceWorkflows.performVoiceCall,
+    workflowId: voiceCallWorkflowId,
     ...openCalls,
     end: (row) => end(services, row, { code: 'provider_error', message: 'The call was terminated by an operator.' }),
   });

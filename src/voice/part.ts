@@ -41,7 +41,10 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
   }),
   gauges: ({ observer }) =>
     openWorkGauges(observer, {
-      ...{ name: 'voice_calls', title: 'Texts and recordings', table: 'voice_call', kinds: ['tts', 'stt'] },
+      name: 'voice_calls',
+      title: 'Texts and recordings',
+      table: 'voice_call',
+      kinds: ['tts', 'stt'],
       isOpen: `status in (${voiceCallStates.sql('processing')})`,
     }),
   sweeps: ({ database, temporal, log, files, voiceWaiters: waiters, voicePolicy: { deadlineMs } }) => [

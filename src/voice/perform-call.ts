@@ -73,7 +73,11 @@ async function speak(
   failPoint('voice.answered');
   try {
     const speech = await files.store(scope, {
-      ...{ kind: 'speech', type: 'mp3', title: 'speech', maxBytes: maxSpeechBytes, signal: call.signal },
+      kind: 'speech',
+      type: 'mp3',
+      title: 'speech',
+      maxBytes: maxSpeechBytes,
+      signal: call.signal,
       content: createReadStream(made.path),
     });
     failPoint('voice.speech_stored');

@@ -41,7 +41,10 @@ export async function attemptDeliveries(
 
 /** What the log says of an attempt: nothing of its receiver. */
 const factsOf = ({ work, result, durationMs }: AttemptOutcome) => ({
-  ...{ webhookId: work.subscriptionId, eventType: work.eventType, attempt: work.attempts + 1, ms: durationMs },
+  webhookId: work.subscriptionId,
+  eventType: work.eventType,
+  attempt: work.attempts + 1,
+  ms: durationMs,
   ...(result.errorClass === undefined ? { statusCode: result.status } : { errorClass: result.errorClass }),
   correlationId: work.correlationId,
 });

@@ -27,17 +27,23 @@ test('an unexpected error is a failure like any other; an aborted attempt is non
   const tenant = { organizationId: newId(), environment: 'test' as const };
   const [subscriptionId, eventId] = [newId(), newId()];
   const work: AttemptWork = {
-    ...{ deliveryId: newId(), subscriptionId, maxAttempts: 3, hasFailed: false, attempts: 0, scheduleAttempts: 0 },
-    ...{
-      url: 'https://hooks.example.com',
-      integration: null,
-      sealedHeaders: null,
-      sealedPreviousSecret: null,
-      sealedOlderSecret: null,
-    },
+    deliveryId: newId(),
+    subscriptionId,
+    maxAttempts: 3,
+    hasFailed: false,
+    attempts: 0,
+    scheduleAttempts: 0,
+    url: 'https://hooks.example.com',
+    integration: null,
+    sealedHeaders: null,
+    sealedPreviousSecret: null,
+    sealedOlderSecret: null,
     sealedSecret: sealer.seal(newSecret(), sealedColumn('sealed_secret', subscriptionId, tenant)),
-    ...{ eventId, eventType: 'test.webhook', facts: { webhookId: subscriptionId, message: '' } },
-    ...{ eventCreatedAt: new Date(), correlationId: 'its-cause' },
+    eventId,
+    eventType: 'test.webhook',
+    facts: { webhookId: subscriptionId, message: '' },
+    eventCreatedAt: new Date(),
+    correlationId: 'its-cause',
   };
   const outcome = await makeAttempt(services, tenant, work);
   expect(outcome).toMatchObject({ result: { errorClass: 'unforeseen' }, responseBody: null });

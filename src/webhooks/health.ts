@@ -68,7 +68,9 @@ export async function getSubscriptionDetail(
   const { failures, failingSince, nextProbeAt, waiting, deadLettered, skipped, delivered, failed } = row;
   const state = healthState(failures, nextProbeAt !== null);
   const health = {
-    ...{ state, failingSince, nextProbeAt },
+    state,
+    failingSince,
+    nextProbeAt,
     waiting: Math.min(waiting, mostCounted),
     deadLettered,
     skipped,

@@ -165,8 +165,14 @@ export class Parking {
     const { temporal, deliveryPolicy } = this.#services;
     const { id: deliveryId, organizationId, environment, correlationId, subscriptionId, eventType } = letter;
     const args = {
-      ...{ organizationId, environment, correlationId, deliveryId, subscriptionId, eventType },
-      ...{ why: whyDead(letter), parkedMs: deliveryPolicy.parkedMs },
+      organizationId,
+      environment,
+      correlationId,
+      deliveryId,
+      subscriptionId,
+      eventType,
+      why: whyDead(letter),
+      parkedMs: deliveryPolicy.parkedMs,
     };
     // One that was replayed may have its workflow still.
     const start = letter.attempts > letter.scheduleAttempts ? resumeParking : startParking;

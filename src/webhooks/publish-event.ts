@@ -153,7 +153,11 @@ export async function publishEventTo<Facts>(
 ): Promise<string> {
   const row = await scope.one(
     publishToOneStatement,
-    ...[newId(), type, JSON.stringify(facts), scope.correlationId, subscriptionId],
+    newId(),
+    type,
+    JSON.stringify(facts),
+    scope.correlationId,
+    subscriptionId,
   );
   return row!.deliveryId;
 }

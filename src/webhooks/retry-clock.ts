@@ -185,9 +185,15 @@ export function lookAtRetries(
     // Read again: it may be probing at once.
     const { nextProbeAt, failingSince, lastFailedAt, lastFailure } = (await tx.one(lockSubscription, subscriptionId))!;
     const waiting: Waiting = {
-      ...{ now: row.now.getTime(), count: row.count, nextAt: ms(row.nextAt), pausedAt: ms(pausedAt) },
-      ...{ lastReleasedAt: ms(row.lastReleasedAt), nextUnreleasedAt: ms(row.nextUnreleasedAt) },
-      ...{ probeAt: ms(nextProbeAt), failingSince: ms(failingSince), lastFailedAt: ms(lastFailedAt) },
+      now: row.now.getTime(),
+      count: row.count,
+      nextAt: ms(row.nextAt),
+      pausedAt: ms(pausedAt),
+      lastReleasedAt: ms(row.lastReleasedAt),
+      nextUnreleasedAt: ms(row.nextUnreleasedAt),
+      probeAt: ms(nextProbeAt),
+      failingSince: ms(failingSince),
+      lastFailedAt: ms(lastFailedAt),
     };
     if (row.count === 0 && pausedAt === null) {
       await tx.rows(endClock, subscriptionId);

@@ -77,11 +77,18 @@ export function viewOf(
 ): Subscription {
   const { id, name, url, events, isActive, maxAttempts, rateLimit, concurrency, createdAt, updatedAt } = row;
   return {
-    ...{ id, name, url, events, isActive, maxAttempts },
+    id,
+    name,
+    url,
+    events,
+    isActive,
+    maxAttempts,
     headers: openHeaders(sealer, row.sealedHeaders ?? null, { id, tenant }),
-    ...{ rateLimit: rateLimit ?? null, concurrency },
+    rateLimit: rateLimit ?? null,
+    concurrency,
     disabledReason: (row.disabledReason ?? null) as OffReason,
-    ...{ createdAt, updatedAt },
+    createdAt,
+    updatedAt,
   };
 }
 
@@ -112,7 +119,10 @@ export async function createSubscription(
     const now = new Date();
     const secret = of?.secret ?? newSecret();
     const made = tx.em.create(WebhookSubscription, {
-      ...{ id, ...tenant, ...fields, ...untried },
+      id,
+      ...tenant,
+      ...fields,
+      ...untried,
       integration: of?.integration ?? null,
       disabledReason: null,
       disabledAt: fields.isActive ? null : now,

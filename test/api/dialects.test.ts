@@ -74,9 +74,18 @@ describe('dialect A', () => {
       workflowName: 'Both',
       steps: [
         {
-          ...{ stepId: 'say', name: 'Say it', status: 'completed', attempts: 1, output, error: null, tokensUsed },
-          ...{ provider: 'ANTHROPIC', model: 'claude-sonnet-4-20250514' },
-          ...{ durationMs: expect.any(Number), warnings: [], warningsTotal: 0 },
+          stepId: 'say',
+          name: 'Say it',
+          status: 'completed',
+          attempts: 1,
+          output,
+          error: null,
+          tokensUsed,
+          provider: 'ANTHROPIC',
+          model: 'claude-sonnet-4-20250514',
+          durationMs: expect.any(Number),
+          warnings: [],
+          warningsTotal: 0,
         },
       ],
     });

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type ParseResult, parse } from '@babel/parser';
 import type * as Recheck from 'recheck';
 import type { SourceFile } from './source-graph.ts';
+import { isNode, type Node, nodesOf } from './syntax-tree.ts';
 
 /** A regular expression of the code, and where it is. */
 export interface Expression {
@@ -22,24 +22,6 @@ const parts: Record<string, Record<string, string>> = {
   'src/scheduling/booking-pages.ts': { tokenLength: '22' },
   'src/storage/core/file-types.ts': { "Object.keys(servedTypes).join('|')": 'png|jpg|webp|mp4|mp3' },
 };
-
-interface Node {
-  type: string;
-  start: number;
-  end: number;
-  loc: { start: { line: number } };
-  [member: string]: unknown;
-}
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && 'type' in value && 'loc' in value;
-
-function* nodesOf(value: unknown): Generator<Node> {
-  if (Array.isArray(value)) for (const one of value) yield* nodesOf(one);
-  if (!isNode(value)) return;
-  yield value;
-  for (const [name, member] of Object.entries(value)) if (!/comments$/i.test(name)) yield* nodesOf(member);
-}
 
 /** @throws Error for a text that is composed of something that `parts` does not know */
 function textOf(node: Node, { path, text }: SourceFile): string {
@@ -76,8 +58,7 @@ function composed(node: Node, file: SourceFile): Expression | undefined {
 export function expressionsOf(files: readonly SourceFile[]): Expression[] {
   return files.flatMap((file) => {
     if (!/RegExp|\/[^/*\s].*\//.test(file.text)) return [];
-    const tree: ParseResult = parse(file.text, { sourceType: 'module', plugins: ['typescript'] });
-    return [...nodesOf(tree.program)].flatMap((node) => {
+    return [...nodesOf(file)].flatMap((node) => {
       if (node.type !== 'RegExpLiteral') return composed(node, file) ?? [];
       const { pattern: source, flags } = node as unknown as { pattern: string; flags: string };
       return [{ path: file.path, line: node.loc.start.line, source, flags }];

@@ -19,7 +19,11 @@ afterAll(() => product.close());
 
 const message = { channel: 'C0123456789', text: 'The build is green.' };
 const telling = (payload: object = message, more = {}) => ({
-  ...{ id: 'tell', type: 'action', integration: 'slack', action: 'send_message', payload },
+  id: 'tell',
+  type: 'action',
+  integration: 'slack',
+  action: 'send_message',
+  payload,
   ...more,
 });
 
@@ -46,10 +50,13 @@ describe('a step of type action with a connected integration', () => {
     ];
     const { status, output, stepResults } = await run(steps, connected, { input: 'abc' });
     expect([status, output.result, stepResults[1].output]).toEqual([
-      ...['completed', 'C3', { channel: 'C3', ts: expect.stringMatching(/^\d+\.\d{6}$/) }],
+      'completed',
+      'C3',
+      { channel: 'C3', ts: expect.stringMatching(/^\d+\.\d{6}$/) },
     ]);
     expect([stepResults[1].attempts, stepResults[1].warnings]).toEqual([
-      ...[1, [{ code: 'unknown_variable', name: 'nothing' }]],
+      1,
+      [{ code: 'unknown_variable', name: 'nothing' }],
     ]);
   });
 
@@ -177,7 +184,9 @@ describe('a step of type action', () => {
   test('is saved by keys with the scope integrations alone', async () => {
     const { organizationId } = await product.createTenant({ plan: 'pro' });
     const { key } = await createKey(product.database, {
-      ...{ organizationId, environment: 'test', scopes: ['workflows:read', 'workflows:write'] },
+      organizationId,
+      environment: 'test',
+      scopes: ['workflows:read', 'workflows:write'],
     });
     const limited = apiClient(product.process.api, key);
     const refusal = { code: 'forbidden', details: { required: 'integrations' } };

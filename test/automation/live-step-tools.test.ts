@@ -53,7 +53,10 @@ test.each(liveAdapters)(
     const { output, stepResults } = await run({ provider, model });
     const [said] = stepResults;
     expect([output.result, said.toolCalls.length, said.attempts, said.model]).toEqual([
-      ...['There is nothing yet.', 5, 1, model],
+      'There is nothing yet.',
+      5,
+      1,
+      model,
     ]);
     // The fake refuses a history whose signatures it did not make.
     expect(fakeOf(provider).journal.map(({ worked }) => worked)).toEqual([true, true]);

@@ -35,8 +35,14 @@ async function all(events: AsyncIterable<StreamedEvent>): Promise<StreamedEvent[
 
 const named = (events: StreamedEvent[]) => events.map(({ id, name }) => `${id} ${name}`);
 const complete = [
-  ...['1 run.started', '2 step.started', '3 step.completed', '4 step.started', '5 step.completed'],
-  ...['6 step.started', '7 step.completed', '8 run.completed'],
+  '1 run.started',
+  '2 step.started',
+  '3 step.completed',
+  '4 step.started',
+  '5 step.completed',
+  '6 step.started',
+  '7 step.completed',
+  '8 run.completed',
 ];
 const threeSteps = [prompt('first', 'x'), prompt('slow', 'sandbox:slow=3'), prompt('last', 'y')];
 

@@ -196,13 +196,13 @@ test('a schedule of a workflow that is no more starts nothing and removes itself
   const when = daily();
   const client = new TemporalClient({ connection, namespace: 'default', taskQueuePrefix });
   await createTemporalSchedule(client, {
-    ...{
-      organizationId: organizationIds.parse(tenant.organizationId)!,
-      environment: 'test',
-      automationId: id,
-      revision: randomUUID(),
-    },
-    ...{ expressions: [when.cron], timezone: 'UTC', paused: false },
+    organizationId: organizationIds.parse(tenant.organizationId)!,
+    environment: 'test',
+    automationId: id,
+    revision: randomUUID(),
+    expressions: [when.cron],
+    timezone: 'UTC',
+    paused: false,
   });
   expect(await outcomes(id, await fire(id, when, 1))).toEqual([{ outdated: true }]);
   await until('it is gone', () => isGone(id));

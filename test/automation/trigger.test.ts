@@ -220,7 +220,9 @@ describe('a secret', () => {
 
   test('counts against the limits of its organization, as many workflows as it starts', async () => {
     const { id: organizationId } = await createOrganization(product.database, {
-      ...{ name: 'Triggered', plan: 'free', rateMinute: 12 },
+      name: 'Triggered',
+      plan: 'free',
+      rateMinute: 12,
     });
     const { key } = await createKey(product.database, { organizationId, environment: 'test' });
     const limited = apiClient(product.process.api, key);

@@ -207,14 +207,27 @@ test('outbox list shows the work that is not done yet, and filters it', async ()
     );
   expect(await ofRun('--kind', 'run.start')).toEqual([
     {
-      ...{ id: expect.any(String), kind: 'run.start', organizationId, environment: 'test', attempts: 0 },
-      ...{ subjectId: runIds.parse(body.data.runId), correlationId: expect.any(String) },
-      ...{ lastError: null, lastAttemptAt: null, createdAt: expect.any(String), nextAttemptAt: expect.any(String) },
+      id: expect.any(String),
+      kind: 'run.start',
+      organizationId,
+      environment: 'test',
+      attempts: 0,
+      subjectId: runIds.parse(body.data.runId),
+      correlationId: expect.any(String),
+      lastError: null,
+      lastAttemptAt: null,
+      createdAt: expect.any(String),
+      nextAttemptAt: expect.any(String),
     },
   ]);
   expect(await json('run', 'show', body.data.runId)).toMatchObject({
-    ...{ id: runIds.format(runIds.parse(body.data.runId)!), status: 'queued', error: null, organizationId, steps: [] },
-    ...{ environment: 'test', temporalWorkflowId: `run-${runIds.parse(body.data.runId)}` },
+    id: runIds.format(runIds.parse(body.data.runId)!),
+    status: 'queued',
+    error: null,
+    organizationId,
+    steps: [],
+    environment: 'test',
+    temporalWorkflowId: `run-${runIds.parse(body.data.runId)}`,
   });
   expect(await failuresOf(['run', 'show', 'run_nothing'])).toEqual(['run_not_found']);
   expect(await ofRun('--kind', 'run.cancel')).toEqual([]);

@@ -48,12 +48,13 @@ test('a correlation id finds a run with its deliveries, and the id of each finds
   );
   const run = found.find(({ kind }) => kind === 'run');
   expect(run).toEqual({
-    ...{ kind: 'run', id: expect.stringMatching(/^run_[0-9a-f]{32}$/), ...tenantFacts(), correlationId },
-    ...{
-      workflowId: `run-${uuidIn(run.id)}`,
-      state: 'failed',
-      reason: expect.stringMatching(/^service_unavailable: /),
-    },
+    kind: 'run',
+    id: expect.stringMatching(/^run_[0-9a-f]{32}$/),
+    ...tenantFacts(),
+    correlationId,
+    workflowId: `run-${uuidIn(run.id)}`,
+    state: 'failed',
+    reason: expect.stringMatching(/^service_unavailable: /),
     entries: [],
   });
   const delivery = found.find(({ kind }) => kind === 'delivery');
@@ -105,7 +106,9 @@ describe('work that has credits', () => {
     expect(said.entries).toHaveLength(2);
     expect(said.entries[0]).toMatchObject({
       key: expect.stringMatching(/^voice:/),
-      ...{ step: expect.any(String), operation: expect.any(String), createdAt: expect.any(String) },
+      step: expect.any(String),
+      operation: expect.any(String),
+      createdAt: expect.any(String),
     });
     const unknown = await cli('credits', 'entries', '--org', 'org_00000000000000000000000000000000');
     expect(unknown).toMatchObject({ exitCode: 1, said: { error: { code: 'not_found' } } });

@@ -54,7 +54,10 @@ test('an address is added once, found by people who were sent away, and removed'
   const { entries } = await json('audit', 'list', '--org', org);
   const actions = entries.map(({ action }: { action: string }) => action);
   expect(actions.filter((action: string) => action.startsWith('redirect.')).toSorted()).toEqual([
-    ...['redirect.add', 'redirect.add', 'redirect.remove', 'redirect.remove'],
+    'redirect.add',
+    'redirect.add',
+    'redirect.remove',
+    'redirect.remove',
   ]);
 });
 

@@ -52,9 +52,15 @@ describe('a consent', () => {
     expect(begun).toEqual({ authUrl: expect.any(String), state: expect.stringMatching(/^[\w-]{43}$/), expiresIn: 600 });
     const asked = new URL(begun.authUrl).searchParams;
     expect(Object.fromEntries(asked)).toMatchObject({
-      ...{ response_type: 'code', client_id: google.clientId, scope: 'a b', access_type: 'offline' },
-      ...{ redirect_uri: `${publicUrl}/callback`, state: begun.state, code_challenge_method: 'S256' },
-      ...{ login_hint: 'eve@example.com', code_challenge: expect.stringMatching(/^[\w-]{43}$/) },
+      response_type: 'code',
+      client_id: google.clientId,
+      scope: 'a b',
+      access_type: 'offline',
+      redirect_uri: `${publicUrl}/callback`,
+      state: begun.state,
+      code_challenge_method: 'S256',
+      login_hint: 'eve@example.com',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
     });
     const answered = await finish(await google.consent(begun.authUrl));
     expect(answered).toMatchObject({ provider: 'google', subject: { hostId: 'h1' }, redirectUrl: null });
@@ -66,7 +72,8 @@ describe('a consent', () => {
 
   test('is asked for only where the client of a provider is set, and in the sandbox', async () => {
     await expect(connections.begin(ada, { ...question, provider: 'unset' })).rejects.toMatchObject({
-      ...{ code: 'provider_not_configured', facts: { provider: 'unset' } },
+      code: 'provider_not_configured',
+      facts: { provider: 'unset' },
     });
     const inTest = await newTenant(database, 'test');
     const { authUrl, state } = await connections.begin(inTest, { ...question, provider: 'unset' });

@@ -15,8 +15,15 @@ import { secrets } from '../operator.ts';
 export const publicUrl = 'http://127.0.0.1:3000';
 
 export const providerOf = (id: string, fake: FakeOAuth, change: Partial<OAuthProvider> = {}): OAuthProvider => ({
-  ...{ id, authorizeUrl: fake.authorizeUrl, tokenUrl: fake.tokenUrl, revokeUrl: fake.revokeUrl },
-  ...{ clientId: fake.clientId, clientSecret: fake.clientSecret, scopes: ['a', 'b'], pkce: true, clientAuth: 'body' },
+  id,
+  authorizeUrl: fake.authorizeUrl,
+  tokenUrl: fake.tokenUrl,
+  revokeUrl: fake.revokeUrl,
+  clientId: fake.clientId,
+  clientSecret: fake.clientSecret,
+  scopes: ['a', 'b'],
+  pkce: true,
+  clientAuth: 'body',
   authorizeParameters: { access_type: 'offline' },
   ...change,
 });
@@ -41,7 +48,11 @@ export function openConnections(
   const egress = new Egress(providerRules({ NODE_ENV: 'test' }));
   const authorities = new Authorities(publicUrl, egress, policy);
   const connections = new Connections({
-    ...{ database, sealer, log, authorities, allowsLoopback: true },
+    database,
+    sealer,
+    log,
+    authorities,
+    allowsLoopback: true,
     states: new States({ database, sealer }),
     accessTokens: new AccessTokens({ sealer, authorities, log, policy }),
   });

@@ -34,7 +34,10 @@ describe('a refresh', () => {
     expect(scene.refreshes(scene.strict)).toHaveLength(1);
     expect(scene.expired).toEqual([id]);
     expect(await scene.rowOf(id)).toMatchObject({
-      ...{ status: 'auth_expired', sealed_access_token: null, sealed_refresh_token: null, access_expires_at: null },
+      status: 'auth_expired',
+      sealed_access_token: null,
+      sealed_refresh_token: null,
+      access_expires_at: null,
     });
     await expect(scene.use(id, scene.strict)).rejects.toThrow(AuthExpired);
     expect(scene.refreshes(scene.strict)).toHaveLength(1);

@@ -51,7 +51,12 @@ async function openScene() {
   }
 
   return {
-    ...{ database, ...fakes, log, expired, one, other },
+    database,
+    ...fakes,
+    log,
+    expired,
+    one,
+    other,
     /** For a process of its own, with the same providers. */
     forProcesses: { databaseUrl: files.url, providers, policy: ownProcessPolicy },
     /** A tenant of its own for each test. */

@@ -88,7 +88,8 @@ describe('a message whose model is asked by the process that took it', () => {
     let asked = 0;
     const turn = await open({
       reply: (_, { signal }) => (++asked === 1 ? never(signal) : Promise.resolve(answer)),
-      ...{ asksFirst: true, deadlineMs: 20_000 },
+      asksFirst: true,
+      deadlineMs: 20_000,
     });
     turn.services.draining.abort();
     await turn.settled();
@@ -104,7 +105,8 @@ describe('a message whose model is asked by the process that took it', () => {
         times.push(performance.now());
         throw new ProviderFailure('rate_limited', 'Slow down.', { retryAfterMs: 300 });
       },
-      ...{ asksFirst: true, deadlineMs: 20_000 },
+      asksFirst: true,
+      deadlineMs: 20_000,
     });
     await turn.settled();
     expect([await turn.starts(), times.length]).toEqual([1, 1]);
@@ -132,7 +134,8 @@ describe('a message whose model is asked by the process that took it', () => {
     let aborted = false;
     const turn = await open({
       reply: (_, { signal }) => never(signal).finally(() => (aborted = signal.aborted)),
-      ...{ asksFirst: true, deadlineMs: 20_000 },
+      asksFirst: true,
+      deadlineMs: 20_000,
     });
     await stopTurn(turn.services, scope, { turnId: turn.turnId, waiter: null }, null);
     await turn.settled();

@@ -71,7 +71,8 @@ describe('when its time is over a message', () => {
     const { reply, credits: charged } = answerOf(await turn.find())!;
     const result = 'The time of this message was over before the tool answered.';
     expect(reply).toEqual({
-      ...{ content: 'I am writing it down.', truncated: true },
+      content: 'I am writing it down.',
+      truncated: true,
       toolCalls: [{ name: tool.name, args: {}, result, isError: true }],
     });
     expect(charged).toBe(2);

@@ -125,7 +125,9 @@ describe('a message', () => {
     ] as const;
     for (const [{ status, body, headers }, error] of unconfigured) {
       expect({ status, body, retry: headers.get('retry-after') }).toEqual({
-        ...{ status: 503, body: { success: false, error }, retry: null },
+        status: 503,
+        body: { success: false, error },
+        retry: null,
       });
     }
     // What is wrong with the body is told first, and the tool servers too.

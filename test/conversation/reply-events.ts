@@ -47,7 +47,10 @@ export async function streamReply(
   }
   const events = read();
   return {
-    ...{ status: response.status, headers: response.headers, events, comments },
+    status: response.status,
+    headers: response.headers,
+    events,
+    comments,
     async all() {
       const found: ReplyEvent[] = [];
       for await (const event of events) found.push(event);

@@ -16,19 +16,20 @@ import { secrets } from '../operator.ts';
 import type { Product } from '../product.ts';
 
 export const tool: DeclaredTool = {
-  ...{
-    server: 'memory',
-    tool: 'write',
-    name: 'memory_write',
-    description: 'Writes.',
-    inputSchema: {},
-    idempotent: false,
-  },
+  server: 'memory',
+  tool: 'write',
+  name: 'memory_write',
+  description: 'Writes.',
+  inputSchema: {},
+  idempotent: false,
 };
 const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log;
 export const directCalls = new DirectCalls({
-  ...{ ofOrganization: 2, ofProcess: 3 },
-  ...{ leaseMs: 3_000, renewEveryMs: 100, drainMs: 50 },
+  ofOrganization: 2,
+  ofProcess: 3,
+  leaseMs: 3_000,
+  renewEveryMs: 100,
+  drainMs: 50,
 });
 export const never = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -52,9 +53,14 @@ export async function openTurn(
   const sealer = new Sealer(secrets.SEALING_KEYS);
   const { database } = product;
   const services = {
-    ...{ sealer, database, turnSigns: new TurnSigns(database, sealer) },
+    sealer,
+    database,
+    turnSigns: new TurnSigns(database, sealer),
     turnPolicy: { ...defaultTurnPolicy, deadlineMs },
-    ...{ background: new Background(log), draining: new AbortController(), log, directCalls },
+    background: new Background(log),
+    draining: new AbortController(),
+    log,
+    directCalls,
     temporal: { startsEagerly: () => asksFirst },
     providers: { chatModel: () => ({ reply }), isChatModel: () => true, mayBeInstant: () => false },
     tools: {
@@ -64,7 +70,12 @@ export async function openTurn(
     } as never,
   };
   const { turnId } = await createTurn(services, scope, {
-    ...{ id: newId(), kind: 'chat', plan: 'team', model: 'gemini-2.0-flash', streams: true, waiter: 'somebody' },
+    id: newId(),
+    kind: 'chat',
+    plan: 'team',
+    model: 'gemini-2.0-flash',
+    streams: true,
+    waiter: 'somebody',
     request: { messages: [{ role: 'user', content: 'Hello' }], servers },
   });
   const ending = { turnId, waiter: null };

@@ -53,7 +53,9 @@ test('a picture whose text takes gigabytes costs little, in all processes', asyn
   const server = await openImageServer({ '/bomb.png': textBomb(await blank(64, 64).png().toBuffer()) });
   const send = () =>
     exchange(product.process.api, {
-      ...{ method: 'POST', path: '/api/studio/upscale', headers: withKey() },
+      method: 'POST',
+      path: '/api/studio/upscale',
+      headers: withKey(),
       body: JSON.stringify({ imageUrl: server.at('/bomb.png') }),
     });
   const before = meter.read();

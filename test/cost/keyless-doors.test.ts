@@ -15,9 +15,12 @@ let doors: ServedRoute[];
 
 beforeAll(async () => {
   const clients = {
-    ...{ SLACK_CLIENT_ID: 'a-client-of-slack', SLACK_CLIENT_SECRET: 'its-secret-at-slack' },
-    ...{ HUBSPOT_CLIENT_ID: 'a-client-of-hubspot', UNIPILE_API_KEY: 'a-key-of-unipile' },
-    ...{ TEAMS_CLIENT_ID: 'a-client-of-teams', TEAMS_CLIENT_SECRET: 'its-secret-at-teams' },
+    SLACK_CLIENT_ID: 'a-client-of-slack',
+    SLACK_CLIENT_SECRET: 'its-secret-at-slack',
+    HUBSPOT_CLIENT_ID: 'a-client-of-hubspot',
+    UNIPILE_API_KEY: 'a-key-of-unipile',
+    TEAMS_CLIENT_ID: 'a-client-of-teams',
+    TEAMS_CLIENT_SECRET: 'its-secret-at-teams',
   };
   product = await startMeasured(Object.assign({ FAL_KEY: 'a-key-of-fal' }, clients, inboundSecrets));
   const { operations } = readDocument((await product.api.get('/openapi.json')).body);

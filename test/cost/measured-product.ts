@@ -39,7 +39,12 @@ export async function startMeasured(env: Record<string, string> = {}): Promise<M
   await walk.begin();
   return {
     ...product,
-    ...{ process, walk, organizationId, testKey, liveKey, api: apiClient(process.api, testKey) },
+    process,
+    walk,
+    organizationId,
+    testKey,
+    liveKey,
+    api: apiClient(process.api, testKey),
     async close() {
       meter.close();
       await rows.end();

@@ -73,14 +73,19 @@ async function calendarVariables(): Promise<Record<string, string>> {
   for (const name of services) fakes[name].accepts = (token) => oauth[name].grants.accountOf(token) !== undefined;
   const tokens = await frontOf('tokens', new URL(google.tokenUrl).origin);
   return {
-    ...{ GOOGLE_CALENDAR_CLIENT_ID: google.clientId, GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret },
-    ...{ GOOGLE_CALENDAR_AUTH_URL: google.authorizeUrl, GOOGLE_CALENDAR_REVOKE_URL: google.revokeUrl },
+    GOOGLE_CALENDAR_CLIENT_ID: google.clientId,
+    GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret,
+    GOOGLE_CALENDAR_AUTH_URL: google.authorizeUrl,
+    GOOGLE_CALENDAR_REVOKE_URL: google.revokeUrl,
     GOOGLE_CALENDAR_TOKEN_URL: tokens + new URL(google.tokenUrl).pathname,
     GOOGLE_CALENDAR_BASE_URL: await frontOf('calendar of google', fakes.google.origin),
-    ...{ MICROSOFT_CALENDAR_CLIENT_ID: microsoft.clientId, MICROSOFT_CALENDAR_CLIENT_SECRET: microsoft.clientSecret },
-    ...{ MICROSOFT_CALENDAR_AUTH_URL: microsoft.authorizeUrl, MICROSOFT_CALENDAR_TOKEN_URL: microsoft.tokenUrl },
+    MICROSOFT_CALENDAR_CLIENT_ID: microsoft.clientId,
+    MICROSOFT_CALENDAR_CLIENT_SECRET: microsoft.clientSecret,
+    MICROSOFT_CALENDAR_AUTH_URL: microsoft.authorizeUrl,
+    MICROSOFT_CALENDAR_TOKEN_URL: microsoft.tokenUrl,
     MICROSOFT_CALENDAR_BASE_URL: `${await frontOf('calendar of microsoft', fakes.microsoft.origin)}/v1.0`,
-    ...{ CALENDAR_TIME_SCALE: '0.001', CALENDAR_TIMEOUT_SECONDS: '20' },
+    CALENDAR_TIME_SCALE: '0.001',
+    CALENDAR_TIMEOUT_SECONDS: '20',
   };
 }
 
@@ -91,8 +96,10 @@ beforeAll(async () => {
   product = await startMeasured({
     ...(await integrationVariables()),
     ...(await calendarVariables()),
-    ...{ GOOGLE_API_KEY: model.apiKey, GOOGLE_BASE_URL: model.baseUrl },
-    ...{ EGRESS_ALLOW_CIDRS: '127.0.0.0/8', DELIVERY_TIME_SCALE: '0.05' },
+    GOOGLE_API_KEY: model.apiKey,
+    GOOGLE_BASE_URL: model.baseUrl,
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    DELIVERY_TIME_SCALE: '0.05',
   });
   await addRedirect(product.database, product.organizationId, redirectUrl, true);
   live = apiClient(product.process.api, product.liveKey);

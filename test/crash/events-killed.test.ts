@@ -10,7 +10,9 @@ jest.setTimeout(240_000);
 const { slack } = providerEvents;
 const secret = '8f742231b10e8888abcd99yyyzzz85a5';
 const env = {
-  ...{ SLACK_CLIENT_ID: 'a-client', SLACK_CLIENT_SECRET: 'its-secret', SLACK_SIGNING_SECRET: secret },
+  SLACK_CLIENT_ID: 'a-client',
+  SLACK_CLIENT_SECRET: 'its-secret',
+  SLACK_SIGNING_SECRET: secret,
   EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
 };
 
@@ -19,7 +21,10 @@ test('an event that was not acknowledged is sent again: it is taken where it was
   try {
     const { organizationId, liveKey } = await product.createTenant({ plan: 'enterprise' });
     await addConnection(product.database, {
-      ...{ organizationId, environment: 'live', integration: 'slack', accountId: 'T1' },
+      organizationId,
+      environment: 'live',
+      integration: 'slack',
+      accountId: 'T1',
     });
     const send = (api: string, id: string) => {
       const { body, headers } = slack.sign(secret, slack.message('T1', id));

@@ -25,8 +25,10 @@ export async function openHubSpotScene(roles: RoleName[]): Promise<HubSpotScene>
   const hubspot = await startFakeHubSpot();
   const env = {
     ...secrets,
-    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
+    HUBSPOT_CLIENT_ID: hubspot.clientId,
+    HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
+    HUBSPOT_LOGIN_BASE_URL: hubspot.origin,
+    HUBSPOT_BASE_URL: hubspot.origin,
   };
   const product = await openProduct({ entryPoint: soonerNoticed, env });
   const [process, tenant] = [await product.start(roles), await product.createTenant({ plan: 'enterprise' })];
@@ -41,7 +43,11 @@ export async function openHubSpotScene(roles: RoleName[]): Promise<HubSpotScene>
   await connect(process.api);
 
   return {
-    ...{ hubspot, product, tenant, process, connect },
+    hubspot,
+    product,
+    tenant,
+    process,
+    connect,
     async close() {
       await product.close();
       await hubspot.close();

@@ -31,10 +31,14 @@ beforeAll(async () => {
   teams.validates = false;
   product = await openProduct({ entryPoint: soonNoticed, env: secrets });
   env = {
-    ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
-    ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin, EGRESS_ALLOW_CIDRS: '127.0.0.0/8' },
-    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
-    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
+    SALESFORCE_CLIENT_ID: salesforce.clientId,
+    SALESFORCE_CLIENT_SECRET: salesforce.clientSecret,
+    SALESFORCE_LOGIN_BASE_URL: salesforce.origin,
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    TEAMS_CLIENT_ID: teams.clientId,
+    TEAMS_CLIENT_SECRET: teams.clientSecret,
+    TEAMS_LOGIN_BASE_URL: teams.origin,
+    TEAMS_BASE_URL: teams.origin,
   };
   staying = await product.start(['api', 'housekeeping'], env);
   tenant = await product.createTenant();

@@ -12,8 +12,14 @@ import { defaultGenerationPolicy } from '../../src/temporal/contracts/studio.ts'
 import { defaultVoiceCallPolicy } from '../../src/temporal/contracts/voice.ts';
 
 const policies = [
-  ...[defaultRunPolicy.modelCall, defaultTurnPolicy, defaultBookingPolicy, defaultCalendarPolicy],
-  ...[defaultVoiceCallPolicy, defaultActionPolicy, defaultFollowPolicy, defaultFetchEventsPolicy],
+  defaultRunPolicy.modelCall,
+  defaultTurnPolicy,
+  defaultBookingPolicy,
+  defaultCalendarPolicy,
+  defaultVoiceCallPolicy,
+  defaultActionPolicy,
+  defaultFollowPolicy,
+  defaultFetchEventsPolicy,
 ];
 
 /**

@@ -50,7 +50,10 @@ test('200 runs in flight survive a rollout of changed workflow code and its roll
   const ofOldAgain = await startRuns(rolledBack.api, 10);
   expect(
     await findViolations({
-      ...{ product, caller, api: rolledBack.api, temporalAddress: temporal.address },
+      product,
+      caller,
+      api: rolledBack.api,
+      temporalAddress: temporal.address,
       withinMs: 200_000,
     }),
   ).toEqual([]);

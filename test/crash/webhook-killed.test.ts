@@ -37,24 +37,40 @@ const deaths: Death[][] = [
     { at: 'retry.recorded', what: 'a success stays one', replies: [500], attempts: 2 },
     { at: 'delivery.recorded', what: 'a success stays one', attempts: 1 },
     {
-      ...{ at: 'retry.recorded', what: 'the last failure is parked', replies: [500, 500], maxAttempts: 2 },
-      ...{ status: 'dead_lettered', attempts: 2 },
+      at: 'retry.recorded',
+      what: 'the last failure is parked',
+      replies: [500, 500],
+      maxAttempts: 2,
+      status: 'dead_lettered',
+      attempts: 2,
     },
   ],
   [
     { at: 'delivery.recorded', what: 'a failure is tried again', replies: [500, later], attempts: 3 },
     { at: 'retry.woken', what: 'it has its workflow', replies: [later], attempts: 2 },
     {
-      ...{ at: 'letter.parked', what: 'its workflow is started once', replies: [500], maxAttempts: 1 },
-      ...{ status: 'dead_lettered', attempts: 1 },
+      at: 'letter.parked',
+      what: 'its workflow is started once',
+      replies: [500],
+      maxAttempts: 1,
+      status: 'dead_lettered',
+      attempts: 1,
     },
     {
-      ...{ at: 'delivery.recorded', what: 'the first and last failure is parked', replies: [500], maxAttempts: 1 },
-      ...{ status: 'dead_lettered', attempts: 1 },
+      at: 'delivery.recorded',
+      what: 'the first and last failure is parked',
+      replies: [500],
+      maxAttempts: 1,
+      status: 'dead_lettered',
+      attempts: 1,
     },
     {
-      ...{ at: 'delivery.recorded', what: 'a receiver that is gone hears nothing more', replies: [410] },
-      ...{ status: 'dead_lettered', attempts: 1, isQuiet: true },
+      at: 'delivery.recorded',
+      what: 'a receiver that is gone hears nothing more',
+      replies: [410],
+      status: 'dead_lettered',
+      attempts: 1,
+      isQuiet: true,
     },
     { at: 'retry.looked', what: 'it looks again', replies: [later], attempts: 2 },
   ],
@@ -95,7 +111,11 @@ test.concurrent.each(deaths.map((ofOne) => ({ first: ofOne[0]!.at, ofOne })))(
         const row = rows.find(({ id }) => id === delivery);
         const requests = receiver.to(path).length;
         expect({ at, what, status: row?.status, attempts: row?.attempts, requests }).toEqual({
-          ...{ at, what, status, attempts, requests: attempts + lost },
+          at,
+          what,
+          status,
+          attempts,
+          requests: attempts + lost,
         });
       }
       // A failure that was recorded before the death keeps the time of its next attempt.

@@ -69,8 +69,11 @@ const deaths: { at: string; prompts: string[]; input?: string; calls: string[]; 
   { at: 'step.recorded', prompts: [slow, slow], calls: ['step1', 'step2'], attempts: { step1: 1, step2: 1 } },
   { at: 'step.recorded', prompts: [fast], calls: ['step1'], attempts: { step1: 1 } },
   {
-    ...{ at: 'file.stored', prompts: [`${slow} {{input}}`, 'Say it'], input: 'x'.repeat(300_000) },
-    ...{ calls: ['step1', 'step1', 'step2'], attempts: { step1: 2, step2: 1 } },
+    at: 'file.stored',
+    prompts: [`${slow} {{input}}`, 'Say it'],
+    input: 'x'.repeat(300_000),
+    calls: ['step1', 'step1', 'step2'],
+    attempts: { step1: 2, step2: 1 },
   },
 ];
 

@@ -79,7 +79,12 @@ export class ModelLedger {
     this.#lasting -= lasting;
     const period = this.#period;
     const made: ModelReservation = {
-      ...{ operation, amount, monthly, lasting, period, expiresAt },
+      operation,
+      amount,
+      monthly,
+      lasting,
+      period,
+      expiresAt,
       status: 'held',
       charged: 0,
     };

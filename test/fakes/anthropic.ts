@@ -35,8 +35,21 @@ export function anthropicError(
 const invalid = (message: string) => anthropicError(400, 'invalid_request_error', message);
 
 const fields = [
-  ...['model', 'max_tokens', 'messages', 'system', 'stop_sequences', 'stream', 'metadata', 'thinking', 'tools'],
-  ...['tool_choice', 'output_config', 'service_tier', 'temperature', 'top_p', 'top_k'],
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'stop_sequences',
+  'stream',
+  'metadata',
+  'thinking',
+  'tools',
+  'tool_choice',
+  'output_config',
+  'service_tier',
+  'temperature',
+  'top_p',
+  'top_k',
 ];
 const sampling = ['temperature', 'top_p', 'top_k'];
 const retired = /^claude-(2|3|instant|sonnet-4-20250514|opus-4-20250514)/;
@@ -132,8 +145,10 @@ function say(signatures: Signatures, { body }: Received, said: Said): WireAnswer
   const { cachedTokens = 0, thinkingTokens = 0, end = 'finished', calls = [] } = said;
   const text = said.text ?? (calls.length > 0 ? '' : schema ? JSON.stringify(instanceOf(schema, echo)) : echo);
   const called = calls.map(({ id, name, args }) => ({
-    ...{ type: 'tool_use', id: id ?? `toolu_${requestId().slice(-6)}` },
-    ...{ name, input: args },
+    type: 'tool_use',
+    id: id ?? `toolu_${requestId().slice(-6)}`,
+    name,
+    input: args,
   }));
   for (const [n, { rawArgs }] of calls.entries()) if (rawArgs !== undefined) rawInputs.set(called[n]!.id, rawArgs);
   const thoughts = 'I need a tool.';

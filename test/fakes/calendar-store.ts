@@ -183,7 +183,12 @@ export async function startCalendarServer(
     const { method = '', headers } = request;
     const body = await readBody(request);
     const seen: CalendarRequestSeen = {
-      ...{ method, path: url.pathname, query: Object.fromEntries(url.searchParams), headers, body, status: 0 },
+      method,
+      path: url.pathname,
+      query: Object.fromEntries(url.searchParams),
+      headers,
+      body,
+      status: 0,
     };
     journal.push(seen);
     const token = bearer(headers);

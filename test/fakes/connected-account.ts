@@ -27,7 +27,8 @@ export async function connectAccount(
   { prefix, allowed = [] }: { prefix: string; allowed?: string[] },
 ): Promise<ConnectedAccount> {
   const env = z.object(integration.settings).parse({
-    ...{ [`${prefix}_CLIENT_ID`]: fake.clientId, [`${prefix}_CLIENT_SECRET`]: fake.clientSecret },
+    [`${prefix}_CLIENT_ID`]: fake.clientId,
+    [`${prefix}_CLIENT_SECRET`]: fake.clientSecret,
     ...settings,
   });
   const client = integration.client(env as never);
@@ -61,15 +62,13 @@ export async function connectAccount(
 
   const open = (account: Account) =>
     providerCall({
-      ...{
-        integration,
-        client,
-        account,
-        egress,
-        timeoutMs: 5_000,
-        idempotencyKey: 'key',
-        signal: new AbortController().signal,
-      },
+      integration,
+      client,
+      account,
+      egress,
+      timeoutMs: 5_000,
+      idempotencyKey: 'key',
+      signal: new AbortController().signal,
       async access(work) {
         try {
           return await work(tokens.access_token!);
@@ -85,7 +84,10 @@ export async function connectAccount(
     });
   const account = await integration.accountOf(tokens, open({ id: '', name: '', details: {} }));
   const connected: ConnectedAccount = {
-    ...{ client, account, call: open(account), refreshes: 0 },
+    client,
+    account,
+    call: open(account),
+    refreshes: 0,
     async close() {
       await Promise.all([egress.named.close(), egress.guarded.close()]);
     },

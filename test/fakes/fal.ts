@@ -75,7 +75,9 @@ export async function startFakeFal(
       if (method !== 'POST') return undefined;
       const endpoint = pathname.slice(1);
       return {
-        ...{ kind: 'submit', endpoint, webhook: searchParams.get('fal_webhook') },
+        kind: 'submit',
+        endpoint,
+        webhook: searchParams.get('fal_webhook'),
         refused: refuse(endpoint, body as Json | undefined),
       };
     },
@@ -86,8 +88,13 @@ export async function startFakeFal(
       return {
         status: 200,
         body: {
-          ...{ status: 'IN_QUEUE', request_id: id, gateway_request_id: id, queue_position: 0 },
-          ...{ response_url: base, status_url: `${base}/status`, cancel_url: `${base}/cancel` },
+          status: 'IN_QUEUE',
+          request_id: id,
+          gateway_request_id: id,
+          queue_position: 0,
+          response_url: base,
+          status_url: `${base}/status`,
+          cancel_url: `${base}/cancel`,
         },
       };
     },
@@ -115,7 +122,10 @@ export async function startFakeFal(
       const { id: request_id } = job;
       const isOk = status === 200;
       const body = JSON.stringify({
-        ...{ request_id, gateway_request_id: request_id, status: isOk ? 'OK' : 'ERROR', payload },
+        request_id,
+        gateway_request_id: request_id,
+        status: isOk ? 'OK' : 'ERROR',
+        payload,
         ...(!isOk && { error: 'Unexpected status code' }),
       });
       return { headers: { 'content-type': 'application/json', ...signed(request_id, body) }, body };
@@ -127,11 +137,10 @@ export async function startFakeFal(
     const hash = createHash('sha256').update(body).digest('hex');
     const text = Buffer.from([requestId, 'user-1', timestamp, hash].join('\n'));
     return {
-      ...{ 'x-fal-webhook-request-id': requestId, 'x-fal-webhook-user-id': 'user-1' },
-      ...{
-        'x-fal-webhook-timestamp': timestamp,
-        'x-fal-webhook-signature': sign(null, text, privateKey).toString('hex'),
-      },
+      'x-fal-webhook-request-id': requestId,
+      'x-fal-webhook-user-id': 'user-1',
+      'x-fal-webhook-timestamp': timestamp,
+      'x-fal-webhook-signature': sign(null, text, privateKey).toString('hex'),
     };
   }
 

@@ -28,7 +28,9 @@ function shown(event: FakeEvent): Json {
   return {
     kind: 'calendar#event',
     ...written,
-    ...{ id, status, summary: 'Nobody reads this.' },
+    id,
+    status,
+    summary: 'Nobody reads this.',
     start: allDay ? { date: start } : { dateTime: start, timeZone: 'UTC' },
     end: allDay ? { date: end } : { dateTime: end, timeZone: 'UTC' },
     ...(series !== undefined && { recurringEventId: series }),
@@ -48,7 +50,9 @@ function list({ store }: Pick<FakeCalendar, 'store'>, { searchParams }: URL): Wi
   const paged = readPlace(pageToken);
   if (pageToken !== null && (!paged || paged.until < store.oldest)) return googleCalendarError(400, 'invalid');
   const place: Place = paged ?? {
-    ...{ since: begun?.until ?? 0, until: store.version, offset: 0 },
+    since: begun?.until ?? 0,
+    until: store.version,
+    offset: 0,
     from: begun?.from ?? searchParams.get('timeMin') ?? '1970-01-01T00:00:00Z',
     to: begun?.to ?? searchParams.get('timeMax') ?? '9999-01-01T00:00:00Z',
   };
@@ -80,7 +84,10 @@ function save(fake: Pick<FakeCalendar, 'store'>, id: string, body: Json, before?
     : before?.written?.conferenceData;
   const written = { ...before?.written, ...rest, ...(conferenceData !== undefined && { conferenceData }) };
   const event: FakeEvent = {
-    ...{ id, start: String(start?.dateTime ?? before?.start), end: String(end?.dateTime ?? before?.end), written },
+    id,
+    start: String(start?.dateTime ?? before?.start),
+    end: String(end?.dateTime ?? before?.end),
+    written,
     ...((status as unknown) === 'cancelled' && { cancelled: true }),
   };
   fake.store.put(event);

@@ -45,8 +45,17 @@ const invalid = (message: string) => googleError(400, 'INVALID_ARGUMENT', messag
 const route = /^\/v1(?:beta)?\/models\/([^/:]+):(?:generateContent|streamGenerateContent)$/;
 const fields = ['contents', 'systemInstruction', 'generationConfig', 'safetySettings', 'tools', 'toolConfig'];
 const configFields = [
-  ...['temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'seed', 'thinkingConfig'],
-  ...['responseMimeType', 'responseSchema', 'responseJsonSchema'],
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'thinkingConfig',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
 ];
 const retired = /^gemini-(1|2\.0)/;
 

@@ -11,8 +11,12 @@ export const hubspotError = (status: number, category: string, more: Json = {}):
 export const hubspotRateLimit = (policyName: string): WireAnswer => ({
   status: 429,
   body: {
-    ...{ status: 'error', message: 'You have reached your limit.', errorType: 'RATE_LIMIT' },
-    ...{ correlationId: randomUUID(), policyName, groupName: 'publicapi' },
+    status: 'error',
+    message: 'You have reached your limit.',
+    errorType: 'RATE_LIMIT',
+    correlationId: randomUUID(),
+    policyName,
+    groupName: 'publicapi',
   },
 });
 
@@ -103,13 +107,19 @@ export async function startFakeHubSpot(): Promise<FakeHubSpot> {
 
   const app = await startFakeApp(() => ({
     paths: {
-      ...{ authorize: '/oauth/authorize', token: '/oauth/2026-03/token', revoke: '/oauth/2026-03/token/revoke' },
+      authorize: '/oauth/authorize',
+      token: '/oauth/2026-03/token',
+      revoke: '/oauth/2026-03/token/revoke',
     },
     pkce: true,
     rules: { rotates: false, detectsReuse: false, revokesAccount: false, lifeSeconds: 1_800 },
     tokenAnswer: ({ scope: _, ...tokens }) => ({
       ...tokens,
-      ...{ token_type: 'bearer', token_use: 'access_token', hub_id: portalId, user_id: 4_711, scopes: [] },
+      token_type: 'bearer',
+      token_use: 'access_token',
+      hub_id: portalId,
+      user_id: 4_711,
+      scopes: [],
     }),
     tokenError: (code) => ({
       status: code === 'invalid_client' ? 401 : 400,
@@ -119,12 +129,20 @@ export async function startFakeHubSpot(): Promise<FakeHubSpot> {
     answer,
   }));
   const fake: FakeHubSpot = Object.assign(app, {
-    ...{ portalId, contacts },
+    portalId,
+    contacts,
     event(of: Json) {
       lastEvent += 1;
       return {
-        ...{ eventId: lastEvent, subscriptionId: 12_345, portalId, appId: 54_321, occurredAt: Date.now() },
-        ...{ attemptNumber: 0, objectId: 123, changeSource: 'CRM', ...of },
+        eventId: lastEvent,
+        subscriptionId: 12_345,
+        portalId,
+        appId: 54_321,
+        occurredAt: Date.now(),
+        attemptNumber: 0,
+        objectId: 123,
+        changeSource: 'CRM',
+        ...of,
       };
     },
     sign(url: string, body: string, { secret = app.clientSecret, at = Date.now() } = {}) {

@@ -27,7 +27,10 @@ const text = (value: string) => ({ content: [{ type: 'text', text: value }] });
 
 /** A tool of the fake's. */
 export const fakeTool = (name: string, more: object = {}) => ({
-  ...{ name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: {} }, ...more },
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: 'object', properties: {} },
+  ...more,
 });
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -236,7 +236,12 @@ export async function startMediaServer(dialect: MediaDialect, apiKey: string): P
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const fake: FakeMedia = {
-    ...{ origin, apiKey, journal, jobs, finish, report },
+    origin,
+    apiKey,
+    journal,
+    jobs,
+    finish,
+    report,
     hookOrigin: undefined,
     next: (...more) => wishes.push(...more),
     meet: (prompt, wish) => met.set(prompt, wish),

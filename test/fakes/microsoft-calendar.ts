@@ -30,7 +30,11 @@ function shown(event: FakeEvent, type = 'singleInstance'): Json {
   const { id, start, end, allDay, free, declined, tentative, cancelled, zone, written } = event;
   return {
     ...written,
-    ...{ '@odata.etag': 'W/"1"', id, type, subject: 'Nobody reads this.', isAllDay: allDay ?? false },
+    '@odata.etag': 'W/"1"',
+    id,
+    type,
+    subject: 'Nobody reads this.',
+    isAllDay: allDay ?? false,
     showAs: free ? 'free' : tentative ? 'tentative' : 'busy',
     isCancelled: cancelled ?? false,
     responseStatus: { response: declined ? 'declined' : 'organizer', time: '0001-01-01T00:00:00Z' },
@@ -48,8 +52,11 @@ function listedAs(event: FakeEvent, from: string, to: string): Json[] {
   return [
     shown(event, 'seriesMaster'),
     ...occurrences.map((one) => ({
-      ...{ id: one.id, type: 'occurrence', seriesMasterId: event.id },
-      ...{ start: start(one.start), end: end(one.end) },
+      id: one.id,
+      type: 'occurrence',
+      seriesMasterId: event.id,
+      start: start(one.start),
+      end: end(one.end),
     })),
   ];
 }
@@ -64,7 +71,9 @@ function delta({ store, origin }: Pick<FakeCalendar, 'store' | 'origin'>, { url,
   const place: Place = searchParams.has('$skiptoken')
     ? given!
     : {
-        ...{ since: given?.until ?? 0, until: store.version, offset: 0 },
+        since: given?.until ?? 0,
+        until: store.version,
+        offset: 0,
         from: given?.from ?? searchParams.get('startDateTime')!,
         to: given?.to ?? searchParams.get('endDateTime')!,
       };

@@ -231,7 +231,10 @@ export async function startFakeApp(dialectAt: (origin: string) => AppDialect): P
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const dialect = dialectAt(origin);
   const fake: FakeApp = {
-    ...{ origin, clientId: 'client-of-atelier', clientSecret: 'secret-of-atelier', journal },
+    origin,
+    clientId: 'client-of-atelier',
+    clientSecret: 'secret-of-atelier',
+    journal,
     grants: new Grants(dialect.rules),
     next: (...behaviours) => script.push(...behaviours),
     nextToken: (...behaviours) => tokenScript.push(...behaviours),

@@ -122,7 +122,10 @@ export class Grants {
     this.#access.set(access, { grantId, until: Date.now() + lifeSeconds * 1_000 });
     if (withRefreshToken) grant.refreshTokens.push(refresh);
     return {
-      ...{ access_token: access, token_type: 'Bearer', expires_in: lifeSeconds, scope: grant.scope },
+      access_token: access,
+      token_type: 'Bearer',
+      expires_in: lifeSeconds,
+      scope: grant.scope,
       ...(withRefreshToken && { refresh_token: refresh }),
     };
   }

@@ -176,18 +176,21 @@ export async function startFakeOAuth({ like, api, ...rules }: FakeOAuthOptions):
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const rotates = like === 'microsoft';
   const fake: FakeOAuth = {
-    ...{ origin, authorizeUrl: `${origin}/oauth/authorize`, tokenUrl: `${origin}/oauth/token` },
-    ...{
-      revokeUrl: `${origin}/oauth/revoke`,
-      clientId: `client-of-${like}`,
-      clientSecret: `secret-of-${like}`,
-      journal,
-    },
+    origin,
+    authorizeUrl: `${origin}/oauth/authorize`,
+    tokenUrl: `${origin}/oauth/token`,
+    revokeUrl: `${origin}/oauth/revoke`,
+    clientId: `client-of-${like}`,
+    clientSecret: `secret-of-${like}`,
+    journal,
     grants: new Grants({ rotates, revokesAccount: !rotates, detectsReuse: false, lifeSeconds: 3_600, ...rules }),
     next: (...behaviours) => script.push(...behaviours),
     consent: (authUrl, { account, deny, iss, scope } = {}) =>
       openConsentPage(authUrl, {
-        ...{ test_account: account, test_deny: deny ? '1' : undefined, test_scope: scope, test_iss: iss },
+        test_account: account,
+        test_deny: deny ? '1' : undefined,
+        test_scope: scope,
+        test_iss: iss,
       }),
     async close() {
       server.close();

@@ -103,7 +103,9 @@ export async function startFakeAudio(apiKey = 'sk-voice-fake-0123456789'): Promi
   server.unref();
   await once(server, 'listening');
   return {
-    ...{ apiKey, journal, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` },
+    apiKey,
+    journal,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     next: (...behaviours) => script.push(...behaviours),
     async close() {
       server.close();

@@ -32,18 +32,24 @@ const invalid = (message: string, param: string, code: string | null = null) =>
   openaiError(400, { message, type: 'invalid_request_error', param, code });
 
 const fields = [
-  ...['model', 'messages', 'temperature', 'top_p', 'n', 'stop', 'stream', 'max_tokens', 'max_completion_tokens'],
-  ...[
-    'response_format',
-    'reasoning_effort',
-    'tools',
-    'stream_options',
-    'tool_choice',
-    'store',
-    'metadata',
-    'seed',
-    'service_tier',
-  ],
+  'model',
+  'messages',
+  'temperature',
+  'top_p',
+  'n',
+  'stop',
+  'stream',
+  'max_tokens',
+  'max_completion_tokens',
+  'response_format',
+  'reasoning_effort',
+  'tools',
+  'stream_options',
+  'tool_choice',
+  'store',
+  'metadata',
+  'seed',
+  'service_tier',
 ];
 const retired = /^(gpt-3\.5|gpt-4$|gpt-4-|o1|o3-mini|o4-mini)/;
 const reasoning = /^(o\d|gpt-[5-9])/;
@@ -155,7 +161,8 @@ function say({ body }: Received, said: Said): WireAnswer {
           message: {
             role: 'assistant',
             content: refusal || (text === '' && calls.length > 0) ? null : text,
-            ...{ refusal, annotations: [] },
+            refusal,
+            annotations: [],
             ...(calls.length > 0 && { tool_calls }),
           },
           logprobs: null,
@@ -176,7 +183,10 @@ function say({ body }: Received, said: Said): WireAnswer {
 }
 
 const deltaOf = (delta: Json, finish_reason: string | null = null) => ({
-  ...{ id: 'chatcmpl-fake', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'fake' },
+  id: 'chatcmpl-fake',
+  object: 'chat.completion.chunk',
+  created: 1_790_000_000,
+  model: 'fake',
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 

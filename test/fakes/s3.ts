@@ -117,7 +117,10 @@ export async function startFakeBucket(): Promise<FakeBucket> {
       forcePathStyle: true,
       prefix: 'of/tests',
     },
-    ...{ objects, journal, sending: 0, trouble: undefined },
+    objects,
+    journal,
+    sending: 0,
+    trouble: undefined,
     async close() {
       server.close();
       server.closeAllConnections();

@@ -64,7 +64,8 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
     return {
       status: 200,
       body: {
-        ...{ totalSize: all.length, done: !rest },
+        totalSize: all.length,
+        done: !rest,
         ...(rest && { nextRecordsUrl: `${base}/query/01gx000000MYQUERY-${object}-${offset + fake.perPage}` }),
         records: all.slice(offset, offset + fake.perPage).map((one) => ({ attributes: attributes(one.Id), ...one })),
       },
@@ -117,8 +118,10 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
     // A session lasts as long as the organization wants, which is not told.
     tokenAnswer: ({ expires_in: _, ...tokens }) => ({
       ...tokens,
-      ...{ instance_url: fake.instanceUrl, id: `${origin}/id/${organizationId}/${userId}` },
-      ...{ issued_at: String(Date.now()), signature: 'words' },
+      instance_url: fake.instanceUrl,
+      id: `${origin}/id/${organizationId}/${userId}`,
+      issued_at: String(Date.now()),
+      signature: 'words',
     }),
     refused: ({ path }) =>
       path === '/services/oauth2/userinfo'
@@ -127,7 +130,11 @@ export async function startFakeSalesforce(): Promise<FakeSalesforce> {
     answer,
   }));
   const fake: FakeSalesforce = Object.assign(app, {
-    ...{ organizationId, userId, instanceUrl: app.origin, records, perPage: 2_000 },
+    organizationId,
+    userId,
+    instanceUrl: app.origin,
+    records,
+    perPage: 2_000,
     save(object: string, record: Json, at = Date.now()) {
       lastId += 1;
       const Id = `${prefixes[object]}x${String(lastId).padStart(11, '0')}AAA`;

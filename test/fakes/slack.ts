@@ -75,8 +75,14 @@ export async function startFakeSlack(): Promise<FakeSlack> {
     pkce: false,
     rules: { rotates: true, revokesAccount: false, detectsReuse: false, lifeSeconds: 43_200 },
     tokenAnswer: (given, account) => ({
-      ...{ ok: true, ...given, token_type: 'bot', app_id: 'A0001', bot_user_id: 'UBOT' },
-      ...{ team: { id: account, name: `Team ${account}` }, enterprise: null, authed_user: { id: 'U0001' } },
+      ok: true,
+      ...given,
+      token_type: 'bot',
+      app_id: 'A0001',
+      bot_user_id: 'UBOT',
+      team: { id: account, name: `Team ${account}` },
+      enterprise: null,
+      authed_user: { id: 'U0001' },
     }),
     tokenError(code, { grant_type: type }) {
       if (code !== 'invalid_grant') return slackError(code === 'invalid_client' ? 'bad_client_secret' : code);
@@ -87,13 +93,21 @@ export async function startFakeSlack(): Promise<FakeSlack> {
     answer,
   }));
   return Object.assign(fake, {
-    ...{ signingSecret, posted, channels },
+    signingSecret,
+    posted,
+    channels,
     send(eventsUrl: string, event: Json, options: SlackEventOptions = {}) {
       const { teamId = 'T0001', eventId = `Ev${randomUUID()}`, secret = signingSecret, now } = options;
       const authorizations = [{ team_id: teamId, user_id: 'UBOT', is_bot: true }];
       const sent = options.body ?? {
-        ...{ token: 'legacy', team_id: teamId, api_app_id: 'A0001', type: 'event_callback', event_id: eventId },
-        ...{ event_time: 1_700_000_000, authorizations, event },
+        token: 'legacy',
+        team_id: teamId,
+        api_app_id: 'A0001',
+        type: 'event_callback',
+        event_id: eventId,
+        event_time: 1_700_000_000,
+        authorizations,
+        event,
       };
       const body = JSON.stringify(sent);
       const headers = { 'content-type': 'application/json', ...slackSignature(body, secret, now) };

@@ -68,7 +68,10 @@ export async function startFakeTeams(): Promise<FakeTeams> {
   function keep(content: string, contentType: string, from: string): Json {
     lastMs = Math.max(Date.now(), lastMs + 1);
     const message = {
-      ...{ id: String(lastMs), replyToId: null, messageType: 'message', deletedDateTime: null },
+      id: String(lastMs),
+      replyToId: null,
+      messageType: 'message',
+      deletedDateTime: null,
       createdDateTime: new Date(lastMs).toISOString(),
       from: { application: null, device: null, user: { id: from, displayName: 'Words', userIdentityType: 'aadUser' } },
       body: { contentType, content },
@@ -175,24 +178,26 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     answer,
   }));
   const fake: FakeTeams = Object.assign(app, {
-    ...{
-      tenantId,
-      organization,
-      user,
-      teamId,
-      channelId,
-      subscriptions,
-      forbidden: new Set<string>(),
-      messages,
-      validates: true,
-    },
+    tenantId,
+    organization,
+    user,
+    teamId,
+    channelId,
+    subscriptions,
+    forbidden: new Set<string>(),
+    messages,
+    validates: true,
     post({ text, html = false, user: from = randomUUID() }: { text: string; html?: boolean; user?: string }) {
       const { id } = keep(text, html ? 'html' : 'text', from);
       return `teams('${teamId}')/channels('${channelId}')/messages('${id}')`;
     },
     notificationsOf: (resource: string, changeType = 'created') =>
       [...subscriptions.values()].map(({ id, clientState, expirationDateTime }) => ({
-        ...{ subscriptionId: id, changeType, clientState, tenantId, resource },
+        subscriptionId: id,
+        changeType,
+        clientState,
+        tenantId,
+        resource,
         subscriptionExpirationDateTime: expirationDateTime,
         resourceData: { '@odata.type': '#Microsoft.Graph.chatMessage', '@odata.id': resource, id: 'words' },
       })),

@@ -92,7 +92,10 @@ export async function startFakeUnipile(): Promise<FakeUnipile> {
     answer: (request) => work(request) ?? unipileError(404, 'api/resource_not_found'),
   }));
   return Object.assign(fake, {
-    ...{ apiKey, webhookSecret, accounts, invitations },
+    apiKey,
+    webhookSecret,
+    accounts,
+    invitations,
     async link(authUrl: string, { accountId = `acc_${randomUUID()}`, deny = false } = {}) {
       const link = links.get(authUrl.slice(`${fake.origin}/hosted/`.length));
       if (!link) throw new Error('There is no such link.');

@@ -256,7 +256,7 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
     const key = dialect.keyOf(headers, url);
     const body = await readBody(request);
     const { pathname: path, search: query } = url;
-    const received: Received = { at: Date.now(), ...{ method, path, query, headers, key, body }, worked: false };
+    const received: Received = { at: Date.now(), method, path, query, headers, key, body, worked: false };
     journal.push(received);
     response.on('close', () => {
       received.end ??= { at: Date.now(), by: response.writableFinished ? 'answer' : 'client' };
@@ -280,7 +280,10 @@ export async function startWireServer(dialect: Dialect, apiKey: string, basePath
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const fake: FakeProvider = {
-    ...{ origin, baseUrl: origin + basePath, apiKey, journal },
+    origin,
+    baseUrl: origin + basePath,
+    apiKey,
+    journal,
     next: (...behaviours) => script.push(...behaviours),
     always(behaviour) {
       otherwise = behaviour ?? { say: {} };

@@ -32,7 +32,11 @@ const withTimes: Rule = (events) =>
 export const schedulingRules: WordedRule[] = [
   {
     at: [
-      ...['TimeZone', 'NewHost.timezone', 'HostChange.timezone', 'NewBusinessHours.timezone', 'NewAttendee.timezone'],
+      'TimeZone',
+      'NewHost.timezone',
+      'HostChange.timezone',
+      'NewBusinessHours.timezone',
+      'NewAttendee.timezone',
       'NewAvailabilityRules.timezone',
     ],
     words: /TimeZone|A name of the tz database/,
@@ -47,8 +51,12 @@ export const schedulingRules: WordedRule[] = [
   { at: ['NewAttendee.email', 'NewHost.email', 'HostChange.email'], words: /email/, follow: () => emails },
   {
     at: [
-      ...['NewAttendee.name', 'NewAttendee.phone', 'NewEventType.name', 'EventTypeChange.name'],
-      ...['NewHost.name', 'HostChange.name'],
+      'NewAttendee.name',
+      'NewAttendee.phone',
+      'NewEventType.name',
+      'EventTypeChange.name',
+      'NewHost.name',
+      'HostChange.name',
     ],
     words: /Without control characters/,
     follow: () => oneOf('Ada', '名前', "O'Hara <x>"),

@@ -23,7 +23,11 @@ const kinds = {
   'recurring-patterns': {
     key: 'recurringPatterns',
     body: () => ({
-      ...{ name: 'Later', pattern: 'DAILY', timeStart: '12:00', timeEnd: '13:00', startDate: '2041-01-01' },
+      name: 'Later',
+      pattern: 'DAILY',
+      timeStart: '12:00',
+      timeEnd: '13:00',
+      startDate: '2041-01-01',
     }),
   },
   'blackout-periods': {
@@ -89,7 +93,10 @@ async function compare(model: Model, real: Real): Promise<void> {
     }
     const { bookings } = await scene.get('bookings?limit=100');
     const seen = bookings.map(({ id, start, status, rescheduleCount: moves }: Record<string, unknown>) => ({
-      ...{ id, hour: new Date(String(start)).getUTCHours(), isCancelled: status === 'cancelled', moves },
+      id,
+      hour: new Date(String(start)).getUTCHours(),
+      isCancelled: status === 'cancelled',
+      moves,
     }));
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
     expect(seen.toSorted(byId)).toEqual(expected.bookings.toSorted(byId));

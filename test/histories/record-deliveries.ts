@@ -110,8 +110,14 @@ export async function recordDeliveries(workflow: Client['workflow'], keep: Keep)
   // A dead letter that nobody replays for as long as it may be replayed, here a second.
   const leftAlone = newId();
   const args: ParkDeadLetterArgs = {
-    ...{ organizationId, environment: 'test', correlationId: 'recorded', deliveryId: leftAlone },
-    ...{ eventType: 'test.webhook', subscriptionId: newId(), parkedMs: 1_000, why: 'HTTP 500 after 1 attempt' },
+    organizationId,
+    environment: 'test',
+    correlationId: 'recorded',
+    deliveryId: leftAlone,
+    eventType: 'test.webhook',
+    subscriptionId: newId(),
+    parkedMs: 1_000,
+    why: 'HTTP 500 after 1 attempt',
   };
   const workflowId = deliveryWorkflowId(leftAlone);
   await workflow.start(webhookWorkflows.parkDeadLetter, { workflowId, taskQueue, args: [args] });

@@ -18,7 +18,10 @@ export async function recordEvents(
 ): Promise<void> {
   const accountId = '84bd8158-6d4d-4958-8b9f-9d6445542f95';
   const connectionId = await addConnection(database, {
-    ...{ organizationId, environment: 'live', integration: 'microsoft-teams', accountId },
+    organizationId,
+    environment: 'live',
+    integration: 'microsoft-teams',
+    accountId,
   });
   const given = { event: 'message_received', url: 'https://hooks.example.com/teams' };
   await apiClient(api, liveKey).post('/v1/integrations/microsoft-teams/webhooks', given);

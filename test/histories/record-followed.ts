@@ -13,7 +13,10 @@ export async function recordFollowed(
   keep: (name: string, workflowId: string) => Promise<void>,
 ): Promise<void> {
   const connectionId = await addConnection(database, {
-    ...{ organizationId, environment: 'live', integration: 'salesforce', accountId: '00Dx0000000BV7z' },
+    organizationId,
+    environment: 'live',
+    integration: 'salesforce',
+    accountId: '00Dx0000000BV7z',
   });
   const given = { event: 'contact_created', url: 'https://hooks.example.com/salesforce' };
   await apiClient(api, liveKey).post('/v1/integrations/salesforce/webhooks', given);

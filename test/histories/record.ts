@@ -194,7 +194,9 @@ async function record(): Promise<void> {
   await recordVoice(api, rest.database, (id) => workflow.getHandle(id).cancel(), keep);
 
   const integrations = await rest.start(['api', 'integrations'], {
-    ...{ ...signing, TEAMS_CLIENT_ID: 'recorded', TEAMS_CLIENT_SECRET: 'recorded' },
+    ...signing,
+    TEAMS_CLIENT_ID: 'recorded',
+    TEAMS_CLIENT_SECRET: 'recorded',
   });
   await recordEvents(integrations.api, rest.database, await rest.createTenant(), keep);
   const asked = { api: integrations.api, database: rest.database, schedule };

@@ -70,7 +70,9 @@ describe('an action is refused', () => {
         unknown,
       ]);
       expect(await refusal(at('nothing send_message'), {}, inB, client)).toEqual([
-        ...[404, 'INTEGRATION_NOT_FOUND', unknown],
+        404,
+        'INTEGRATION_NOT_FOUND',
+        unknown,
       ]);
     }
     expect(await refusal(at('slack constructor'), {})).toMatchObject([404, 'not_found', {}]);
@@ -81,7 +83,9 @@ describe('an action is refused', () => {
     const errors = [{ path: 'text', message: 'Expected text, blocks or both.' }];
     for (const client of [api, stranger]) {
       expect(await refusal(at('slack send_message'), { channel: 'C1' }, {}, client)).toEqual([
-        ...[400, 'invalid_payload', { errors }],
+        400,
+        'invalid_payload',
+        { errors },
       ]);
       expect((await refusal(at('slack send_message'), { channel: 'C1' }, inB, client))[1]).toBe('INVALID_PAYLOAD');
       for (const body of ['[]', '5', 'nothing', '']) {
@@ -126,7 +130,9 @@ describe('a failure that is asked for', () => {
         {
           success: false,
           error: {
-            ...{ code, message: expect.any(String), requestId: expect.any(String) },
+            code,
+            message: expect.any(String),
+            requestId: expect.any(String),
             details: { ...names, providerCode: 'sandbox_failure', outcome: 'failed' },
           },
         },
@@ -204,7 +210,9 @@ describe('an Idempotency-Key', () => {
   test('has the answer for a client that hung up', async () => {
     const hangUp = new AbortController();
     const sent = fetch(new URL(at('slack send_message'), base), {
-      ...{ method: 'POST', signal: hangUp.signal, body: JSON.stringify({ ...message, text: 'sandbox:slow=1 Bye' }) },
+      method: 'POST',
+      signal: hangUp.signal,
+      body: JSON.stringify({ ...message, text: 'sandbox:slow=1 Bye' }),
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...keyed('gone') },
     });
     await until('it is under way', async () => {
@@ -234,7 +242,9 @@ test('an organization has as many actions under way as its plan says', async () 
   const hangUp = new AbortController();
   const slow = async () => {
     const answer = await fetch(new URL(at('slack send_message'), base), {
-      ...{ method: 'POST', signal: hangUp.signal, body: JSON.stringify({ channel: 'C1', text: 'sandbox:slow=25' }) },
+      method: 'POST',
+      signal: hangUp.signal,
+      body: JSON.stringify({ channel: 'C1', text: 'sandbox:slow=25' }),
       headers: { authorization: `Bearer ${tenant.testKey}`, 'content-type': 'application/json' },
     });
     refusals.push([answer.status, ((await answer.json()) as Answer['body']).error?.details.window]);

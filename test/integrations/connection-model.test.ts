@@ -13,8 +13,10 @@ beforeAll(async () => {
   hubspot = await startFakeHubSpot();
   product = await sharedProduct();
   ({ api } = await product.start(['api'], {
-    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: hubspot.origin },
+    HUBSPOT_CLIENT_ID: hubspot.clientId,
+    HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
+    HUBSPOT_LOGIN_BASE_URL: hubspot.origin,
+    HUBSPOT_BASE_URL: hubspot.origin,
   }));
 });
 afterAll(async () => {

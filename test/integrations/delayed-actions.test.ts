@@ -132,7 +132,9 @@ describe('an action that is to be done later', () => {
     });
     const late = await cancel(done);
     expect([late.status, late.body.error.code, late.body.error.details]).toEqual([
-      ...[409, 'conflict', { actionRunId: done, status: 'completed' }],
+      409,
+      'conflict',
+      { actionRunId: done, status: 'completed' },
     ]);
     const client = await newClient();
     const failing = (await invite(1, {}, {}, client)).body.data.actionRunId;
@@ -145,7 +147,9 @@ describe('an action that is to be done later', () => {
     for (const id of [failing, 'act_nothing', 'nothing', 'act_0199aaaabbbb7ccc8dddeeeeffff0000']) {
       for (const answer of [await read(id), await cancel(id)]) {
         expect([answer.status, answer.body.error.code, answer.body.error.details]).toEqual([
-          ...[404, 'not_found', { actionRunId: id }],
+          404,
+          'not_found',
+          { actionRunId: id },
         ]);
       }
     }
@@ -164,7 +168,9 @@ describe('an action that is to be done later', () => {
     );
     const { status, body, headers } = await invite(5, {}, {}, client);
     expect([status, body.error.code, body.error.details.window]).toEqual([
-      ...[429, 'rate_limit_exceeded', 'scheduled_actions'],
+      429,
+      'rate_limit_exceeded',
+      'scheduled_actions',
     ]);
     expect(headers.get('retry-after')).toBe('5');
     await product.database.pool.query('delete from integration_action where organization_id = $1', [

@@ -20,7 +20,9 @@ describe('an event of a provider', () => {
     const own = await scene.listen('slack', 'message_received');
     const mentions = await scene.listen('slack', 'mention');
     await scene.live.post('/v1/webhooks', {
-      ...{ name: 'All', url: scene.receiver.url('/ordinary'), events: ['slack.message_received'] },
+      name: 'All',
+      url: scene.receiver.url('/ordinary'),
+      events: ['slack.message_received'],
     });
     const events = slack.sign(slackSecret, slack.message(team, 'Ev1', 'all \u0000 is \ud800 well'));
     expect(await scene.send('slack', events)).toMatchObject({
@@ -30,13 +32,16 @@ describe('an event of a provider', () => {
     const [delivered] = await scene.receiver.has(own.path, 1);
     const payload = readPayload(delivered!, own.secret);
     expect(payload).toMatchObject({
-      ...{ type: 'slack.message_received', integration: 'slack' },
+      type: 'slack.message_received',
+      integration: 'slack',
       data: { channel: 'C1', user: 'U1', text: 'all \ufffd is \ufffd well', ts: '1503435956.000247' },
     });
     expect(payload.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const [ordinary] = await scene.receiver.has('/ordinary', 1);
     expect(JSON.parse(ordinary!.body)).toEqual({
-      ...{ id: payload.id, type: payload.type, createdAt: payload.timestamp },
+      id: payload.id,
+      type: payload.type,
+      createdAt: payload.timestamp,
       data: { integration: 'slack', ...payload.data },
     });
     // The same one again, signed anew; and one that nobody listens to.
@@ -155,7 +160,11 @@ describe('the sandbox', () => {
     const secret = randomBytes(32).toString('hex');
     for (const integration of ['slack', 'microsoft-teams', 'hubspot']) {
       await addConnection(scene.product.database, {
-        ...{ organizationId: tenant.organizationId, environment: 'test', integration, accountId, secret },
+        organizationId: tenant.organizationId,
+        environment: 'test',
+        integration,
+        accountId,
+        secret,
       });
     }
     return { tenant, secret, api: apiClient(scene.process.api, tenant.testKey) };
@@ -210,7 +219,8 @@ describe('the sandbox', () => {
     const [delivered] = await scene.receiver.has(hook.path, 1);
     expect(readPayload(delivered!, hook.secret)).toMatchObject({ id: answer.body.data.eventId, data });
     expect(await api.post('/v1/integrations/hubspot/triggers/deal_updated', { dealId: 1 })).toMatchObject({
-      ...{ status: 400, body: { error: { code: 'validation_error' } } },
+      status: 400,
+      body: { error: { code: 'validation_error' } },
     });
     for (const event of ['message_received', 'constructor', '__proto__']) {
       expect((await api.post(`/v1/integrations/hubspot/triggers/${event}`, data)).status).toBe(404);
@@ -219,7 +229,8 @@ describe('the sandbox', () => {
     expect((await withLiveKey.post(path, data)).status).toBe(404);
     const { testKey } = await scene.product.createTenant();
     expect(await apiClient(scene.process.api, testKey).post(path, data)).toMatchObject({
-      ...{ status: 409, body: { error: { code: 'not_connected', details: { integrationId: 'hubspot' } } } },
+      status: 409,
+      body: { error: { code: 'not_connected', details: { integrationId: 'hubspot' } } },
     });
   });
 });
@@ -227,7 +238,14 @@ describe('the sandbox', () => {
 test('hostile bodies cost little and are refused', async () => {
   const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
   const bodies = [
-    ...['', '{', 'null', '[]', '{}', '"x"', deep, `[${'0,'.repeat(400_000)}0]`],
+    '',
+    '{',
+    'null',
+    '[]',
+    '{}',
+    '"x"',
+    deep,
+    `[${'0,'.repeat(400_000)}0]`,
     JSON.stringify(Array.from({ length: 5_000 }, (_, index) => hubspot.contact(7, index))),
     '[{"__proto__":{"eventId":1},"constructor":{"prototype":{}}}]',
   ];
@@ -237,7 +255,8 @@ test('hostile bodies cost little and are refused', async () => {
     const signature = createHmac('sha256', hubspotSecret).update(`POST${url}${body}${at}`).digest('base64');
     const headers = { 'x-hubspot-signature-v3': signature, 'x-hubspot-request-timestamp': at };
     expect(await scene.send('hubspot', { body, headers })).toMatchObject({
-      ...{ status: 400, body: { error: { code: 'validation_error' } } },
+      status: 400,
+      body: { error: { code: 'validation_error' } },
     });
     const unsigned = { body, headers: { 'content-type': 'application/json' } };
     for (const integration of ['hubspot', 'slack', 'microsoft-teams']) {

@@ -22,7 +22,9 @@ const scene = eventsScene();
 
 type Answer = () => unknown;
 const messageOf = (id: string) => ({
-  ...{ id, messageType: 'message', from: { user: { id: 'somebody' } } },
+  id,
+  messageType: 'message',
+  from: { user: { id: 'somebody' } },
   body: { contentType: 'html', content: `<p>message ${id}</p>` },
 });
 
@@ -52,7 +54,9 @@ async function waitingEvents(...ids: string[]) {
     call: () => (work: (call: never) => unknown) => work({ account: { details: {} }, request } as never),
   };
   const services = {
-    ...{ integrations, deliveries: { wake() {} }, log: openLog('silent', 'test', { secrets: [] }) },
+    integrations,
+    deliveries: { wake() {} },
+    log: openLog('silent', 'test', { secrets: [] }),
   } as unknown as FetchServices;
   const waits = async () => {
     const { rows } = await scene.product.database.pool.query(
@@ -62,14 +66,19 @@ async function waitingEvents(...ids: string[]) {
     return rows.length;
   };
   return {
-    ...{ connectionId, hook, asked, answers, waits },
+    connectionId,
+    hook,
+    asked,
+    answers,
+    waits,
     fetch: () =>
       fetchNext(
         services,
         scope,
         { integrationId: 'microsoft-teams', connectionId },
         {
-          ...{ signal: new AbortController().signal, timeoutMs: 1_000 },
+          signal: new AbortController().signal,
+          timeoutMs: 1_000,
         },
       ),
   };

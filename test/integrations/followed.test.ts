@@ -27,10 +27,13 @@ beforeAll(async () => {
   product = await openProduct({ env: secrets });
   connection = await Connection.connect({ address: runningServers().temporalAddress });
   ({ api } = await product.start(['api', 'integrations', 'housekeeping'], {
-    ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
-    ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin },
-    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
-    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
+    SALESFORCE_CLIENT_ID: salesforce.clientId,
+    SALESFORCE_CLIENT_SECRET: salesforce.clientSecret,
+    SALESFORCE_LOGIN_BASE_URL: salesforce.origin,
+    TEAMS_CLIENT_ID: teams.clientId,
+    TEAMS_CLIENT_SECRET: teams.clientSecret,
+    TEAMS_LOGIN_BASE_URL: teams.origin,
+    TEAMS_BASE_URL: teams.origin,
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
   }));
   const tenant = await product.createTenant();
@@ -97,7 +100,8 @@ const hasSchedule = (id: string) =>
 const eventsOf = async (type: string) =>
   (
     await product.database.pool.query('select facts from event where organization_id = $1 and type = $2', [
-      ...[organizationId, type],
+      organizationId,
+      type,
     ])
   ).rows.map(({ facts }) => facts);
 const cursors = async () =>
@@ -177,7 +181,8 @@ test('subscriptions of Teams are made for the first webhook, renewed, made anew,
   await product.database.pool.query("delete from integration_push where subscription_id = 'of-a-channel-left'");
   const notify = (lifecycleEvent: string, clientState = made!.clientState) =>
     fetch(new URL(`${base}/microsoft-teams/events`, api), {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
         value: [{ subscriptionId: made!.id, tenantId: teams.tenantId, clientState, lifecycleEvent }],
       }),

@@ -48,7 +48,8 @@ describe('a forgery', () => {
     ];
     for (const forgery of forgeries) expect(await scene.send('slack', forgery)).toMatchObject(refused);
     const twice = await fetch(`${scene.process.api}/api/v1/integrations/slack/events`, {
-      ...{ method: 'POST', body: good.body },
+      method: 'POST',
+      body: good.body,
       headers: [...Object.entries(good.headers), ['x-slack-signature', signature!]],
     });
     expect(twice.status).toBe(401);
@@ -172,7 +173,8 @@ describe('a handshake', () => {
       type: 'url_verification',
     };
     expect(await scene.send('slack', slack.sign(slackSecret, content))).toMatchObject({
-      ...{ status: 200, body: { challenge: content.challenge } },
+      status: 200,
+      body: { challenge: content.challenge },
     });
     expect(await scene.send('slack', slack.sign('another secret', content))).toMatchObject({ status: 401 });
   });

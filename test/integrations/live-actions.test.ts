@@ -23,9 +23,12 @@ beforeAll(async () => {
   product = await openProduct({
     env: {
       ...secrets,
-      ...{ SLACK_CLIENT_ID: slack.clientId, SLACK_CLIENT_SECRET: slack.clientSecret },
-      ...{ SLACK_LOGIN_BASE_URL: slack.origin, SLACK_BASE_URL: slack.origin },
-      ...{ UNIPILE_API_KEY: unipile.apiKey, UNIPILE_BASE_URL: unipile.origin },
+      SLACK_CLIENT_ID: slack.clientId,
+      SLACK_CLIENT_SECRET: slack.clientSecret,
+      SLACK_LOGIN_BASE_URL: slack.origin,
+      SLACK_BASE_URL: slack.origin,
+      UNIPILE_API_KEY: unipile.apiKey,
+      UNIPILE_BASE_URL: unipile.origin,
     },
   });
   ({ api } = await product.start(['api', 'integrations']));
@@ -60,17 +63,21 @@ test('Slack: a message is posted once for a key, and it is told when nobody know
   );
   const unknown = await perform('slack send_message', { channel: 'C9999', text: 'x' });
   expect([unknown.status, unknown.body.error]).toMatchObject([
-    ...[400, { code: 'invalid_payload', details: { errors: [{ path: 'channel' }] } }],
+    400,
+    { code: 'invalid_payload', details: { errors: [{ path: 'channel' }] } },
   ]);
   slack.next('lose the answer');
   const lost = await perform('slack send_message', { ...message, text: 'lost' });
   expect([lost.status, lost.body.error]).toMatchObject([
-    ...[502, { code: 'action_failed', details: { outcome: 'unknown' } }],
+    502,
+    { code: 'action_failed', details: { outcome: 'unknown' } },
   ]);
   slack.next({ fail: slackRateLimit(30) });
   const limited = await perform('slack send_message', message);
   expect([limited.status, limited.body.error.code, limited.headers.get('retry-after')]).toEqual([
-    ...[429, 'rate_limited', '30'],
+    429,
+    'rate_limited',
+    '30',
   ]);
   expect(slack.posted.map(({ text }) => text)).toEqual([message.text, 'lost']);
 });
@@ -86,7 +93,8 @@ test('LinkedIn: a person is invited whose profile is read first', async () => {
   expect((await invite()).body.data).toEqual({ status: 'sent', invitationId: 'invitation-1' });
   const again = await invite();
   expect([again.status, again.body.error.details]).toMatchObject([
-    ...[502, { providerCode: 'provider.conflict', outcome: 'failed' }],
+    502,
+    { providerCode: 'provider.conflict', outcome: 'failed' },
   ]);
   expect(unipile.invitations).toMatchObject([{ userId: 'ACoAAada', message: 'We met.' }]);
 });

@@ -28,15 +28,23 @@ beforeAll(async () => {
   [slack, unipile, salesforce] = await Promise.all([startFakeSlack(), startFakeUnipile(), startFakeSalesforce()]);
   product = await sharedProduct();
   ({ api: liveUrl } = await product.start(['api'], {
-    ...{ HUBSPOT_CLIENT_ID: hubspot.clientId, HUBSPOT_CLIENT_SECRET: hubspot.clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: hubspot.origin, HUBSPOT_BASE_URL: `${hubspot.origin}/` },
-    ...{ TEAMS_CLIENT_ID: teams.clientId, TEAMS_CLIENT_SECRET: teams.clientSecret },
-    ...{ TEAMS_LOGIN_BASE_URL: teams.origin, TEAMS_BASE_URL: teams.origin },
-    ...{ SLACK_CLIENT_ID: slack.clientId, SLACK_CLIENT_SECRET: slack.clientSecret },
-    ...{ SLACK_LOGIN_BASE_URL: slack.origin, SLACK_BASE_URL: slack.origin },
-    ...{ SALESFORCE_CLIENT_ID: salesforce.clientId, SALESFORCE_CLIENT_SECRET: salesforce.clientSecret },
-    ...{ SALESFORCE_LOGIN_BASE_URL: salesforce.origin },
-    ...{ UNIPILE_API_KEY: unipile.apiKey, UNIPILE_BASE_URL: unipile.origin },
+    HUBSPOT_CLIENT_ID: hubspot.clientId,
+    HUBSPOT_CLIENT_SECRET: hubspot.clientSecret,
+    HUBSPOT_LOGIN_BASE_URL: hubspot.origin,
+    HUBSPOT_BASE_URL: `${hubspot.origin}/`,
+    TEAMS_CLIENT_ID: teams.clientId,
+    TEAMS_CLIENT_SECRET: teams.clientSecret,
+    TEAMS_LOGIN_BASE_URL: teams.origin,
+    TEAMS_BASE_URL: teams.origin,
+    SLACK_CLIENT_ID: slack.clientId,
+    SLACK_CLIENT_SECRET: slack.clientSecret,
+    SLACK_LOGIN_BASE_URL: slack.origin,
+    SLACK_BASE_URL: slack.origin,
+    SALESFORCE_CLIENT_ID: salesforce.clientId,
+    SALESFORCE_CLIENT_SECRET: salesforce.clientSecret,
+    SALESFORCE_LOGIN_BASE_URL: salesforce.origin,
+    UNIPILE_API_KEY: unipile.apiKey,
+    UNIPILE_BASE_URL: unipile.origin,
   }));
 });
 afterAll(async () => {
@@ -104,11 +112,14 @@ describe('with a live key', () => {
     hubspot.next({ fail: { status: 429, headers: { 'retry-after': '7' }, body: {} } });
     const limited = await live.post(`${base}/hubspot/test`, undefined, { 'x-api-variant': 'B' });
     expect([limited.status, limited.headers.get('retry-after'), limited.body.error]).toMatchObject([
-      ...[429, '7', { code: 'RATE_LIMITED', details: { integrationId: 'hubspot' } }],
+      429,
+      '7',
+      { code: 'RATE_LIMITED', details: { integrationId: 'hubspot' } },
     ]);
     hubspot.next('hang up');
     expect((await live.post(`${base}/hubspot/test`)).body.data).toMatchObject({
-      ...{ success: false, details: { error: expect.any(String) } },
+      success: false,
+      details: { error: expect.any(String) },
     });
 
     expect(await connect(live)).toMatchObject({ status: 'connected' });
@@ -194,7 +205,8 @@ describe('with a live key', () => {
     }
     const variant = { 'x-api-variant': 'B' };
     expect((await live.post(`${base}/hubspot/test`, undefined, variant)).body).toMatchObject({
-      ...{ success: false, error: { code: 'AUTH_EXPIRED', details: { integrationId: 'hubspot' } } },
+      success: false,
+      error: { code: 'AUTH_EXPIRED', details: { integrationId: 'hubspot' } },
     });
     expect(await findIn(live, 'hubspot')).toMatchObject({ connected: false, status: 'auth_expired' });
     const { rows } = await product.database.pool.query(
@@ -250,7 +262,8 @@ describe('LinkedIn, which is connected on a page of Unipile', () => {
     const id = back.searchParams.get('account_id');
     expect(await findIn(live, 'linkedin')).toMatchObject({ connected: true, account: { id, name: 'Grace Hopper' } });
     expect((await live.post(`${base}/linkedin/test`)).body.data).toMatchObject({
-      ...{ success: true, details: { workspace: 'LinkedIn', user: 'Grace Hopper' } },
+      success: true,
+      details: { workspace: 'LinkedIn', user: 'Grace Hopper' },
     });
     const other = await unipile.link(await ask(live));
     expect(outcomeOf(await visit(other, liveUrl))).toMatchObject({ status: 'connected' });

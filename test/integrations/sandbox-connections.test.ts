@@ -37,7 +37,9 @@ describe('in the sandbox', () => {
     const { authUrl, state, expiresIn } = await begin(client, 'slack', { redirectUrl: `${done}?tab=1` });
     const asked = new URL(authUrl);
     expect([expiresIn, asked.pathname, asked.searchParams.get('integration')]).toEqual([
-      ...[600, `${base}/sandbox/authorize`, 'slack'],
+      600,
+      `${base}/sandbox/authorize`,
+      'slack',
     ]);
     expect(state).toMatch(/^[\w-]{43}$/);
     const callback = await sendOn(authUrl);
@@ -52,14 +54,16 @@ describe('in the sandbox', () => {
     expect(listed).toMatchObject({ connected: true, status: 'connected', connectedAt: expect.any(String) });
     expect(listed.account).toEqual({ id: expect.stringMatching(/^\d{15}$/), name: 'Sandbox Slack' });
     expect(listed.sandbox).toEqual({
-      ...{ eventsUrl: expect.stringMatching(/\/api\/v1\/integrations\/slack\/events$/), account: listed.account.id },
+      eventsUrl: expect.stringMatching(/\/api\/v1\/integrations\/slack\/events$/),
+      account: listed.account.id,
       signingSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     const tested = await client.post('/v1/integrations/slack/test');
     expect([tested.status, tested.body.data]).toEqual([
       200,
       {
-        ...{ success: true, latency: expect.any(Number) },
+        success: true,
+        latency: expect.any(Number),
         details: { workspace: 'Sandbox Slack', user: 'sandbox-user' },
       },
     ]);
@@ -71,7 +75,8 @@ describe('in the sandbox', () => {
     expect(await findIn(client, 'slack')).toEqual(before[0]);
     for (const request of [client.delete(`${base}/slack/connection`), client.post(`${base}/slack/test`)]) {
       expect((await request).body.error).toMatchObject({
-        ...{ code: 'not_connected', details: { integrationId: 'slack' } },
+        code: 'not_connected',
+        details: { integrationId: 'slack' },
       });
     }
   });
@@ -100,7 +105,9 @@ describe('in the sandbox', () => {
     const { authUrl } = await begin(client, 'hubspot', { redirectUrl: `${done}?status=x` });
     const callback = await sendOn(`${authUrl}&deny=true`);
     expect(outcomeOf(await visit(callback, product.process.api))).toEqual({
-      ...{ integration: 'hubspot', status: 'error', error: 'access_denied' },
+      integration: 'hubspot',
+      status: 'error',
+      error: 'access_denied',
     });
     expect((await visit(callback, product.process.api)).status).toBe(400);
     expect((await findIn(client, 'hubspot')).connected).toBe(false);

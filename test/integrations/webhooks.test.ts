@@ -79,7 +79,8 @@ describe('a webhook of an integration', () => {
     ];
     for (const [body, path] of wrong) {
       expect(await client.post(of('slack'), body)).toMatchObject({
-        ...{ status: 400, body: { error: { code: 'validation_error', details: { errors: [{ path }] } } } },
+        status: 400,
+        body: { error: { code: 'validation_error', details: { errors: [{ path }] } } },
       });
     }
     const unknown = {
@@ -131,7 +132,8 @@ describe('a webhook of an integration', () => {
       .body;
     const path = `/v1/webhooks/${data.id}`;
     expect(await api.patch(path, { events: ['*'] })).toMatchObject({
-      ...{ status: 400, body: { error: { details: { errors: [{ path: 'events' }] } } } },
+      status: 400,
+      body: { error: { details: { errors: [{ path: 'events' }] } } },
     });
     const moved = await api.patch(path, { url: scene.receiver.url('/moved'), isActive: true });
     expect(moved).toMatchObject({ status: 200, body: { data: { events: ['slack.mention'] } } });

@@ -59,7 +59,8 @@ test('on a phone and without scripts an attendee moves a booking with the keyboa
   await page.getByText(/13 Jun 2040, 12:00/).waitFor();
   const scene = sceneOf(product.api);
   expect(await scene.get(`bookings/${bookingId}`)).toMatchObject({
-    ...{ start: '2040-06-13T10:00:00.000Z', rescheduleReason: 'Traffic.' },
+    start: '2040-06-13T10:00:00.000Z',
+    rescheduleReason: 'Traffic.',
   });
 
   await page.getByRole('link', { name: 'Cancel the booking' }).click();

@@ -64,7 +64,8 @@ test.each<[string, string, string, () => Promise<{ status: number; body: unknown
     'conversation_entry',
     () =>
       api.post('/api/chat', {
-        ...{ messages: [{ role: 'user', content: 'sandbox:tool=memory_read_graph' }], mcpServers: ['memory'] },
+        messages: [{ role: 'user', content: 'sandbox:tool=memory_read_graph' }],
+        mcpServers: ['memory'],
       }),
   ],
   ['generation', 'generationId', 'generation', () => api.post('/api/studio/generate', { prompt: 'A lighthouse' })],

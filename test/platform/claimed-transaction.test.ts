@@ -26,7 +26,9 @@ afterAll(async () => {
 });
 
 const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
-  ...{ method: 'POST', path: '/test', key },
+  method: 'POST',
+  path: '/test',
+  key,
   fingerprint: fingerprintOf(body),
 });
 const stepsTaken = statement<{ kind: string }>(

@@ -173,8 +173,12 @@ describe('the login of the application', () => {
     const no = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false };
     expect(rows).toEqual([
       {
-        ...{ ...no, rolreplication: false, rolinherit: false, owned: 0 },
-        ...{ roles: Object.values(databaseRoles).toSorted(), more: false },
+        ...no,
+        rolreplication: false,
+        rolinherit: false,
+        owned: 0,
+        roles: Object.values(databaseRoles).toSorted(),
+        more: false,
       },
     ]);
   });
@@ -273,7 +277,10 @@ describe('reads that share a connection', () => {
     await operator.end();
     expect((await waiting).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(await Promise.all(inTurn(4).map((scope) => scope.rows(forgetfulToo)))).toEqual([
-      ...[[{ name: 'Hers' }], [], [{ name: 'Hers' }], []],
+      [{ name: 'Hers' }],
+      [],
+      [{ name: 'Hers' }],
+      [],
     ]);
   });
 });

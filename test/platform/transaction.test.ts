@@ -59,8 +59,17 @@ function persistAutomation({ em, tenant }: Transaction, name: string): Automatio
   const model = { aiProvider: 'ANTHROPIC', aiModel: 'm', steps: [], config: {}, inputs: [] };
   em.persist(em.create(Definition, { id: definitionId, ...tenant, automationId: id, ...model, createdAt: now }));
   const automation = em.create(Automation, {
-    ...{ id, ...tenant, name, description: null, state: 'active', definitionId, totalRuns: 0 },
-    ...{ createdAt: now, updatedAt: now, deletedAt: null, triggerSecretHash: null },
+    id,
+    ...tenant,
+    name,
+    description: null,
+    state: 'active',
+    definitionId,
+    totalRuns: 0,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+    triggerSecretHash: null,
   });
   em.persist(automation);
   return automation;
@@ -75,7 +84,9 @@ const rename = statement(
   'update automation set name = $4 where organization_id = $1 and environment = $2 and id = $3',
 );
 const claimOf = (key: string, body: unknown = null): IdempotencyClaim => ({
-  ...{ method: 'POST', path: '/test', key },
+  method: 'POST',
+  path: '/test',
+  key,
   fingerprint: fingerprintOf(body),
 });
 
@@ -97,10 +108,26 @@ async function subscriptionOf(scope: Scope): Promise<string> {
     const [id, now] = [newId(), new Date()];
     em.persist(
       em.create(WebhookSubscription, {
-        ...{ id, ...tenant, ...untried, name: 'Hook', url: 'https://example.com', events: ['*'], isActive: true },
-        ...{ maxAttempts: 3, rateLimit: null, concurrency: 8, disabledReason: null, disabledAt: null },
-        ...{ sealedHeaders: null, sealedSecret: 'sealed', sealedPreviousSecret: null, previousSecretExpiresAt: null },
-        ...{ rateFreeAt: null, createdAt: now, updatedAt: now, deletedAt: null },
+        id,
+        ...tenant,
+        ...untried,
+        name: 'Hook',
+        url: 'https://example.com',
+        events: ['*'],
+        isActive: true,
+        maxAttempts: 3,
+        rateLimit: null,
+        concurrency: 8,
+        disabledReason: null,
+        disabledAt: null,
+        sealedHeaders: null,
+        sealedSecret: 'sealed',
+        sealedPreviousSecret: null,
+        previousSecretExpiresAt: null,
+        rateFreeAt: null,
+        createdAt: now,
+        updatedAt: now,
+        deletedAt: null,
       }),
     );
     return id;

@@ -33,10 +33,14 @@ beforeAll(async () => {
     entryPoint: soonNoticed,
     env: {
       ...secrets,
-      ...{ FAL_KEY: fal.apiKey, FAL_QUEUE_URL: fal.origin, FAL_JWKS_URL: fal.keysUrl },
-      ...{ RUNWAY_API_KEY: runway.apiKey, RUNWAY_BASE_URL: `${runway.origin}/` },
+      FAL_KEY: fal.apiKey,
+      FAL_QUEUE_URL: fal.origin,
+      FAL_JWKS_URL: fal.keysUrl,
+      RUNWAY_API_KEY: runway.apiKey,
+      RUNWAY_BASE_URL: `${runway.origin}/`,
       // Outputs are on this machine; reports go to an address that the fake replaces.
-      ...{ EGRESS_ALLOW_CIDRS: '127.0.0.0/8', PUBLIC_URL: 'https://atelier.example' },
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      PUBLIC_URL: 'https://atelier.example',
     },
   });
   const [server, started] = await Promise.all([product.start(['api', 'housekeeping']), product.start(['generation'])]);

@@ -48,8 +48,11 @@ test('the models are listed with who serves them, those of the operator too', as
   expect(new Set(models.map(({ id }: { id: string }) => id)).size).toBe(models.length);
   const named = (id: string) => models.find((model: { id: string }) => model.id === id);
   expect(named('gemini-2.0-flash')).toEqual({
-    ...{ id: 'gemini-2.0-flash', provider: 'GOOGLE', upstream: 'gemini-3.5-flash-lite' },
-    ...{ maxOutputTokens: 65_536, available: true },
+    id: 'gemini-2.0-flash',
+    provider: 'GOOGLE',
+    upstream: 'gemini-3.5-flash-lite',
+    maxOutputTokens: 65_536,
+    available: true,
   });
   expect(named('house-model')).toMatchObject({ provider: 'OPENAI', upstream: 'gpt-6-luna', available: true });
   expect((await live.get('/v1/models')).body).toEqual(body);

@@ -41,13 +41,17 @@ describe('a booking', () => {
     ];
     const eventType = await mine.offer({ locations, bufferAfter: 15 });
     const dry = await mine.request('POST', 'bookings?dryRun=true', {
-      ...{ eventTypeId: eventType.id, start: at('10:00'), attendee: mine.attendee },
+      eventTypeId: eventType.id,
+      start: at('10:00'),
+      attendee: mine.attendee,
       location: { type: 'office' },
     });
     expect([dry.status, dry.body.data]).toEqual([
       200,
       {
-        ...{ eventTypeId: eventType.id, start: `${day}T10:00:00.000Z`, end: `${day}T11:00:00.000Z` },
+        eventTypeId: eventType.id,
+        start: `${day}T10:00:00.000Z`,
+        end: `${day}T11:00:00.000Z`,
         location: { type: 'office', url: null },
       },
     ]);
@@ -56,9 +60,13 @@ describe('a booking', () => {
     expect(made.status).toBe(201);
     const booking = made.body.data;
     expect(booking).toMatchObject({
-      ...{ status: 'confirmed', start: `${day}T10:00:00.000Z`, end: `${day}T11:00:00.000Z`, ...more },
+      status: 'confirmed',
+      start: `${day}T10:00:00.000Z`,
+      end: `${day}T11:00:00.000Z`,
+      ...more,
       attendee: { ...mine.attendee, phone: null, timezone: 'UTC' },
-      ...{ location: { type: 'phone', url: 'tel:+4930123' }, rescheduleCount: 0 },
+      location: { type: 'phone', url: 'tel:+4930123' },
+      rescheduleCount: 0,
     });
     expect(await mine.get(`bookings/${booking.id}`)).toMatchObject(stillAs(booking));
 
@@ -68,8 +76,13 @@ describe('a booking', () => {
     await mine.request('PATCH', `event-types/${eventType.id}`, { duration: 30, bufferAfter: 0 });
     const moved = (await move(at('10:30'))).body.data;
     expect(moved).toMatchObject({
-      ...{ id: booking.id, start: `${day}T10:30:00.000Z`, end: `${day}T11:30:00.000Z`, rescheduleCount: 1 },
-      ...{ previousStart: booking.start, previousEnd: booking.end, rescheduleReason: 'A clash.' },
+      id: booking.id,
+      start: `${day}T10:30:00.000Z`,
+      end: `${day}T11:30:00.000Z`,
+      rescheduleCount: 1,
+      previousStart: booking.start,
+      previousEnd: booking.end,
+      rescheduleReason: 'A clash.',
     });
     expect((await move(at('10:30'))).body.data).toMatchObject(stillAs(moved));
     expect((await move(at('14:00'))).body.data.rescheduleCount).toBe(2);
@@ -96,7 +109,10 @@ describe('a booking', () => {
     // Every change is an event of its own, and its body says its type twice.
     const deliveries = (await mine.at(`/v1/webhooks/${hook.id}/deliveries`)).deliveries.toReversed().slice(0, 4);
     expect(deliveries.map((one: { eventType: string }) => one.eventType)).toEqual([
-      ...['booking.created', 'booking.rescheduled', 'booking.rescheduled', 'booking.cancelled'],
+      'booking.created',
+      'booking.rescheduled',
+      'booking.rescheduled',
+      'booking.cancelled',
     ]);
     const bodyOf = async ({ id }: { id: string }) =>
       JSON.parse((await mine.at(`/v1/webhooks/${hook.id}/deliveries/${id}`)).requestBody);
@@ -104,7 +120,9 @@ describe('a booking', () => {
     const { id, eventTypeId, hostId, attendee, location } = booking;
     const same = { id, eventTypeId, hostId, attendee, location, ...more, source: 'api' };
     expect(bodies[0]).toEqual({
-      ...{ id: expect.stringMatching(/^evt_/), type: 'booking.created', event: 'booking.created' },
+      id: expect.stringMatching(/^evt_/),
+      type: 'booking.created',
+      event: 'booking.created',
       createdAt: expect.any(String),
       data: { ...same, status: 'confirmed', start: booking.start, end: booking.end, reason: null },
     });
@@ -169,7 +187,8 @@ describe('a booking', () => {
     const elsewhere = (start: string) =>
       createBooking(
         {
-          ...{ bookingTurns: new BookingTurns(), effectTimeScale: 1 },
+          bookingTurns: new BookingTurns(),
+          effectTimeScale: 1,
           bookingPages: new BookingPages(undefined, 'http://localhost'),
         },
         new Scope(product.database, tenant, 'elsewhere'),
@@ -187,7 +206,8 @@ describe('a booking', () => {
     expect(outcomes.filter((one) => one === 'booked')).toHaveLength(bookings.length);
     expect(new Set(outcomes)).toEqual(new Set(['booked', 'slot_unavailable', ...outcomes.filter(isBuffer)]));
     const holds = bookings.map(({ start, end }: { start: string; end: string }) => [
-      ...[Date.parse(start) - 600_000, Date.parse(end)],
+      Date.parse(start) - 600_000,
+      Date.parse(end),
     ]);
     for (const [index, [from]] of holds.entries())
       if (index > 0) expect(from).toBeGreaterThanOrEqual(holds[index - 1][1]);

@@ -123,7 +123,8 @@ describe.each(['sandbox', 'google', 'microsoft'] as const)('the calendars of %s'
     expect(first.meetingUrl).toBeNull();
     expect(await stage.written()).toEqual([{ start: '2030-01-07T09:00:00.000Z', end: '2030-01-07T09:30:00.000Z' }]);
     const moved = entryOf(bookingId, {
-      ...{ startsAt: Date.parse('2030-01-08T10:00:00Z'), endsAt: Date.parse('2030-01-08T10:30:00Z') },
+      startsAt: Date.parse('2030-01-08T10:00:00Z'),
+      endsAt: Date.parse('2030-01-08T10:30:00Z'),
       ...first,
     });
     expect((await client.write(account, moved, newCall())).eventId).toBe(first.eventId);

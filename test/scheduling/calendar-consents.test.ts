@@ -85,7 +85,9 @@ describe('in the sandbox', () => {
     const location = new URL(back.headers.get('location')!);
     expect(location.origin + location.pathname).toBe('https://app.example.com/done');
     expect(Object.fromEntries(location.searchParams)).toEqual({
-      ...{ tab: '1', status: 'connected', calendarId: expect.stringMatching(/^cal_[0-9a-f]{32}$/) },
+      tab: '1',
+      status: 'connected',
+      calendarId: expect.stringMatching(/^cal_[0-9a-f]{32}$/),
     });
     const [calendar] = await calendarsOf(product.api);
     expect(calendar).toMatchObject({ service: 'google', name: 'Sandbox (google)' });

@@ -45,7 +45,10 @@ export const timeoutMs = 2_000;
 export const openEgress = () =>
   new Egress(
     providerRules({
-      ...{ NODE_ENV: 'test', EGRESS_PORTS: undefined, EGRESS_ALLOW_CIDRS: undefined, EGRESS_DENY_CIDRS: undefined },
+      NODE_ENV: 'test',
+      EGRESS_PORTS: undefined,
+      EGRESS_ALLOW_CIDRS: undefined,
+      EGRESS_DENY_CIDRS: undefined,
     }),
   );
 
@@ -55,7 +58,9 @@ function liveStage(fake: FakeCalendar, client: CalendarClient, database: Databas
   fake.reset();
   const account = { scope: new Scope(database, nobody, 'test'), calendarId: nobody.organizationId, connectionId: 'c' };
   return {
-    ...{ client, account, fake },
+    client,
+    account,
+    fake,
     async put(events) {
       const kept = new Set(events.map(({ id }) => id));
       const others = [...fake.store.events.values()].filter(({ event }) => !event.written && !kept.has(event.id));
@@ -105,7 +110,10 @@ export async function openStages(database: Database) {
             return allDay ? moved.slice(0, 10) : moved;
           };
           return {
-            ...{ id: repeat === 1 ? id : `${id}_${day}`, start: later(start), end: later(end), allDay },
+            id: repeat === 1 ? id : `${id}_${day}`,
+            start: later(start),
+            end: later(end),
+            allDay,
             transparency: free || declined ? ('transparent' as const) : ('opaque' as const),
             ...(cancelled && { status: 'cancelled' as const }),
             ...(tentative && { status: 'tentative' as const }),
@@ -157,8 +165,14 @@ export async function openStages(database: Database) {
 }
 
 export const entryOf = (bookingId: string, more: Partial<EntryToWrite> = {}): EntryToWrite => ({
-  ...{ bookingId, startsAt: Date.parse('2030-01-07T09:00:00Z'), endsAt: Date.parse('2030-01-07T09:30:00Z') },
-  ...{ title: 'Intro call: Grace', description: 'Grace\ngrace@example.com', location: null, withMeeting: false },
-  ...{ attendee: { name: 'Grace', email: 'grace@example.com' }, eventId: null },
+  bookingId,
+  startsAt: Date.parse('2030-01-07T09:00:00Z'),
+  endsAt: Date.parse('2030-01-07T09:30:00Z'),
+  title: 'Intro call: Grace',
+  description: 'Grace\ngrace@example.com',
+  location: null,
+  withMeeting: false,
+  attendee: { name: 'Grace', email: 'grace@example.com' },
+  eventId: null,
   ...more,
 });

@@ -249,7 +249,10 @@ describe('bookings', () => {
       entries.find(({ bookingId }: { bookingId: string }) => bookingId === id).id as string;
     await sync(calendar);
     const change = (booking: { id: string }, start: string, end: string, more = {}) => ({
-      ...{ id: idOf(booking), start: at(start), end: at(end), ...more },
+      id: idOf(booking),
+      start: at(start),
+      end: at(end),
+      ...more,
     });
     await put(calendar, [change(first, '15:00', '16:00'), change(second, '11:00', '12:00', { status: 'cancelled' })]);
     await sync(calendar);

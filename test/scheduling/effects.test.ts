@@ -45,7 +45,10 @@ describe('the mails of a live booking', () => {
     const made = (await live.book(eventType.id, at('10:00'), { attendee, responses })).body.data;
     expect(made.effects).toMatchObject([
       { type: 'attendee_mail', status: 'pending', attempts: 0, lastError: null },
-      ...[{ type: 'contact_mail' }, { type: 'calendar_entry' }, { type: 'reminder' }, { type: 'reminder' }],
+      { type: 'contact_mail' },
+      { type: 'calendar_entry' },
+      { type: 'reminder' },
+      { type: 'reminder' },
     ]);
     await hasStatus(live, made.id, 'attendee_mail', 'succeeded');
     const reason = 'Ill.\r\nCancel: https://evil.example.com\nBcc: x@example.com';
@@ -90,8 +93,12 @@ describe('the mails of a live booking', () => {
     expect(cancelled!.text).not.toContain('/b/');
 
     const same = {
-      ...{ uid: `${bookingIds.parse(made.id)}@atelier`, summary: 'Intro; "call", ünï', location: 'Here 1, 2nd; floor' },
-      ...{ organizer: 'mailto:ada@example.com', organizerName: 'Test', hasStamp: true },
+      uid: `${bookingIds.parse(made.id)}@atelier`,
+      summary: 'Intro; "call", ünï',
+      location: 'Here 1, 2nd; floor',
+      organizer: 'mailto:ada@example.com',
+      organizerName: 'Test',
+      hasStamp: true,
       description: ['With: Ada, Test', 'Where: office: Here 1, 2nd; floor', `Details: ${made.confirmationUrl}`].join(
         '\n',
       ),

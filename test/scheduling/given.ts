@@ -39,12 +39,21 @@ export function given({ now = '2030-01-01T00:00Z', rules, limits, eventType, tak
   return {
     now: moment(now),
     rules: {
-      ...{ timezone: 'UTC', weeklyHours: everyDay('00:00-24:00'), businessHours: null, blackouts: [], patterns: [] },
+      timezone: 'UTC',
+      weeklyHours: everyDay('00:00-24:00'),
+      businessHours: null,
+      blackouts: [],
+      patterns: [],
       limits: { ...noLimits, ...limits },
       ...rules,
     },
     eventType: {
-      ...{ duration: 60, bufferBefore: 0, bufferAfter: 0, minNotice: 0, maxAdvance: null, isActive: true },
+      duration: 60,
+      bufferBefore: 0,
+      bufferAfter: 0,
+      minNotice: 0,
+      maxAdvance: null,
+      isActive: true,
       ...eventType,
     },
     taken: { bookings: [], counted: [], busy: [], ...taken },

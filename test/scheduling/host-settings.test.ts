@@ -66,7 +66,9 @@ test('a blackout of one host leaves the others as they are', async () => {
   expect(made.hostId).toBe(one.host);
   expect(await scene.get(`blackout-periods/${made.id}`)).toEqual(made);
   expect(told(await scene.book(one.id, at('09:00')))).toEqual({
-    ...{ status: 422, code: 'blackout_period', reason: 'blackout' },
+    status: 422,
+    code: 'blackout_period',
+    reason: 'blackout',
   });
   expect(await scene.open(one.id, day)).toEqual([]);
   expect((await scene.book(other.id, at('09:00'))).status).toBe(201);
@@ -106,7 +108,9 @@ test('limits of one host hold beside those of all hosts', async () => {
   const none = { dailyMax: null, weeklyMax: null, monthlyMax: null, consecutiveMax: null, minGapMinutes: null };
   await scene.put('rate-limits', { dailyMax: 2 });
   expect(await scene.put('rate-limits', { dailyMax: 1, hostId: one.host })).toEqual({
-    ...{ ...none, dailyMax: 1, hostId: one.host },
+    ...none,
+    dailyMax: 1,
+    hostId: one.host,
   });
   expect(await scene.get('rate-limits')).toEqual({ ...none, dailyMax: 2 });
   expect(await scene.get(`rate-limits?hostId=${one.host}`)).toEqual({ ...none, dailyMax: 1, hostId: one.host });
@@ -135,7 +139,8 @@ test('a host with confirmed bookings is not deleted; without them it goes with w
   await scene.request('DELETE', `event-types/${id}`);
   const refused = await scene.request('DELETE', `hosts/${host}`);
   expect(refused).toMatchObject({
-    ...{ status: 409, body: { error: { code: 'conflict', details: { bookings: 1 } } } },
+    status: 409,
+    body: { error: { code: 'conflict', details: { bookings: 1 } } },
   });
   await scene.request('DELETE', `bookings/${booking.id}`);
   expect((await scene.request('DELETE', `hosts/${host}`)).status).toBe(200);

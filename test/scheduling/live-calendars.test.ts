@@ -33,12 +33,19 @@ beforeAll(async () => {
     ...secrets,
     // Pushes come to https alone.
     PUBLIC_URL: 'https://atelier.example.com',
-    ...{ CALENDAR_TIME_SCALE: '0.001', CALENDAR_TIMEOUT_SECONDS: '2', MAIL_FOLDER: mail },
-    ...{ GOOGLE_CALENDAR_CLIENT_ID: google.clientId, GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret },
-    ...{ GOOGLE_CALENDAR_AUTH_URL: google.authorizeUrl, GOOGLE_CALENDAR_TOKEN_URL: google.tokenUrl },
-    ...{ GOOGLE_CALENDAR_REVOKE_URL: google.revokeUrl, GOOGLE_CALENDAR_BASE_URL: fakes.google.origin },
-    ...{ MICROSOFT_CALENDAR_CLIENT_ID: microsoft.clientId, MICROSOFT_CALENDAR_CLIENT_SECRET: microsoft.clientSecret },
-    ...{ MICROSOFT_CALENDAR_AUTH_URL: microsoft.authorizeUrl, MICROSOFT_CALENDAR_TOKEN_URL: microsoft.tokenUrl },
+    CALENDAR_TIME_SCALE: '0.001',
+    CALENDAR_TIMEOUT_SECONDS: '2',
+    MAIL_FOLDER: mail,
+    GOOGLE_CALENDAR_CLIENT_ID: google.clientId,
+    GOOGLE_CALENDAR_CLIENT_SECRET: google.clientSecret,
+    GOOGLE_CALENDAR_AUTH_URL: google.authorizeUrl,
+    GOOGLE_CALENDAR_TOKEN_URL: google.tokenUrl,
+    GOOGLE_CALENDAR_REVOKE_URL: google.revokeUrl,
+    GOOGLE_CALENDAR_BASE_URL: fakes.google.origin,
+    MICROSOFT_CALENDAR_CLIENT_ID: microsoft.clientId,
+    MICROSOFT_CALENDAR_CLIENT_SECRET: microsoft.clientSecret,
+    MICROSOFT_CALENDAR_AUTH_URL: microsoft.authorizeUrl,
+    MICROSOFT_CALENDAR_TOKEN_URL: microsoft.tokenUrl,
     MICROSOFT_CALENDAR_BASE_URL: `${fakes.microsoft.origin}/v1.0`,
   };
   product = await startProduct(env);
@@ -179,7 +186,9 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
       method: 'POST',
     });
     expect([echoed.status, echoed.headers.get('content-type'), await echoed.text()]).toEqual([
-      ...[200, expect.stringMatching('text/plain'), '<b>&x'],
+      200,
+      expect.stringMatching('text/plain'),
+      '<b>&x',
     ]);
   });
 

@@ -50,8 +50,11 @@ export async function openMailScene() {
   const folder = mkdtempSync(join(tmpdir(), 'atelier-mail-'));
   const [smtp, product] = await Promise.all([startMailServer(), openProduct()]);
   const env = {
-    ...{ SMTP_URL: smtp.url, MAIL_FOLDER: folder, CALENDAR_TIME_SCALE: timeScale },
-    ...{ MAIL_FROM: '"Büro; Atelier" <noreply@example.com>', PUBLIC_URL: 'https://book.example.com' },
+    SMTP_URL: smtp.url,
+    MAIL_FOLDER: folder,
+    CALENDAR_TIME_SCALE: timeScale,
+    MAIL_FROM: '"Büro; Atelier" <noreply@example.com>',
+    PUBLIC_URL: 'https://book.example.com',
     URL_SIGNING_KEY: secrets.URL_SIGNING_KEY,
   };
   const process = await product.start(['api', 'calendars', 'housekeeping'], env);
@@ -60,7 +63,11 @@ export async function openMailScene() {
   const connection = await Connection.connect({ address: runningServers().temporalAddress });
   const { workflow } = new Client({ connection });
   return {
-    ...{ smtp, product, process, env, tenant },
+    smtp,
+    product,
+    process,
+    env,
+    tenant,
     live: sceneOf(apiClient(process.api, tenant.liveKey)),
     sandboxed: sceneOf(apiClient(process.api, tenant.testKey)),
     /** What arrived for an address, in order. */
@@ -88,8 +95,14 @@ export function invitationOf({ attachments }: ParsedMail) {
   const attendee = event.getFirstProperty('attendee')!;
   return {
     method: calendar.getFirstPropertyValue('method'),
-    ...{ uid: value('uid'), sequence: value('sequence'), status: value('status'), summary: value('summary') },
-    ...{ start: value('dtstart'), end: value('dtend'), location: value('location'), organizer: value('organizer') },
+    uid: value('uid'),
+    sequence: value('sequence'),
+    status: value('status'),
+    summary: value('summary'),
+    start: value('dtstart'),
+    end: value('dtend'),
+    location: value('location'),
+    organizer: value('organizer'),
     description: value('description'),
     organizerName: event.getFirstProperty('organizer')!.getFirstParameter('cn'),
     attendee: [attendee.getFirstValue(), attendee.getFirstParameter('partstat'), attendee.getFirstParameter('rsvp')],

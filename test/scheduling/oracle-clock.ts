@@ -28,8 +28,14 @@ function lookAt(zone: string, at: number): number {
   if (!format) {
     const numeric = 'numeric';
     format = new Intl.DateTimeFormat('en', {
-      ...{ timeZone: zone, hourCycle: 'h23', year: numeric, month: numeric, day: numeric, hour: numeric },
-      ...{ minute: numeric, second: numeric },
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: numeric,
+      month: numeric,
+      day: numeric,
+      hour: numeric,
+      minute: numeric,
+      second: numeric,
     });
     formats.set(zone, format);
   }

@@ -18,8 +18,16 @@ test('a tenant that set nothing offers Monday to Friday, 9 to 17, of its default
   const mine = await newScene();
   const eventType = await mine.make('event-types', { name: 'Plain', duration: 480 });
   expect(eventType).toMatchObject({
-    ...{ slug: 'plain', description: null, locations: [], bufferBefore: 0, bufferAfter: 0, minNotice: 0 },
-    ...{ maxAdvance: null, questions: [], isActive: true, hostId: null },
+    slug: 'plain',
+    description: null,
+    locations: [],
+    bufferBefore: 0,
+    bufferAfter: 0,
+    minNotice: 0,
+    maxAdvance: null,
+    questions: [],
+    isActive: true,
+    hostId: null,
   });
   expect(await mine.open(eventType.id, '2040-06-10', '2040-06-12')).toEqual([
     '2040-06-11T09:00:00.000Z',
@@ -60,7 +68,9 @@ test('slugs are unique among the event types that there are', async () => {
   const [event] = eventTypes;
   expect((await mine.request('PATCH', `event-types/${event.id}`, { slug: 'creme-brulee' })).status).toBe(409);
   expect((await mine.request('PATCH', `event-types/${event.id}`, { name: 'Same', slug: 'event' })).body.data).toEqual({
-    ...{ ...event, name: 'Same', updatedAt: expect.any(String) },
+    ...event,
+    name: 'Same',
+    updatedAt: expect.any(String),
   });
   expect((await mine.request('PATCH', `event-types/${event.id}`, {})).status).toBe(200);
   expect((await mine.request('DELETE', `event-types/${event.id}`)).body.data).toEqual({ id: event.id, deleted: true });
@@ -105,8 +115,13 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   expect(await mine.put('availability/rules', { timezone: 'US/Eastern', weeklyHours })).toEqual({
     timezone: 'US/Eastern',
     weeklyHours: {
-      ...{ monday: null, tuesday: ['23:00-23:59', '09:00-10:00'], wednesday: null, thursday: null },
-      ...{ friday: [], saturday: null, sunday: null },
+      monday: null,
+      tuesday: ['23:00-23:59', '09:00-10:00'],
+      wednesday: null,
+      thursday: null,
+      friday: [],
+      saturday: null,
+      sunday: null,
     },
   });
   const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
@@ -124,7 +139,9 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   const rules = (given: object) => problems('availability/rules', { timezone: 'UTC', weeklyHours: given });
   expect(await rules({ Monday: [] })).toEqual([400, 'weeklyHours']);
   expect(await rules({ monday: ['10:00-09:00', '9:00-10:00'] })).toEqual([
-    ...[400, 'weeklyHours.monday.0', 'weeklyHours.monday.1'],
+    400,
+    'weeklyHours.monday.0',
+    'weeklyHours.monday.1',
   ]);
   const exceptions = [hours.exceptions[0]!, { date: '2040-02-30', hours: null }, hours.exceptions[0]!];
   expect(await problems('business-hours', { exceptions })).toEqual([400, 'exceptions.1.date', 'exceptions.2.date']);
@@ -132,7 +149,10 @@ test('what is set is shown as it was sent, and what is wrong is named', async ()
   expect(await problems('rate-limits', { dailyMax: 9, monthlyMax: 5 })).toEqual([400, 'monthlyMax']);
   const times = { start: '2040-06-12T09:00+02:00', end: '2040-06-12T12:30:00.0Z', allDay: false };
   expect(await mine.make('blackout-periods', { name: 'Drill', ...times })).toMatchObject({
-    ...{ start: '2040-06-12T07:00:00.000Z', end: '2040-06-12T12:30:00.000Z', allDay: false, recurring: false },
+    start: '2040-06-12T07:00:00.000Z',
+    end: '2040-06-12T12:30:00.000Z',
+    allDay: false,
+    recurring: false,
   });
   const limits = { dailyMax: 3, weeklyMax: null, monthlyMax: 5, consecutiveMax: null, minGapMinutes: null };
   expect(await mine.put('rate-limits', { dailyMax: 3, monthlyMax: 5 })).toEqual(limits);

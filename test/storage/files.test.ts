@@ -46,7 +46,11 @@ afterAll(() => product.close());
 
 const content = randomBytes(100_000);
 const image = (file: Partial<NewFile> = {}): NewFile => ({
-  ...{ kind: 'image', type: 'png', content, maxBytes: 64 * 1024 * 1024, title: 'gen_0199' },
+  kind: 'image',
+  type: 'png',
+  content,
+  maxBytes: 64 * 1024 * 1024,
+  title: 'gen_0199',
   ...file,
 });
 const record = (scope: Scope, stored: StoredFile, until?: Date) =>
@@ -130,9 +134,20 @@ describe('a signed address', () => {
     const past = urls.sign(stored.name, new Date(Date.now() - 101_000)).slice(api.length);
     const another = good.replace(stored.name, `${'n'.repeat(43)}.png`);
     const refused = [
-      ...[good.split('?')[0]!, good.slice(0, -1), `${good}A`, good.replace('expires=1', 'expires=2'), past, another],
-      ...[good.replace('.png', '.mp4'), `${good}&signature=x`, `${good}&expires=1`, `${good.replace('&', '%26')}`],
-      ...['/files/x', '/files/..%2f..%2fsecrets.json', '/files/%00', `/files/${'a'.repeat(5_000)}`],
+      good.split('?')[0]!,
+      good.slice(0, -1),
+      `${good}A`,
+      good.replace('expires=1', 'expires=2'),
+      past,
+      another,
+      good.replace('.png', '.mp4'),
+      `${good}&signature=x`,
+      `${good}&expires=1`,
+      `${good.replace('&', '%26')}`,
+      '/files/x',
+      '/files/..%2f..%2fsecrets.json',
+      '/files/%00',
+      `/files/${'a'.repeat(5_000)}`,
     ];
     for (const path of refused)
       expect({ path, code: code(await client.get(path)) }).toMatchObject({ code: [403, 'forbidden'] });
@@ -199,12 +214,10 @@ describe('files of tenants', () => {
     await expect(record(ada, stored)).rejects.toThrow('recorded before');
     await bob.transaction((tx) => storage.files.remove(tx, [stored.name]));
     expect(await storage.files.find(stored.name)).toMatchObject({
-      ...{
-        bytes: 100_000,
-        contentType: 'image/png',
-        title: 'gen_0199',
-        sha256: createHash('sha256').update(content).digest(),
-      },
+      bytes: 100_000,
+      contentType: 'image/png',
+      title: 'gen_0199',
+      sha256: createHash('sha256').update(content).digest(),
       organizationId: ada.tenant.organizationId,
     });
     await expect(ada.transaction((tx) => storage.files.store(tx, image()))).rejects.toThrow('in a transaction');
@@ -242,7 +255,10 @@ describe('files of tenants', () => {
     await storage.files.remove(ada, [stuck.name]);
     await storage.files.remove(ada, [other.name]);
     const disk = {
-      ...{ put: storage.disk.put, open: storage.disk.open, check: storage.disk.check, close() {} },
+      put: storage.disk.put,
+      open: storage.disk.open,
+      check: storage.disk.check,
+      close() {},
       async remove(name: string) {
         if (name === stuck.name) throw new Error('the bucket refuses');
         await storage.disk.remove(name);

@@ -38,8 +38,12 @@ describe('an image', () => {
     expect(status).toBe(200);
     const { id, url, seed, createdAt, ...rest } = body.data;
     expect(rest).toEqual({
-      ...{ prompt: asked.prompt, model: 'flux-pro-1.1', aspectRatio: '21:9' },
-      ...{ width: 1344, height: 576, creditsUsed: 2 },
+      prompt: asked.prompt,
+      model: 'flux-pro-1.1',
+      aspectRatio: '21:9',
+      width: 1344,
+      height: 576,
+      creditsUsed: 2,
     });
     expect(id).toMatch(/^gen_[0-9a-f]{32}$/);
     expect(Date.parse(createdAt)).toBeLessThanOrEqual(Date.now() + 1_000);
@@ -77,7 +81,9 @@ describe('an image', () => {
     const before = await creditsOf(tenant);
     const { status, body } = await generate({ prompt, model: 'flux-dev' }, undefined, tenant);
     expect({ status, code: body.error.code, reason: body.error.details.reason }).toEqual({
-      ...{ status: 500, code: 'ai_provider_error', reason },
+      status: 500,
+      code: 'ai_provider_error',
+      reason,
     });
     const { generationId } = body.error.details;
     const failed = (await tenant.get(`/api/studio/generations/${generationId}`)).body.data;
@@ -117,7 +123,8 @@ describe('an image', () => {
     const refused = answers.filter(({ status }) => status === 402);
     expect([paid.length, refused.length]).toEqual([5, 15]);
     expect(refused[0]!.body.error).toMatchObject({
-      ...{ code: 'insufficient_credits', details: { required: 1, available: expect.any(Number) } },
+      code: 'insufficient_credits',
+      details: { required: 1, available: expect.any(Number) },
     });
     expect(await creditsOf(poor)).toEqual({ balance: 9_995, reserved: 9_995 });
     expect((await poor.get('/api/studio/history')).body.data.total).toBe(5);
@@ -204,7 +211,8 @@ describe('an image', () => {
     const { liveKey } = await product.createTenant();
     const live = apiClient(product.process.api, liveKey);
     expect((await generate({ prompt: 'x' }, undefined, live)).body.error).toMatchObject({
-      ...{ code: 'provider_not_configured', details: { provider: 'FAL' } },
+      code: 'provider_not_configured',
+      details: { provider: 'FAL' },
     });
     const { models } = (await live.get('/api/studio/models')).body.data;
     expect(models.some(({ available }: { available: boolean }) => available)).toBe(false);

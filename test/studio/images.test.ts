@@ -86,8 +86,14 @@ describe('an enlarged image', () => {
     expect({ status, data: body.data }).toEqual({
       status: 200,
       data: {
-        ...{ id: expect.stringMatching(/^gen_[0-9a-f]{32}$/), url: expect.any(String) },
-        ...{ originalWidth: 60, originalHeight: 40, newWidth: 120, newHeight: 80, scale: 2, creditsUsed: 1 },
+        id: expect.stringMatching(/^gen_[0-9a-f]{32}$/),
+        url: expect.any(String),
+        originalWidth: 60,
+        originalHeight: 40,
+        newWidth: 120,
+        newHeight: 80,
+        scale: 2,
+        creditsUsed: 1,
       },
     });
     const png = await fileAt(body.data.url);
@@ -182,7 +188,9 @@ test('whatever is wrong with an image or its server is 400 imageUrl, and free', 
   for (const [index, { status, body }] of answers.entries()) {
     const [imageUrl, message] = faults[index]!;
     expect({ imageUrl, status, errors: body.error?.details.errors }).toEqual({
-      ...{ imageUrl, status: 400, errors: [{ path: 'imageUrl', message: expect.stringMatching(message) }] },
+      imageUrl,
+      status: 400,
+      errors: [{ path: 'imageUrl', message: expect.stringMatching(message) }],
     });
   }
   // What an image carries beside its pixels is not unpacked.

@@ -56,7 +56,11 @@ class Provider implements MediaModel {
 }
 
 const request: VideoRequest = {
-  ...{ kind: 'video', prompt: 'Waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' },
+  kind: 'video',
+  prompt: 'Waves',
+  model: 'runway-gen3',
+  duration: 5,
+  aspectRatio: '16:9',
 };
 const insert = statement(
   'test.insert_generation',
@@ -125,7 +129,10 @@ test('a job that is watched is asked about at once, and not more often than ever
   const background = new Background(silentLog);
   const watching = () =>
     new GenerationWatch({
-      ...{ temporal: temporal as never, generationPolicy: defaultGenerationPolicy, background, log: silentLog },
+      temporal: temporal as never,
+      generationPolicy: defaultGenerationPolicy,
+      background,
+      log: silentLog,
     });
   const watch = watching();
   const see = async (by = watch) => {

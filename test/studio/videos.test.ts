@@ -44,7 +44,9 @@ describe('a video', () => {
     const tenant = await newTenant();
     const { balance } = await creditsOf(tenant);
     const subscribed = await tenant.post('/api/v1/webhooks', {
-      ...{ name: 'Videos', url: 'https://hooks.example.com/videos', events: ['studio.video.completed'] },
+      name: 'Videos',
+      url: 'https://hooks.example.com/videos',
+      events: ['studio.video.completed'],
     });
     const asked = { prompt: 'Waves', model: 'kling-1.5-pro', duration: 5.5, aspectRatio: '9:16' };
     const key = { 'idempotency-key': 'one' };
@@ -55,8 +57,13 @@ describe('a video', () => {
     expect(await creditsOf(tenant)).toEqual({ balance, reserved: 30 });
     const uuid = videoIds.parse(id)!;
     expect((await tenant.get(`/api/studio/generations/${uuid}`)).body.data).toMatchObject({
-      ...{ id, type: 'video', status: 'processing', prompt: 'Waves', error: null },
-      ...{ progress: expect.any(Number), completedAt: null },
+      id,
+      type: 'video',
+      status: 'processing',
+      prompt: 'Waves',
+      error: null,
+      progress: expect.any(Number),
+      completedAt: null,
     });
 
     const told: number[] = [];
@@ -118,7 +125,9 @@ describe('a video', () => {
     for (const [prompt, code] of Object.entries(reasons)) {
       const id = ids.get(prompt)!;
       expect(await ended(tenant, id)).toEqual({
-        ...{ id, status: 'failed', error: { code, message: expect.any(String) } },
+        id,
+        status: 'failed',
+        error: { code, message: expect.any(String) },
         failedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       });
       const generation = (await tenant.get(`/api/studio/generations/${id}`)).body.data;

@@ -23,7 +23,8 @@ async function cli(args: string[], SEALING_KEYS: string | undefined = secrets.SE
 }
 const tools = (command: string, ...more: string[]) => cli(['tools', command, '--org', org, ...more]);
 const refusal = (message: string) => ({
-  ...{ exitCode: 1, said: { error: { code: 'validation_error', message: expect.stringContaining(message) } } },
+  exitCode: 1,
+  said: { error: { code: 'validation_error', message: expect.stringContaining(message) } },
 });
 
 test('a server is configured, listed without its secrets, and removed', async () => {
@@ -39,8 +40,14 @@ test('a server is configured, listed without its secrets, and removed', async ()
   expect(configured).toEqual({
     exitCode: 0,
     said: {
-      ...{ organizationId: org, environment: 'live', server: 'web-search', enabled: true, url: null },
-      ...{ values: { engine: 'tavily' }, secrets: ['apiKey'], updatedAt: expect.any(String) },
+      organizationId: org,
+      environment: 'live',
+      server: 'web-search',
+      enabled: true,
+      url: null,
+      values: { engine: 'tavily' },
+      secrets: ['apiKey'],
+      updatedAt: expect.any(String),
     },
   });
   const { said } = await tools('list');

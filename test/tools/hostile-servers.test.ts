@@ -62,7 +62,8 @@ describe('a hostile server', () => {
         },
       });
       expect(await github.echo()).toEqual({
-        ...{ text: 'The tool answered with more than 4 MiB. Ask for less.', isError: true },
+        text: 'The tool answered with more than 4 MiB. Ask for less.',
+        isError: true,
       });
       expect(sent).toBeLessThan(50_000_000);
       await github.fake.close();
@@ -111,7 +112,8 @@ describe('a hostile server', () => {
       },
     });
     expect(await hurried.call(github.scope, 'github_echo')).toEqual({
-      ...{ text: 'The tool did not answer in 0.5 s.', isError: true },
+      text: 'The tool did not answer in 0.5 s.',
+      isError: true,
     });
     await until('the request is given up', async () => isOver);
   });
@@ -130,7 +132,10 @@ describe('a hostile server', () => {
     expect(tools).toHaveLength(64);
     expect(tools[0]!.description).toHaveLength(1_024);
     expect(tools.map(({ name }) => name).slice(0, 4)).toEqual([
-      ...['github_long', 'github_with_a_space_and__', `github_${'n'.repeat(57)}`, 'github_tool0'],
+      'github_long',
+      'github_with_a_space_and__',
+      `github_${'n'.repeat(57)}`,
+      'github_tool0',
     ]);
     expect(github.fake.journal.filter(({ message }) => message.method === 'tools/list')).toHaveLength(2);
   });

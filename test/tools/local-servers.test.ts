@@ -50,7 +50,8 @@ describe('in the sandbox', () => {
 
   test('stubs answer from their arguments, and fail when they are asked to', async () => {
     expect(await call('github_get_file_contents', { owner: 'a', repo: 'b', path: 'c' })).toEqual({
-      ...{ text: 'The sandbox has this text in place of a/b/c.', isError: false },
+      text: 'The sandbox has this text in place of a/b/c.',
+      isError: false,
     });
     expect(await call('slack_slack_send_message', { channel_id: 'C1', message: 'sandbox:fail' })).toMatchObject({
       isError: true,
@@ -58,7 +59,8 @@ describe('in the sandbox', () => {
     expect(await call('github_search_repositories')).toMatchObject({ text: 'The argument query is required.' });
     const hurried = scene.open({ callMs: 100 });
     expect(await hurried.call(scope, 'github_search_repositories', { query: 'sandbox:slow=20' })).toEqual({
-      ...{ text: 'The tool did not answer in 0.1 s.', isError: true },
+      text: 'The tool did not answer in 0.1 s.',
+      isError: true,
     });
   });
 });
@@ -66,7 +68,8 @@ describe('in the sandbox', () => {
 describe('files', () => {
   test('are written and read below a root that is shown as /', async () => {
     expect(await call('filesystem_write_file', { path: '/a.txt', content: 'hello' })).toEqual({
-      ...{ text: 'Successfully wrote to /a.txt', isError: false },
+      text: 'Successfully wrote to /a.txt',
+      isError: false,
     });
     expect(await call('filesystem_read_text_file', { path: 'a.txt' })).toEqual({ text: 'hello', isError: false });
     expect(await call('filesystem_list_allowed_directories')).toMatchObject({ text: 'Allowed directories:\n/' });
@@ -141,7 +144,8 @@ describe('a result', () => {
     expect(text).toMatch(/ä\n\[truncated, 40000 bytes in all\]$/);
     await writeFile(join(rootOf(scope, 'filesystem'), 'huge'), 'x'.repeat(5 * 1024 * 1024));
     expect(await call('filesystem_read_text_file', { path: '/huge' })).toEqual({
-      ...{ text: 'The tool answered with more than 4 MiB. Ask for less.', isError: true },
+      text: 'The tool answered with more than 4 MiB. Ask for less.',
+      isError: true,
     });
     expect(await call('filesystem_read_text_file', { path: '/a.txt' })).toEqual({ text: 'hello', isError: false });
   });
@@ -161,7 +165,8 @@ test('a tool that the server does not have, and arguments that it does not take,
   expect(await call('filesystem_write_file', { path: '/x' })).toMatchObject({ isError: true });
   expect(await call('filesystem_write_file', { path: 5, content: 'x' })).toMatchObject({ isError: true });
   expect(await call('filesystem_write_file', { path: '/x', content: 'x'.repeat(300_000) })).toEqual({
-    ...{ text: 'The arguments have more than 256 KiB.', isError: true },
+    text: 'The arguments have more than 256 KiB.',
+    isError: true,
   });
 });
 
@@ -243,7 +248,8 @@ describe('sqlite', () => {
     const hurried = scene.open({ callMs: 1_500 });
     const endless = 'with recursive r(n) as (select 1 union all select n + 1 from r) select count(*) from r';
     expect(await hurried.call(scope, 'sqlite_query', { sql: endless })).toEqual({
-      ...{ text: 'The tool did not answer in 1.5 s.', isError: true },
+      text: 'The tool did not answer in 1.5 s.',
+      isError: true,
     });
     const sql = 'select count(*) as n from t';
     // On a busy machine the new process may take a while to begin.

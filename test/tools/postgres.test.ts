@@ -65,13 +65,11 @@ const query = (sql: string, connection = open()) => connection.call('query', { s
 describe('a database of the organization', () => {
   test('is read, at most 200 rows of it', async () => {
     expect(JSON.parse((await query('select * from customer order by id')).text)).toEqual({
-      ...{
-        rows: [
-          { id: 1, name: 'Ada' },
-          { id: 2, name: 'Grace' },
-        ],
-        truncated: false,
-      },
+      rows: [
+        { id: 1, name: 'Ada' },
+        { id: 2, name: 'Grace' },
+      ],
+      truncated: false,
     });
     const many = JSON.parse((await query('select * from generate_series(1, 100000) as n')).text);
     expect([many.rows.length, many.truncated]).toEqual([200, true]);
@@ -100,7 +98,8 @@ describe('a database of the organization', () => {
   test('does not hold a call, and cannot fill the memory', async () => {
     expect(await query('select pg_sleep(60)')).toMatchObject({ text: expect.stringContaining('statement timeout') });
     expect(await query("select repeat('x', 100000000)")).toEqual({
-      ...{ text: 'The tool answered with more than 8 MiB. Ask for less.', isError: true },
+      text: 'The tool answered with more than 8 MiB. Ask for less.',
+      isError: true,
     });
     const aborting = new AbortController();
     const call = open().call('query', { sql: 'select pg_sleep(4)' }, aborting.signal);
@@ -126,7 +125,8 @@ describe('a database of the organization', () => {
     const elsewhere = 'postgres://a:b@database.example/c';
     const connection = new PostgresConnection({ dsn: elsewhere }, rebinding);
     expect(await query('select 1', connection)).toEqual({
-      ...{ text: 'The database cannot be reached: Requests to this address are not allowed.', isError: true },
+      text: 'The database cannot be reached: Requests to this address are not allowed.',
+      isError: true,
     });
   });
 });
@@ -140,10 +140,23 @@ test.each([
 });
 
 test.each([
-  ...['', 'host=x', 'mysql://a:b@h/c', 'postgres://h/c', 'postgres://a:b@h', 'postgres://a:b@h/c?host=/tmp'],
-  ...['postgres://a:b@/c', 'postgres://a:b@%2Ftmp/c', 'postgres://a:b@h/c#x', 'postgres://a:b@h,10.0.0.1/c'],
-  ...['postgres://a:b@10.0.0.1/c', 'postgres://a:b@localhost/c', 'postgres://a:b@0x7f.1/c', 'postgres://a:b@h:0/c'],
-  ...['postgres://a:b@[::ffff:10.0.0.1]/c', 'postgres://a:b@h/c/d', 'postgres://a:%00@h/c'],
+  '',
+  'host=x',
+  'mysql://a:b@h/c',
+  'postgres://h/c',
+  'postgres://a:b@h',
+  'postgres://a:b@h/c?host=/tmp',
+  'postgres://a:b@/c',
+  'postgres://a:b@%2Ftmp/c',
+  'postgres://a:b@h/c#x',
+  'postgres://a:b@h,10.0.0.1/c',
+  'postgres://a:b@10.0.0.1/c',
+  'postgres://a:b@localhost/c',
+  'postgres://a:b@0x7f.1/c',
+  'postgres://a:b@h:0/c',
+  'postgres://a:b@[::ffff:10.0.0.1]/c',
+  'postgres://a:b@h/c/d',
+  'postgres://a:%00@h/c',
 ])('%p cannot be configured', (text) => {
   const strict = new Egress(egressRules({ NODE_ENV: 'production' }));
   const found = applyChange(description, undefined, { secrets: { dsn: text } }, strict);

@@ -39,7 +39,11 @@ describe('a live tenant', () => {
     await github.begin();
     expect(await github.list()).toEqual([
       {
-        ...{ server: 'github', tool: 'echo', name: 'github_echo', description: 'Does echo.', idempotent: false },
+        server: 'github',
+        tool: 'echo',
+        name: 'github_echo',
+        description: 'Does echo.',
+        idempotent: false,
         inputSchema: { type: 'object', properties: {} },
       },
     ]);
@@ -98,7 +102,8 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
   const slow = github.echo();
   await asked.promise;
   expect(await hurried.call(github.scope, 'github_echo')).toEqual({
-    ...{ text: 'The tool did not answer in 0.1 s.', isError: true },
+    text: 'The tool did not answer in 0.1 s.',
+    isError: true,
   });
   answered.resolve();
   await slow;

@@ -47,8 +47,12 @@ describe('speech', () => {
       credits: headers.get('x-credits-used'),
       cache: headers.get('cache-control'),
     }).toEqual({
-      ...{ status: 200, type: 'audio/mpeg', disposition: 'attachment; filename="speech.mp3"' },
-      ...{ bytes: speech.length, credits: '1', cache: 'no-store' },
+      status: 200,
+      type: 'audio/mpeg',
+      disposition: 'attachment; filename="speech.mp3"',
+      bytes: speech.length,
+      credits: '1',
+      cache: 'no-store',
     });
     expect(speech.subarray(0, 3).toString()).toBe('ID3');
     expect(await creditsOf(client)).toEqual({ balance: before.balance - 1, reserved: 0 });
@@ -159,7 +163,9 @@ describe('a recording', () => {
       );
       expect(response.headers.get('x-credits-used')).toBe(credits);
       expect((await told(response)).body.data).toEqual({
-        ...{ duration: seconds, language: 'de', text: expect.stringContaining(`${seconds} seconds`) },
+        duration: seconds,
+        language: 'de',
+        text: expect.stringContaining(`${seconds} seconds`),
       });
     }
     expect(await creditsOf(client)).toEqual({ balance: before.balance - 6, reserved: 0 });

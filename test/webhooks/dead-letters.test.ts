@@ -65,7 +65,8 @@ describe('a dead letter in Temporal', () => {
       ResourceId: webhookIds.parse(letter.id)!,
     };
     expect(await attributesOf(letter)).toMatchObject({
-      ...{ OrgId: [uuids.OrgId], ResourceId: [uuids.ResourceId] },
+      OrgId: [uuids.OrgId],
+      ResourceId: [uuids.ResourceId],
       DeliveryStatus: ['dead_lettered'],
     });
     const query = `DeliveryStatus = 'dead_lettered' AND ResourceId = '${uuids.ResourceId}' AND OrgId = '${uuids.OrgId}'`;
@@ -165,12 +166,10 @@ test('a workflow that an operator resets after its delivery sends nothing again'
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const firstTask = events!.find(({ workflowTaskCompletedEventAttributes: attributes }) => attributes)!;
   await client.workflowService.resetWorkflowExecution({
-    ...{
-      namespace: 'default',
-      workflowExecution: { workflowId, runId },
-      requestId: randomUUID(),
-      reason: 'by mistake',
-    },
+    namespace: 'default',
+    workflowExecution: { workflowId, runId },
+    requestId: randomUUID(),
+    reason: 'by mistake',
     workflowTaskFinishEventId: firstTask.eventId!,
   });
   expect(await client.workflow.getHandle(workflowId).result()).toBe('delivered');
@@ -182,7 +181,9 @@ test('a workflow that an operator resets after its delivery sends nothing again'
 describe('redriveDeadLetters', () => {
   const start = (...args: unknown[]) =>
     client.workflow.start(webhookWorkflows.redriveDeadLetters, {
-      ...{ workflowId: `redrive-${randomUUID()}`, taskQueue: `${scene.product.taskQueuePrefix}webhooks`, args },
+      workflowId: `redrive-${randomUUID()}`,
+      taskQueue: `${scene.product.taskQueuePrefix}webhooks`,
+      args,
     });
   const redrive = async (...args: unknown[]) => (await start(...args)).result();
 

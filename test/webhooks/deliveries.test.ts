@@ -84,7 +84,12 @@ describe('events of runs', () => {
     });
     expect(Object.keys(payloads[0])).toEqual(['id', 'type', 'createdAt', 'data']);
     expect(Object.keys(payloads[0].data)).toEqual([
-      ...['id', 'workflowId', 'workflowName', 'status', 'durationMs', 'tokensUsed'],
+      'id',
+      'workflowId',
+      'workflowName',
+      'status',
+      'durationMs',
+      'tokensUsed',
     ]);
     for (const request of requests) {
       const payload = JSON.parse(request.body);
@@ -148,7 +153,9 @@ describe('events of runs', () => {
     const deaf = await scene.subscribe({ events: ['workflow.run.failed'] });
     const other = await scene.product.createTenant({ plan: 'enterprise' });
     const elsewhere = await apiClient(scene.process.api, other.testKey).post('/v1/webhooks', {
-      ...{ name: 'Other', events: ['*'], url: scene.receiver.url('/other') },
+      name: 'Other',
+      events: ['*'],
+      url: scene.receiver.url('/other'),
     });
     expect(elsewhere.status).toBe(201);
     await scene.run();
@@ -286,7 +293,9 @@ describe('secrets and headers', () => {
 describe('the log', () => {
   test('keeps 16 KiB of an answer, as it came', async () => {
     const { id } = await scene.subscribe({}, () => ({
-      ...{ status: 200, headers: { 'content-encoding': 'gzip' }, body: Buffer.alloc(200_000, 'x') },
+      status: 200,
+      headers: { 'content-encoding': 'gzip' },
+      body: Buffer.alloc(200_000, 'x'),
     }));
     await scene.api.post(`/v1/webhooks/${id}/test`);
     const delivery = await scene.reaches(id, 'delivered');

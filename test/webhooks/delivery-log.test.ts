@@ -61,8 +61,16 @@ describe('the log of deliveries', () => {
       id: added.dead_lettered,
       eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
       eventType: 'workflow.run.completed',
-      ...{ status: 'dead_lettered', statusCode: 503, responseBody: 'Busy.', responseBodyTruncated: false },
-      ...{ durationMs: 12, attempts: 2, retryCount: 1, nextAttemptAt: null, errorClass: null, replayable: true },
+      status: 'dead_lettered',
+      statusCode: 503,
+      responseBody: 'Busy.',
+      responseBodyTruncated: false,
+      durationMs: 12,
+      attempts: 2,
+      retryCount: 1,
+      nextAttemptAt: null,
+      errorClass: null,
+      replayable: true,
       heldBack: null,
       correlationId: 'test',
       createdAt: expect.any(String),
@@ -99,8 +107,13 @@ describe('the log of deliveries', () => {
     expect(entry).toEqual((await list(id)).deliveries[0]);
     expect(attemptLog).toEqual(
       [1, 2, 3].map((number) => ({
-        ...{ number, startedAt: entry.createdAt, durationMs: 10 + number, statusCode: 503 },
-        ...{ responseBody: 'Busy.', responseBodyTruncated: false, errorClass: null },
+        number,
+        startedAt: entry.createdAt,
+        durationMs: 10 + number,
+        statusCode: 503,
+        responseBody: 'Busy.',
+        responseBodyTruncated: false,
+        errorClass: null,
       })),
     );
     const long = await addDelivery(product.database, id, { status: 'failed', attempts: 105 });

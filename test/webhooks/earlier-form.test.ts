@@ -46,12 +46,19 @@ async function asBefore(
   const { product, tenant } = scene;
   await product.database.pool.query('delete from retry_clock where subscription_id = $1', [webhookId]);
   const args: DeliverWebhookArgs = {
-    ...{ organizationId: organizationIds.parse(tenant.organizationId)!, environment: 'test', correlationId: 'before' },
-    ...{ deliveryId, subscriptionId: webhookId, eventType: 'test.webhook', begin, parkedMs: 600_000 },
+    organizationId: organizationIds.parse(tenant.organizationId)!,
+    environment: 'test',
+    correlationId: 'before',
+    deliveryId,
+    subscriptionId: webhookId,
+    eventType: 'test.webhook',
+    begin,
+    parkedMs: 600_000,
     attemptsQueue: `${product.taskQueuePrefix}${queues.webhooks.name}`,
   };
   return client.workflow.start(webhookWorkflows.deliverWebhook, {
-    ...{ workflowId: deliveryWorkflowId(deliveryId), taskQueue: `${product.taskQueuePrefix}${queues.runs.name}` },
+    workflowId: deliveryWorkflowId(deliveryId),
+    taskQueue: `${product.taskQueuePrefix}${queues.runs.name}`,
     args: [args],
   });
 }

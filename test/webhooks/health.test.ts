@@ -52,8 +52,13 @@ describe('the health of a webhook', () => {
     const webhook = await scene.subscribe(quiet, () => ({ status }));
     await send(webhook);
     expect(await becomes('failing', webhook)).toEqual({
-      ...{ state: 'failing', failingSince: time, nextProbeAt: null },
-      ...{ waiting: 1, deadLettered: 0, skipped: 0, successRate24h: 0 },
+      state: 'failing',
+      failingSince: time,
+      nextProbeAt: null,
+      waiting: 1,
+      deadLettered: 0,
+      skipped: 0,
+      successRate24h: 0,
     });
     for (let n = 0; n < 11; n++) await send(webhook);
     const open = await becomes('open', webhook);

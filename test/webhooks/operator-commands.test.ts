@@ -116,7 +116,10 @@ describe('delivery replay', () => {
     const organizationId = organizationIds.parse(scene.tenant.organizationId)!;
     const [entry] = await latestAudit(scene.product.database, organizationId, 1);
     expect(entry).toMatchObject({
-      ...{ action: 'delivery.replay', actor: 'operator', subjectId: uuid, environment: 'test' },
+      action: 'delivery.replay',
+      actor: 'operator',
+      subjectId: uuid,
+      environment: 'test',
       facts: { webhookId: webhookIds.format(webhookIds.parse(id)!) },
     });
   });

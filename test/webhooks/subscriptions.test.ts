@@ -41,7 +41,12 @@ describe('reading and writing', () => {
     expect(shown).toEqual({
       id: expect.stringMatching(/^whk_[0-9a-f]{32}$/),
       ...given,
-      ...{ isActive: true, maxAttempts: 19, headers: {}, rateLimit: null, concurrency: 8, disabledReason: null },
+      isActive: true,
+      maxAttempts: 19,
+      headers: {},
+      rateLimit: null,
+      concurrency: 8,
+      disabledReason: null,
       createdAt: expect.any(String),
       updatedAt: shown.createdAt,
     });

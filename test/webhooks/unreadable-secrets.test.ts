@@ -42,6 +42,9 @@ test('a process that cannot open the secret of a webhook says so in the delivery
   const kept = `select sealed_secret, sealed_previous_secret, sealed_older_secret, sealed_headers from webhook_subscription
     where id = $1`;
   expect(Object.values((await scene.product.database.pool.query(kept, [webhookIds.parse(id)])).rows[0])).toEqual([
-    ...[null, null, null, null],
+    null,
+    null,
+    null,
+    null,
   ]);
 });

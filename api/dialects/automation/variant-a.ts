@@ -94,7 +94,8 @@ export const variantA: AutomationDialect = {
   },
   runEvent: (event) =>
     eventData(event, {
-      ...{ runId: event.run.id, status: statusInA(event.run.status) },
+      runId: event.run.id,
+      status: statusInA(event.run.status),
       durationName: 'durationMs',
       showsTokens: true,
       error: ({ message }) => message,

@@ -118,7 +118,8 @@ export const variantB: AutomationDialect = {
   },
   runEvent: (event) =>
     eventData(event, {
-      ...{ runId: runIds.format(event.run.id), status: event.run.status },
+      runId: runIds.format(event.run.id),
+      status: event.run.status,
       durationName: 'duration',
       showsTokens: false,
       error: (error) => error,

@@ -37,8 +37,13 @@ const responses = {
 
 export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const chat = createRoute({
-    ...{ method: 'post' as const, path: '/', operationId: 'chat', summary: 'Chat with a model', description },
-    ...{ tags: ['Chat'], security: keySecurity('chat') },
+    method: 'post' as const,
+    path: '/',
+    operationId: 'chat',
+    summary: 'Chat with a model',
+    description,
+    tags: ['Chat'],
+    security: keySecurity('chat'),
     middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('messages')] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(chatSchema, chatExamples) } },
     responses,
@@ -54,8 +59,13 @@ export function chatRoutes(services: Services): OpenAPIHono<ApiEnv> {
 
 export function agentRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const chat = createRoute({
-    ...{ method: 'post' as const, path: '/chat', operationId: 'askAgent', summary: 'Ask an agent', description },
-    ...{ tags: ['Chat'], security: keySecurity('chat') },
+    method: 'post' as const,
+    path: '/chat',
+    operationId: 'askAgent',
+    summary: 'Ask an agent',
+    description,
+    tags: ['Chat'],
+    security: keySecurity('chat'),
     middleware: [requireKey(services, 'chat'), jsonBody(), requireSaid('message', 'systemPrompt')] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(agentSchema, agentExamples) } },
     responses,

@@ -186,7 +186,10 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
         throw invalid([{ path: 'start', message: 'Choose a time.' }], 'Choose a time.');
       }
       await rescheduleBooking(services, opened.scope, opened.bookingId, {
-        ...{ newStart: start, reason, notifyAttendee: true, source: 'page' },
+        newStart: start,
+        reason,
+        notifyAttendee: true,
+        source: 'page',
       });
       const { isChosen, timezone: zone } = inZone(opened, chosen);
       return c.redirect(isChosen ? `${opened.page}?${new URLSearchParams({ timezone: zone })}` : opened.page, 303);

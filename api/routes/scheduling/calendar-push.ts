@@ -86,7 +86,8 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
       throw new AppError('validation_error', 'Expected notifications of Microsoft Graph.');
     }
     const told = body.data.value.map(({ clientState, lifecycleEvent }) => ({
-      ...{ calendarId: calendarOf(c, clientState), isLost: lifecycleEvent !== undefined },
+      calendarId: calendarOf(c, clientState),
+      isLost: lifecycleEvent !== undefined,
     }));
     const lost = new Set(told.filter(({ isLost }) => isLost).map(({ calendarId }) => calendarId));
     for (const calendarId of new Set(told.map((one) => one.calendarId))) {

@@ -20,8 +20,11 @@ const claimedLongerMs = 60_000;
 /** Improves prompts. It makes no generation: nothing is charged or listed in the history. */
 export function enhancePromptRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const enhance = createRoute({
-    ...{ method: 'post' as const, path: '/enhance-prompt', operationId: 'enhancePrompt' },
-    ...{ tags: ['Studio'], security: keySecurity('studio') },
+    method: 'post' as const,
+    path: '/enhance-prompt',
+    operationId: 'enhancePrompt',
+    tags: ['Studio'],
+    security: keySecurity('studio'),
     summary: 'Improve a prompt',
     description: 'A text model describes the same subject in more detail. It is free.',
     middleware: [requireKey(services, 'studio'), jsonBody()] as const,

@@ -38,7 +38,9 @@ import { addGenerationRoute } from './generation-route.ts';
 export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const routes = newRoutes();
   addGenerationRoute(routes, services, {
-    ...{ path: '/generate', operationId: 'generateImage', summary: 'Generate an image' },
+    path: '/generate',
+    operationId: 'generateImage',
+    summary: 'Generate an image',
     body: { schema: generateSchema, examples: generateExamples },
     answer: { description: 'Returns the image.', schema: imageSchema, examples: imageExamples },
     kind: 'image',
@@ -46,7 +48,9 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
     record: imageRecord,
   });
   addGenerationRoute(routes, services, {
-    ...{ path: '/upscale', operationId: 'upscaleImage', summary: 'Enlarge an image' },
+    path: '/upscale',
+    operationId: 'upscaleImage',
+    summary: 'Enlarge an image',
     body: { schema: upscaleSchema, examples: upscaleExamples },
     answer: {
       description: 'Returns the enlarged image, a PNG.',
@@ -58,7 +62,9 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
     record: upscaleRecord,
   });
   addGenerationRoute(routes, services, {
-    ...{ path: '/remove-bg', operationId: 'removeBackground', summary: 'Remove the background of an image' },
+    path: '/remove-bg',
+    operationId: 'removeBackground',
+    summary: 'Remove the background of an image',
     body: { schema: removeBackgroundSchema, examples: removeBackgroundExamples },
     answer: { description: 'Returns the image, a PNG.', schema: cutOutSchema, examples: cutOutExamples },
     takesImage: true,
@@ -66,7 +72,9 @@ export function generateRoutes(services: Services): OpenAPIHono<ApiEnv> {
     record: cutOutRecord,
   });
   addGenerationRoute(routes, services, {
-    ...{ path: '/generate-music', operationId: 'generateMusic', summary: 'Generate music' },
+    path: '/generate-music',
+    operationId: 'generateMusic',
+    summary: 'Generate music',
     body: { schema: generateMusicSchema, examples: musicExamples },
     answer: { description: 'Returns the music.', schema: musicSchema, examples: musicRecordExamples },
     kind: 'music',

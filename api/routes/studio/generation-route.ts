@@ -60,8 +60,13 @@ export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodT
   { path, operationId, summary, body, answer: made, takesImage, kind, read, record }: GenerationRoute<Body, Record>,
 ): void {
   const route = createRoute({
-    ...{ method: 'post' as const, path, operationId, summary, description: waits },
-    ...{ tags: ['Studio'], security: keySecurity('studio') },
+    method: 'post' as const,
+    path,
+    operationId,
+    summary,
+    description: waits,
+    tags: ['Studio'],
+    security: keySecurity('studio'),
     middleware: [requireKey(services, 'studio'), jsonBody()] as const,
     request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(body.schema, body.examples) } },
     responses: {

@@ -60,7 +60,9 @@ export function videoRoutes(services: Services): OpenAPIHono<ApiEnv> {
     },
     responses: {
       200: answer('The video was started.', startedVideoSchema, {
-        ...{ examples: startedVideoExamples, links, replayable: true },
+        examples: startedVideoExamples,
+        links,
+        replayable: true,
       }),
       ...scopedFailures(402, 409, 413, 415, 422),
       400: imageFailure,

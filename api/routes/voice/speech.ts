@@ -49,8 +49,13 @@ async function sendSpeech(c: ApiContext, { files, downloads }: Services, name: s
 
 export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const speak = createRoute({
-    ...{ method: 'post' as const, path: '/tts', operationId: 'speak', summary: 'Turn text into speech', description },
-    ...{ tags: ['Voice'], security: keySecurity('voice') },
+    method: 'post' as const,
+    path: '/tts',
+    operationId: 'speak',
+    summary: 'Turn text into speech',
+    description,
+    tags: ['Voice'],
+    security: keySecurity('voice'),
     middleware: [requireKeyFor(services, 'tts', 'voice'), jsonBody(), checked] as const,
     request: {
       headers: idempotencyHeader,
@@ -74,7 +79,11 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
       if (!created) {
         requireVoice(services, scope);
         created = await createCall(services, scope, {
-          ...{ kind: 'tts', request, price: priceOfSpeech(request), plan: caller.plan, idempotency },
+          kind: 'tts',
+          request,
+          price: priceOfSpeech(request),
+          plan: caller.plan,
+          idempotency,
           waiter: services.voiceWaiters.channel,
         });
       }

@@ -78,14 +78,13 @@ async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequ
 
 export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const documented = {
-    ...{
-      method: 'post' as const,
-      path: '/stt',
-      operationId: 'transcribe',
-      summary: 'Transcribe a recording',
-      description,
-    },
-    ...{ tags: ['Voice'], security: keySecurity('voice') },
+    method: 'post' as const,
+    path: '/stt',
+    operationId: 'transcribe',
+    summary: 'Transcribe a recording',
+    description,
+    tags: ['Voice'],
+    security: keySecurity('voice'),
     request: { headers: idempotencyHeader, body: { required: true, content: recordingForm } },
     responses: {
       200: paidAnswer('Returns what is said.', transcriptionSchema, transcriptionExamples),
@@ -97,7 +96,9 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
   routes.openAPIRegistry.registerPath(documented);
   // The form is read as it arrives: the validator of a body would read all of it into memory first.
   const transcribe = createRoute({
-    ...{ ...documented, hide: true, request: { headers: idempotencyHeader } },
+    ...documented,
+    hide: true,
+    request: { headers: idempotencyHeader },
     middleware: [requireKeyFor(services, 'stt', 'voice')] as const,
   });
   routes.openapi(transcribe, async (c) => {

@@ -101,5 +101,7 @@ export const readAgentMessage = ({
   mcpServers: servers = [],
 }: z.output<typeof agentSchema>): TurnRequest => ({
   messages: [...history.map(({ role, content }) => ({ role, content })), { role: 'user', content: message }],
-  ...{ system, temperature, servers },
+  system,
+  temperature,
+  servers,
 });

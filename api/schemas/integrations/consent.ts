@@ -32,7 +32,8 @@ export const integrationConsentSchema = z
 const state = 'vZ3F0a7mQy1Xo2Kq8wLr5tNc6bJd9eHg4sUiPzTxAlM';
 const asked = {
   authUrl: `https://slack.com/oauth/v2/authorize?client_id=1.2&scope=chat%3Awrite&state=${state}`,
-  ...{ state, expiresIn: 600 },
+  state,
+  expiresIn: 600,
 };
 export const integrationConsentExamples = { A: asked, B: asked };
 export const newIntegrationConsentExamples = { A: {}, B: {} };

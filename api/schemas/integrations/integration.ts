@@ -52,11 +52,9 @@ export const integrationSchema = z
 export const integrationListSchema = z.object({ integrations: z.array(integrationSchema) });
 
 const slack = {
-  ...{
-    id: 'slack',
-    name: 'Slack',
-    description: 'Post messages and open modals, and receive events for messages, mentions and reactions.',
-  },
+  id: 'slack',
+  name: 'Slack',
+  description: 'Post messages and open modals, and receive events for messages, mentions and reactions.',
   category: 'communication',
 } as const;
 const features = {
@@ -68,7 +66,10 @@ export const integrationListExamples = {
   B: {
     integrations: [
       {
-        ...{ ...slack, connected: true, status: 'connected' as const, connectedAt: '2026-11-20T09:30:00.000Z' },
+        ...slack,
+        connected: true,
+        status: 'connected' as const,
+        connectedAt: '2026-11-20T09:30:00.000Z',
         account: { id: 'T0123456789', name: 'Example Inc.' },
         features,
       },

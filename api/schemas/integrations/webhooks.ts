@@ -53,7 +53,10 @@ export const createdIntegrationWebhookExamples = alike({
 
 /** The data of an event of Slack. */
 export const triggerExamples = alike({
-  ...{ channel: 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1503435956.000247' },
+  channel: 'C0123456789',
+  user: 'U0123456789',
+  text: 'Hello',
+  ts: '1503435956.000247',
 });
 
 const triggered = { eventId: 'evt_0199eeeeffff7000811122223333bbbb' };

@@ -24,18 +24,30 @@ const planned = [
   { ...effect, type: 'reminder' as const, at: '2030-06-12T08:00:00.000Z' },
 ];
 const shown = {
-  ...{ id: bookingId, eventTypeId, hostId, status: 'confirmed' as const },
-  ...{ start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
+  id: bookingId,
+  eventTypeId,
+  hostId,
+  status: 'confirmed' as const,
+  start: '2030-06-12T09:00:00.000Z',
+  end: '2030-06-12T09:30:00.000Z',
   attendee: { ...attendee, phone: null, timezone: 'UTC' },
   location: { type: 'phone', url: 'tel:+49301234567' },
-  ...{ confirmationUrl: page, rescheduleUrl: `${page}/reschedule`, cancelUrl: `${page}/cancel` },
-  ...{ responses: {}, metadata: {}, rescheduleCount: 0, effects: planned },
-  ...{ createdAt: exampleTime, updatedAt: exampleTime },
+  confirmationUrl: page,
+  rescheduleUrl: `${page}/reschedule`,
+  cancelUrl: `${page}/cancel`,
+  responses: {},
+  metadata: {},
+  rescheduleCount: 0,
+  effects: planned,
+  createdAt: exampleTime,
+  updatedAt: exampleTime,
 };
 
 const { id: _, status: __, attendee: ___, ...rest } = shown;
 export const bookableExamples = alike({
-  ...{ eventTypeId: rest.eventTypeId, start: rest.start, end: rest.end },
+  eventTypeId: rest.eventTypeId,
+  start: rest.start,
+  end: rest.end,
   location: rest.location,
 });
 export const bookingExamples = alike(shown);
@@ -46,13 +58,20 @@ export const rescheduleExamples = {
 };
 export const rescheduledExamples = alike({
   ...shown,
-  ...{ start: '2030-06-13T13:00:00.000Z', end: '2030-06-13T13:30:00.000Z' },
-  ...{ previousStart: shown.start, previousEnd: shown.end, rescheduleReason: 'A clash.', rescheduleCount: 1 },
+  start: '2030-06-13T13:00:00.000Z',
+  end: '2030-06-13T13:30:00.000Z',
+  previousStart: shown.start,
+  previousEnd: shown.end,
+  rescheduleReason: 'A clash.',
+  rescheduleCount: 1,
 });
 export const cancellationExamples = { A: {}, B: { reason: 'Not needed any more.' } };
 export const cancelledExamples = alike({
-  ...{ ...shown, status: 'cancelled' as const, effects: planned.slice(0, 3) },
-  ...{ cancelledAt: exampleTime, cancellationReason: 'Not needed any more.' },
+  ...shown,
+  status: 'cancelled' as const,
+  effects: planned.slice(0, 3),
+  cancelledAt: exampleTime,
+  cancellationReason: 'Not needed any more.',
 });
 export const bookingListExamples = {
   A: { bookings: [shown], pagination: { total: 1, limit: 50, offset: 0, hasMore: false } },

@@ -43,7 +43,9 @@ export const newConsentExamples = {
 } as const;
 const state = 'vZ3F0a7mQy1Xo2Kq8wLr5tNc6bJd9eHg4sUiPzTxAlM';
 export const consentExamples = alike({
-  ...{ authUrl: `https://api.example.com/sandbox/oauth/authorize?state=${state}`, state, expiresIn: 600 },
+  authUrl: `https://api.example.com/sandbox/oauth/authorize?state=${state}`,
+  state,
+  expiresIn: 600,
 });
 
 /** The service behind its names. */

@@ -115,8 +115,15 @@ export const sandboxSchema = z
   .openapi('SandboxCalendar');
 
 const shown = {
-  ...{ id: calendarId, service: 'google' as const, name: 'Sandbox (google)', status: 'active' as const, hostId },
-  ...{ followChanges: false, lastSyncedAt: exampleTime, lastError: null, createdAt: exampleTime },
+  id: calendarId,
+  service: 'google' as const,
+  name: 'Sandbox (google)',
+  status: 'active' as const,
+  hostId,
+  followChanges: false,
+  lastSyncedAt: exampleTime,
+  lastError: null,
+  createdAt: exampleTime,
 };
 export const calendarExamples = alike(shown);
 export const calendarListExamples = alike({ calendars: [shown] });
@@ -127,6 +134,7 @@ const trip = { id: 'trip', start: '2030-01-07', end: '2030-01-09', allDay: true,
 const lunch = { id: 'lunch', start: '2030-01-07T12:00:00Z', end: '2030-01-07T13:00:00Z' };
 export const putSandboxExamples = { A: { events: [lunch, trip] }, B: { events: [lunch], fault: 'revoked' as const } };
 export const sandboxExamples = alike({
-  ...{ events: [lunch, trip], fault: null },
+  events: [lunch, trip],
+  fault: null,
   written: [{ id: 'booking-1', start: '2030-01-08T09:00:00.000Z', end: '2030-01-08T09:30:00.000Z', bookingId }],
 });

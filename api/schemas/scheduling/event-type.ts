@@ -128,8 +128,16 @@ export const newEventTypeExamples = { A: given, B: { ...given, name: 'Consultati
 export const eventTypeChangeExamples = { A: { bufferBefore: 5 }, B: { name: 'Introduction', slug: 'introduction' } };
 
 const shown = {
-  ...{ id: eventTypeId, ...given, ...more, slug: 'intro-call', isActive: true, bufferBefore: 0 },
-  ...{ reminders: [...defaultReminders], hostId: null, createdAt: exampleTime, updatedAt: exampleTime },
+  id: eventTypeId,
+  ...given,
+  ...more,
+  slug: 'intro-call',
+  isActive: true,
+  bufferBefore: 0,
+  reminders: [...defaultReminders],
+  hostId: null,
+  createdAt: exampleTime,
+  updatedAt: exampleTime,
 };
 export const eventTypeExamples = alike(shown);
 export const eventTypeListExamples = alike({ eventTypes: [shown] });

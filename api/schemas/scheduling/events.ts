@@ -13,8 +13,16 @@ import { bookingSchema } from './booking.ts';
 const { id, eventTypeId, hostId, start, end, attendee, location } = bookingSchema.shape;
 const data = (status: string) =>
   z.object({
-    ...{ id, eventTypeId, hostId, status: z.literal(status), start, end, attendee, location },
-    ...{ responses: freeForm, metadata: freeForm },
+    id,
+    eventTypeId,
+    hostId,
+    status: z.literal(status),
+    start,
+    end,
+    attendee,
+    location,
+    responses: freeForm,
+    metadata: freeForm,
     reason: z.string().nullable().openapi({ description: 'Of the change, where one was given.' }),
     source: z.enum(['api', 'page', 'calendar']),
   });
@@ -35,8 +43,12 @@ const facts: BookingFacts = {
 };
 const moved: RescheduledFacts = {
   ...facts,
-  ...{ start: '2030-06-13T13:00:00.000Z', end: '2030-06-13T13:30:00.000Z', reason: 'A clash.' },
-  ...{ previousStart: facts.start, previousEnd: facts.end, rescheduleCount: 1 },
+  start: '2030-06-13T13:00:00.000Z',
+  end: '2030-06-13T13:30:00.000Z',
+  reason: 'A clash.',
+  previousStart: facts.start,
+  previousEnd: facts.end,
+  rescheduleCount: 1,
 };
 
 export const bookingEventDocuments = [

@@ -91,8 +91,13 @@ const week = {
 };
 const allDay = ['00:00-24:00'];
 const everyDay = {
-  ...{ monday: allDay, tuesday: allDay, wednesday: allDay, thursday: allDay },
-  ...{ friday: allDay, saturday: null, sunday: null },
+  monday: allDay,
+  tuesday: allDay,
+  wednesday: allDay,
+  thursday: allDay,
+  friday: allDay,
+  saturday: null,
+  sunday: null,
 };
 export const newRulesExamples = alike({ timezone: 'Europe/Berlin', weeklyHours: week });
 const shownWeek = { ...week, tuesday: null, saturday: null, sunday: null };

@@ -84,17 +84,29 @@ export const occurrencesSchema = z.object({
 });
 
 const given = {
-  ...{ name: 'Lunch', pattern: 'WEEKLY' as const, daysOfWeek: [1, 2, 3, 4, 5] },
-  ...{ timeStart: '12:00', timeEnd: '13:00', startDate: '2030-01-07' },
+  name: 'Lunch',
+  pattern: 'WEEKLY' as const,
+  daysOfWeek: [1, 2, 3, 4, 5],
+  timeStart: '12:00',
+  timeEnd: '13:00',
+  startDate: '2030-01-07',
 };
 const monthly = {
-  ...{ name: 'Team day', pattern: 'MONTHLY_NTH' as const, timeStart: '09:00', timeEnd: '17:00' },
-  ...{ startDate: '2030-01-08', endDate: '2030-12-31' },
+  name: 'Team day',
+  pattern: 'MONTHLY_NTH' as const,
+  timeStart: '09:00',
+  timeEnd: '17:00',
+  startDate: '2030-01-08',
+  endDate: '2030-12-31',
 };
 export const newPatternExamples = { A: given, B: monthly };
 const shown = {
-  ...{ id: patternId, ...given, interval: 1, endDate: null },
-  ...{ blockType: 'unavailable', createdAt: exampleTime },
+  id: patternId,
+  ...given,
+  interval: 1,
+  endDate: null,
+  blockType: 'unavailable',
+  createdAt: exampleTime,
 };
 export const patternExamples = alike(shown);
 export const patternListExamples = alike({ recurringPatterns: [shown] });
@@ -102,8 +114,11 @@ export const generationExamples = { A: {}, B: { count: 3, fromDate: '2030-03-01'
 export const occurrencesExamples = alike({
   occurrences: [
     {
-      ...{ date: '2030-01-07', dayOfWeek: 1, isException: false },
-      ...{ start: '2030-01-07T12:00:00+01:00', end: '2030-01-07T13:00:00+01:00' },
+      date: '2030-01-07',
+      dayOfWeek: 1,
+      isException: false,
+      start: '2030-01-07T12:00:00+01:00',
+      end: '2030-01-07T13:00:00+01:00',
     },
   ],
 });

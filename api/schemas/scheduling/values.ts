@@ -70,8 +70,13 @@ export const weekInput = z
 const shownDay = z.array(z.string()).nullable();
 export const weekShown = z
   .object({
-    ...{ monday: shownDay, tuesday: shownDay, wednesday: shownDay, thursday: shownDay },
-    ...{ friday: shownDay, saturday: shownDay, sunday: shownDay },
+    monday: shownDay,
+    tuesday: shownDay,
+    wednesday: shownDay,
+    thursday: shownDay,
+    friday: shownDay,
+    saturday: shownDay,
+    sunday: shownDay,
   })
   .openapi('WeeklyHours', { description: 'All seven days; null for a closed one.' });
 

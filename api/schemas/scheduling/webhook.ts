@@ -36,6 +36,10 @@ const given = {
 };
 export const newBookingWebhookExamples = alike(given);
 export const bookingWebhookExamples = alike({
-  ...{ id: webhookId, name: 'Scheduling', ...given, secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=` },
-  ...{ isActive: true, createdAt: exampleTime },
+  id: webhookId,
+  name: 'Scheduling',
+  ...given,
+  secret: `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=`,
+  isActive: true,
+  createdAt: exampleTime,
 });

@@ -8,8 +8,15 @@ export const exampleAddress = (ending: string) =>
   `https://api.example.com/files/${'kJ3vQ8sXw2LtYp0RbN7hFz5CgM1dUeA6iOxT4mKqSWE'}.${ending}?expires=1768559400&signature=0Zs1mF0a8c3l1Yb5uJkq0sV9u2b1t8WbXh7uQeXn4wM`;
 
 const image = {
-  ...{ id, url: exampleAddress('png'), prompt: 'A red bicycle in front of a blue wall', model: 'flux-pro-1.1' },
-  ...{ aspectRatio: '1:1', width: 1024, height: 1024, seed: 42, creditsUsed: 1 },
+  id,
+  url: exampleAddress('png'),
+  prompt: 'A red bicycle in front of a blue wall',
+  model: 'flux-pro-1.1',
+  aspectRatio: '1:1',
+  width: 1024,
+  height: 1024,
+  seed: 42,
+  creditsUsed: 1,
 };
 
 export const imageExamples = { image: { ...image, createdAt } };
@@ -18,8 +25,14 @@ export const musicRecordExamples = {
 };
 export const upscaleRecordExamples = {
   upscale: {
-    ...{ id, url: exampleAddress('png'), originalWidth: 640, originalHeight: 480, newWidth: 1280, newHeight: 960 },
-    ...{ scale: 2, creditsUsed: 1 },
+    id,
+    url: exampleAddress('png'),
+    originalWidth: 640,
+    originalHeight: 480,
+    newWidth: 1280,
+    newHeight: 960,
+    scale: 2,
+    creditsUsed: 1,
   },
 };
 export const cutOutExamples = {
@@ -34,7 +47,10 @@ const asked = { id, type: 'image' as const, prompt: image.prompt, model: image.m
 export const generationExamples = {
   completed: { ...image, ...asked, status: 'completed' as const, completedAt, failedAt: null, error: null },
   failed: {
-    ...{ ...asked, status: 'failed' as const, completedAt: null, failedAt: completedAt },
+    ...asked,
+    status: 'failed' as const,
+    completedAt: null,
+    failedAt: completedAt,
     error: { code: 'content_policy' as const, message: 'The provider refused the content.' },
   },
 };
@@ -42,6 +58,8 @@ export const generationExamples = {
 export const historyExamples = {
   page: {
     items: [{ id, type: 'image' as const, url: image.url, prompt: image.prompt, model: image.model, createdAt }],
-    ...{ total: 1, limit: 20, offset: 0 },
+    total: 1,
+    limit: 20,
+    offset: 0,
   },
 };

@@ -34,8 +34,13 @@ export const modelExamples = {
   models: {
     models: [
       {
-        ...{ name: 'flux-pro-1.1', type: 'image' as const, available: true, aspectRatios: ['1:1', '16:9'] },
-        ...{ maxPromptLength: 4_000, credits: { standard: 1, high: 2, ultra: 5 }, sunsetAt: null },
+        name: 'flux-pro-1.1',
+        type: 'image' as const,
+        available: true,
+        aspectRatios: ['1:1', '16:9'],
+        maxPromptLength: 4_000,
+        credits: { standard: 1, high: 2, ultra: 5 },
+        sunsetAt: null,
       },
     ],
     sizes: { '1:1': { width: 1024, height: 1024 } },

@@ -122,38 +122,55 @@ export function imageRecord(image: GenerationDetail, sign: Sign): z.infer<typeof
   const { request, file, width, height, seed, credits, createdAt } = image;
   if (request.kind !== 'image') throw new Error('The generation is no image.');
   return {
-    ...{ id: idOf(image), url: sign(file!), prompt: request.prompt, model: request.model },
-    ...{ aspectRatio: request.aspectRatio, width: width!, height: height!, seed },
-    ...{ creditsUsed: credits!, createdAt: createdAt.toISOString() },
+    id: idOf(image),
+    url: sign(file!),
+    prompt: request.prompt,
+    model: request.model,
+    aspectRatio: request.aspectRatio,
+    width: width!,
+    height: height!,
+    seed,
+    creditsUsed: credits!,
+    createdAt: createdAt.toISOString(),
   };
 }
 
 /** Completed music. */
 export const musicRecord = (music: GenerationDetail, sign: Sign): z.infer<typeof musicSchema> => ({
-  ...{ id: idOf(music), url: sign(music.file!), duration: hundredths(music.seconds!) },
-  ...{ format: 'mp3', creditsUsed: music.credits! },
+  id: idOf(music),
+  url: sign(music.file!),
+  duration: hundredths(music.seconds!),
+  format: 'mp3',
+  creditsUsed: music.credits!,
 });
 
 /** The sizes of an image that was enlarged, and of the result. */
 function enlargement({ request, image, width, height }: GenerationDetail) {
   if (request.kind !== 'upscale') throw new Error('The generation is no enlargement.');
   return {
-    ...{ originalWidth: image!.width, originalHeight: image!.height },
-    ...{ newWidth: width!, newHeight: height!, scale: request.scale },
+    originalWidth: image!.width,
+    originalHeight: image!.height,
+    newWidth: width!,
+    newHeight: height!,
+    scale: request.scale,
   };
 }
 
 /** A completed enlargement. */
 export const upscaleRecord = (upscaled: GenerationDetail, sign: Sign): z.infer<typeof upscaleRecordSchema> => ({
-  ...{ id: idOf(upscaled), url: sign(upscaled.file!) },
+  id: idOf(upscaled),
+  url: sign(upscaled.file!),
   ...enlargement(upscaled),
   creditsUsed: upscaled.credits!,
 });
 
 /** A completed removal of a background. */
 export const cutOutRecord = (cutOut: GenerationDetail, sign: Sign): z.infer<typeof cutOutSchema> => ({
-  ...{ id: idOf(cutOut), url: sign(cutOut.file!), format: 'png' },
-  ...{ hasTransparency: cutOut.hasTransparency!, creditsUsed: cutOut.credits! },
+  id: idOf(cutOut),
+  url: sign(cutOut.file!),
+  format: 'png',
+  hasTransparency: cutOut.hasTransparency!,
+  creditsUsed: cutOut.credits!,
 });
 
 /** What only generations of a kind have. */
@@ -195,10 +212,14 @@ const askedOf = ({ request }: GenerationDetail) => ({
 export function generationRecord(generation: GenerationDetail, sign: Sign): z.infer<typeof generationSchema> {
   const { request, status, error, createdAt, finishedAt } = generation;
   return {
-    ...{ id: idOf(generation), type: request.kind, status, ...askedOf(generation) },
+    id: idOf(generation),
+    type: request.kind,
+    status,
+    ...askedOf(generation),
     ...madeOf(generation, sign),
     ...(request.kind === 'video' && status === 'processing' && { progress: progressOf(generation) }),
-    ...{ createdAt: createdAt.toISOString(), error: error && { code: error.code, message: error.message } },
+    createdAt: createdAt.toISOString(),
+    error: error && { code: error.code, message: error.message },
     completedAt: status === 'completed' ? finishedAt!.toISOString() : null,
     failedAt: status === 'failed' ? finishedAt!.toISOString() : null,
   };
@@ -208,7 +229,11 @@ export function historyItem(generation: GenerationDetail, sign: Sign) {
   const { request, file, createdAt } = generation;
   if (!('prompt' in request)) throw new Error('The history shows no such generation.');
   return {
-    ...{ id: idOf(generation), type: request.kind, url: sign(file!) },
-    ...{ prompt: request.prompt, model: request.model, createdAt: createdAt.toISOString() },
+    id: idOf(generation),
+    type: request.kind,
+    url: sign(file!),
+    prompt: request.prompt,
+    model: request.model,
+    createdAt: createdAt.toISOString(),
   };
 }

@@ -110,7 +110,8 @@ export const upscaleSchema = z
       .literal([2, 4])
       .optional()
       .openapi({
-        ...{ type: 'integer', enum: [2, 4] },
+        type: 'integer',
+        enum: [2, 4],
         description: `Default 2. The result has at most ${megapixels(pixelLimits.output)} megapixels.`,
       }),
   })

@@ -58,7 +58,8 @@ export const videoSchema = z
  * @param deadlineMs no video takes longer: it fails then
  */
 export const startedVideo = (video: GenerationDetail, deadlineMs: number): z.infer<typeof startedVideoSchema> => ({
-  ...{ id: idOf(video), status: 'processing' },
+  id: idOf(video),
+  status: 'processing',
   estimatedTime: estimatedSeconds(Math.min(video.expectedMs ?? 0, deadlineMs)),
 });
 
@@ -70,8 +71,13 @@ export function videoRecord(video: GenerationDetail, sign: Sign): z.infer<typeof
       return { id, status, progress: progressOf(video) };
     case 'completed':
       return {
-        ...{ id, status, url: sign(file!), duration: hundredths(seconds!) },
-        ...{ width: width!, height: height!, creditsUsed: credits! },
+        id,
+        status,
+        url: sign(file!),
+        duration: hundredths(seconds!),
+        width: width!,
+        height: height!,
+        creditsUsed: credits!,
       };
     case 'failed':
       return { id, status, error: error!, failedAt: finishedAt!.toISOString() };

@@ -85,7 +85,12 @@ const alike = <Value>(value: Value) => ({ A: value, B: value });
 
 export const toolServerChangeExamples = alike({ enabled: true });
 const shown = {
-  ...{ id: 'github' as const, name: 'GitHub', configured: true, enabled: true, url: null, values: {} },
+  id: 'github' as const,
+  name: 'GitHub',
+  configured: true,
+  enabled: true,
+  url: null,
+  values: {},
   description: 'Reads repositories, issues and files, through the server of GitHub.',
   secrets: ['token'],
   functions: ['search_repositories', 'get_file_contents', 'issue_read', 'list_issues'],

@@ -14,7 +14,9 @@ export const speechSchema = z
       .string()
       .regex(/\S/)
       .openapi({
-        ...{ minLength: 1, maxLength: mostCharacters, pattern: '\\S' },
+        minLength: 1,
+        maxLength: mostCharacters,
+        pattern: '\\S',
         description: `The text to speak: at most ${mostCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
       }),
     voice: z

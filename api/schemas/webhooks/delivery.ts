@@ -127,14 +127,31 @@ const alike = <Value>(value: Value) => ({ A: value, B: value });
 
 const createdAt = '2026-11-21T09:30:01.204Z';
 const entry = {
-  ...{ id: deliveryId, eventId: 'evt_0199eeeeffff7000811122223333bbbb', eventType: 'workflow.run.completed' as const },
-  ...{ status: 'retrying' as const, statusCode: 503, responseBody: 'Busy.', responseBodyTruncated: false },
-  ...{ errorClass: null, durationMs: 212, attempts: 2, retryCount: 1, nextAttemptAt: '2026-11-21T09:30:05.702Z' },
-  ...{ heldBack: null, replayable: false, correlationId: 'order-4711', createdAt },
+  id: deliveryId,
+  eventId: 'evt_0199eeeeffff7000811122223333bbbb',
+  eventType: 'workflow.run.completed' as const,
+  status: 'retrying' as const,
+  statusCode: 503,
+  responseBody: 'Busy.',
+  responseBodyTruncated: false,
+  errorClass: null,
+  durationMs: 212,
+  attempts: 2,
+  retryCount: 1,
+  nextAttemptAt: '2026-11-21T09:30:05.702Z',
+  heldBack: null,
+  replayable: false,
+  correlationId: 'order-4711',
+  createdAt,
 };
 const attempts = [1, 2].map((number) => ({
-  ...{ number, startedAt: createdAt, durationMs: 212, statusCode: 503, responseBody: 'Busy.' },
-  ...{ responseBodyTruncated: false, errorClass: null },
+  number,
+  startedAt: createdAt,
+  durationMs: 212,
+  statusCode: 503,
+  responseBody: 'Busy.',
+  responseBodyTruncated: false,
+  errorClass: null,
 }));
 
 export const deliveryListExamples = alike({
@@ -142,10 +159,16 @@ export const deliveryListExamples = alike({
   pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
 });
 const requestBody = JSON.stringify({
-  ...{ id: entry.eventId, type: entry.eventType, createdAt },
+  id: entry.eventId,
+  type: entry.eventType,
+  createdAt,
   data: {
-    ...{ id: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000', workflowId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff1111' },
-    ...{ workflowName: 'Summarize', status: 'COMPLETED', durationMs: 1840, tokensUsed: 41 },
+    id: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000',
+    workflowId: '0199aaaa-bbbb-7ccc-8ddd-eeeeffff1111',
+    workflowName: 'Summarize',
+    status: 'COMPLETED',
+    durationMs: 1840,
+    tokensUsed: 41,
   },
 });
 export const deliveryDetailExamples = alike({ ...entry, requestBody, attemptLog: attempts });

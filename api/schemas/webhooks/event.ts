@@ -38,7 +38,10 @@ const description = [
 
 /** A header of every delivery, or of some. */
 const header = (name: string, text: string, required = true) => ({
-  ...{ name, in: 'header' as const, required, description: text },
+  name,
+  in: 'header' as const,
+  required,
+  description: text,
   schema: { type: 'string' as const },
 });
 

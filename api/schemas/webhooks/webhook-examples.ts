@@ -15,8 +15,16 @@ export const webhookChangeExamples = {
 
 const createdAt = '2026-11-21T09:30:00.000Z';
 const shown = {
-  ...{ id: webhookId, ...given, isActive: true, maxAttempts: 19, headers, rateLimit: null, concurrency: 8 },
-  ...{ disabledReason: null, createdAt, updatedAt: createdAt },
+  id: webhookId,
+  ...given,
+  isActive: true,
+  maxAttempts: 19,
+  headers,
+  rateLimit: null,
+  concurrency: 8,
+  disabledReason: null,
+  createdAt,
+  updatedAt: createdAt,
 };
 const secret = `whsec_${'k3XFdN0uUl1pGkLPYJ7n'.repeat(2)}Zq8=`;
 
@@ -24,8 +32,13 @@ export const webhookExamples = alike(shown);
 export const webhookDetailExamples = alike({
   ...shown,
   health: {
-    ...{ state: 'failing' as const, failingSince: '2026-11-21T11:02:17.310Z', nextProbeAt: null },
-    ...{ waiting: 412, deadLettered: 0, skipped: 0, successRate24h: 0.9641 },
+    state: 'failing' as const,
+    failingSince: '2026-11-21T11:02:17.310Z',
+    nextProbeAt: null,
+    waiting: 412,
+    deadLettered: 0,
+    skipped: 0,
+    successRate24h: 0.9641,
   },
 });
 export const createdWebhookExamples = alike({ ...shown, secret });
@@ -34,6 +47,7 @@ export const webhookListExamples = alike({
   pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
 });
 export const rotatedSecretExamples = alike({
-  ...{ id: webhookId, secret },
+  id: webhookId,
+  secret,
   previousSecretExpiresAt: '2026-11-22T09:30:00.000Z',
 });

@@ -90,13 +90,49 @@ export function namesIn(value: unknown): ReadonlySet<string> {
 }
 
 const plainOperators: ReadonlySet<string> = new Set([
-  ...['value', 'id', '.', '.?', '[]', '[?]', '?:', '||', '&&', '!_', '-_'],
-  ...['==', '!=', 'in', '+', '-', '*', '/', '%', '<', '<=', '>', '>='],
+  'value',
+  'id',
+  '.',
+  '.?',
+  '[]',
+  '[?]',
+  '?:',
+  '||',
+  '&&',
+  '!_',
+  '-_',
+  '==',
+  '!=',
+  'in',
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+  '<',
+  '<=',
+  '>',
+  '>=',
 ]);
 /** They take time linear in their operands, and give nothing longer than those. */
 const plainFunctions: ReadonlySet<string> = new Set([
-  ...['size', 'has', 'startsWith', 'endsWith', 'trim', 'substring', 'int', 'double', 'string', 'bool', 'type'],
-  ...['orValue', 'or', 'value', 'hasValue', 'lowerAscii', 'upperAscii'],
+  'size',
+  'has',
+  'startsWith',
+  'endsWith',
+  'trim',
+  'substring',
+  'int',
+  'double',
+  'string',
+  'bool',
+  'type',
+  'orValue',
+  'or',
+  'value',
+  'hasValue',
+  'lowerAscii',
+  'upperAscii',
 ]);
 /** They look for one text in another, which takes as long as both lengths multiplied. */
 const searches: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf']);

@@ -16,10 +16,15 @@ test('strings of a payload are templates, at any depth, and their values are not
 
 test('what depends on values of the run is known', () => {
   expect(['channel', 'blocks.0.text', 'blocks', ''].map((path) => isTemplated(payload, path))).toEqual([
-    ...[true, true, true, true],
+    true,
+    true,
+    true,
+    true,
   ]);
   expect(['blocks.0.n', 'missing', 'blocks.0.missing'].map((path) => isTemplated(payload, path))).toEqual([
-    ...[false, false, false],
+    false,
+    false,
+    false,
   ]);
   expect(isTemplated({ channel: 'C1' }, 'channel')).toBe(false);
 });

@@ -4,7 +4,9 @@ import { eventsOf, type RunHistory } from './run-events.ts';
 
 const at = new Date(0);
 const step = (status: 'running' | 'completed' | 'failed' | 'skipped' | 'cancelled', attempts = 1) => ({
-  ...{ status, attempts, startedAt: at },
+  status,
+  attempts,
+  startedAt: at,
   finishedAt: status === 'running' ? null : at,
 });
 const history = (
@@ -12,7 +14,9 @@ const history = (
   stepResults: RunHistory['stepResults'],
   startedAt: Date | null = at,
 ) => ({
-  ...{ status, startedAt, stepResults },
+  status,
+  startedAt,
+  stepResults,
   finishedAt: status === 'queued' || status === 'running' ? null : at,
 });
 const names = (of: RunHistory) => eventsOf(of).map(({ id, name }) => `${id} ${name}`);

@@ -15,8 +15,18 @@ const isObject = (value: unknown): value is Schema =>
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const keywords = {
   one: [
-    ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
-    ...['propertyNames', 'not', 'if', 'then', 'else', 'contentSchema'],
+    'items',
+    'additionalItems',
+    'unevaluatedItems',
+    'contains',
+    'additionalProperties',
+    'unevaluatedProperties',
+    'propertyNames',
+    'not',
+    'if',
+    'then',
+    'else',
+    'contentSchema',
   ],
   list: ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'],
   named: ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'],

@@ -53,7 +53,8 @@ export const actionsOfSteps = (services: BeginServices) => ({
     const known = Object.keys(actions).join(', ');
     if (!action) return [{ path: 'action', message: `${name} has no such action. It has ${known}.` }];
     return problemsOf(action, payload).map(({ path, message }) => ({
-      ...{ path: path === '' ? 'payload' : `payload.${path}`, message },
+      path: path === '' ? 'payload' : `payload.${path}`,
+      message,
     }));
   },
 

@@ -113,7 +113,9 @@ export async function askProvider(
     if (scope.tenant.environment === 'test') answer = await askSandbox(action, asked, either);
     else {
       const call = integrations.call(scope, connected, {
-        ...{ idempotencyKey: asked.id, signal: either, timeoutMs: attemptMs },
+        idempotencyKey: asked.id,
+        signal: either,
+        timeoutMs: attemptMs,
         changes: recorded,
       });
       answer = answerOf(

@@ -34,8 +34,13 @@ export async function requireConnection(
 
 /** The first attempt of an action, where its creator makes it. */
 export const firstAttempt = ({ integrationId, actionId, payload }: RequestedAction, id: string, accountId: string) => ({
-  ...{ id, integration: integrationId, action: actionId, accountId, payload },
-  ...{ attempts: 1, pausedMs: 0 },
+  id,
+  integration: integrationId,
+  action: actionId,
+  accountId,
+  payload,
+  attempts: 1,
+  pausedMs: 0,
 });
 
 /**
@@ -53,7 +58,11 @@ export async function beginAction(
   const { account } = await requireConnection(services, scope, requested.integrationId);
   const begins = requested.delaySeconds === 0 && temporal.startsEagerly(queues.integrations);
   const created = await createAction(services, scope, {
-    ...{ requested, accountId: account.id, plan, idempotency, waiter: waiters.channel },
+    requested,
+    accountId: account.id,
+    plan,
+    idempotency,
+    waiter: waiters.channel,
     firstBy: begins ? 'caller' : 'workflow',
   });
   if (begins && !created.replayed) {

@@ -145,7 +145,11 @@ export async function startPendingAction(
   const { tenant, correlationId } = scope;
   const { plan, integration, action, dueAt, delayed, priority } = pending;
   const args = {
-    ...{ ...tenant, correlationId, actionId, waiter: hint?.waiter ?? null, policy },
+    ...tenant,
+    correlationId,
+    actionId,
+    waiter: hint?.waiter ?? null,
+    policy,
     ...(delayed && { dueAt: dueAt.getTime() }),
     ...(hint?.begun && { begun: true }),
   };

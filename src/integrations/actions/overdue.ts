@@ -39,7 +39,9 @@ export const endOverdueActions = (services: WatchServices, deadlineMs: number, l
 /** Ends the actions whose workflows an operator terminated, or that timed out. */
 export const watchStoppedActions = (services: WatchServices & { temporal: TemporalClient }): (() => Promise<number>) =>
   watchEachStopped(services, {
-    ...{ queue: queues.integrations, type: integrationWorkflows.performAction, workflowId: actionWorkflowId },
+    queue: queues.integrations,
+    type: integrationWorkflows.performAction,
+    workflowId: actionWorkflowId,
     ...openActions,
     end: (row) => end(services, row, 'cancelled'),
   });

@@ -44,7 +44,11 @@ export async function performForStep(
   if (!created) {
     ({ id: accountId } = (await requireConnection(services, scope, integrationId)).account);
     created = await createAction(services, scope, {
-      ...{ requested, accountId, idempotency, waiter: waiters.channel, plan: (await scope.one(findPlan))!.plan },
+      requested,
+      accountId,
+      idempotency,
+      waiter: waiters.channel,
+      plan: (await scope.one(findPlan))!.plan,
       firstBy: requested.delaySeconds > 0 ? 'workflow' : 'caller_alone',
     });
   }

@@ -41,7 +41,8 @@ test('contacts are created and changed, with values as strings', async () => {
     ['PATCH', { properties: { firstname: 'Augusta' } }],
   ]);
   await expect(perform('create_contact', { properties })).rejects.toMatchObject({
-    ...{ kind: 'action_failed', providerCode: 'CONFLICT' },
+    kind: 'action_failed',
+    providerCode: 'CONFLICT',
   });
   const wrong = perform('create_contact', { properties: { email: 'nobody', nope: 'x' } });
   await expect(wrong).rejects.toMatchObject({
@@ -61,7 +62,8 @@ test('payloads that do not fit name the field', () => {
   expect(fieldsOf('create_contact', { properties: {} })).toEqual(['properties']);
   expect(fieldsOf('create_contact', { properties: [] })).toEqual(['properties']);
   expect(fieldsOf('create_contact', { properties: { email: null, a: {} } })).toEqual([
-    ...['properties.email', 'properties.a'],
+    'properties.email',
+    'properties.a',
   ]);
   expect(fieldsOf('create_contact', { properties: { a: 'x'.repeat(65_537) } })).toEqual(['properties.a']);
   const many = Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`p${n}`, 'x']));

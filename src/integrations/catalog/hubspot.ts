@@ -140,7 +140,8 @@ const updateContact = defineAction({
   perform: (payload, call) =>
     call.request(
       {
-        ...{ method: 'PATCH', path: `${contactsPath}/${encodeURIComponent(payload.contactId)}` },
+        method: 'PATCH',
+        path: `${contactsPath}/${encodeURIComponent(payload.contactId)}`,
         json: { properties: asStrings(payload.properties) },
       },
       contact,
@@ -171,10 +172,16 @@ export const hubspot = defineIntegration({
       consent: {
         kind: 'oauth',
         provider: {
-          ...{ id: 'hubspot', clientId, clientSecret, pkce: true, clientAuth: 'body', scopes },
+          id: 'hubspot',
+          clientId,
+          clientSecret,
+          pkce: true,
+          clientAuth: 'body',
+          scopes,
           authorizeUrl: `${withoutSlash(env.HUBSPOT_LOGIN_BASE_URL)}/oauth/authorize`,
           tokenUrl: `${api}/oauth/2026-03/token`,
-          ...{ revokeUrl: `${api}/oauth/2026-03/token/revoke`, authenticatesRevocation: true },
+          revokeUrl: `${api}/oauth/2026-03/token/revoke`,
+          authenticatesRevocation: true,
         },
       },
       baseUrl: () => api,

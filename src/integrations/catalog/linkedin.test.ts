@@ -6,21 +6,36 @@ import { linkedin } from './linkedin.ts';
 const inbound = linkedin.inbound!;
 const secret = 'webhook-secret';
 const request = (json: unknown, headers: Record<string, string> = {}): InboundRequest => ({
-  ...{ headers, query: new URLSearchParams(), body: Buffer.from(JSON.stringify(json)), json },
+  headers,
+  query: new URLSearchParams(),
+  body: Buffer.from(JSON.stringify(json)),
+  json,
   url: 'https://atelier.example.com/api/v1/integrations/linkedin/events',
 });
 
 /** https://developer.unipile.com/docs/new-messages-webhook */
 const old = {
-  ...{ event: 'message_received', account_id: 'acc_1', account_type: 'LINKEDIN', message_id: 'm1', chat_id: 'c1' },
-  ...{ timestamp: '2026-11-20T09:30:00.000Z', message: 'hello', account_info: { user_id: 'ACoMe' } },
+  event: 'message_received',
+  account_id: 'acc_1',
+  account_type: 'LINKEDIN',
+  message_id: 'm1',
+  chat_id: 'c1',
+  timestamp: '2026-11-20T09:30:00.000Z',
+  message: 'hello',
+  account_info: { user_id: 'ACoMe' },
   sender: { attendee_provider_id: 'ACoAda', attendee_name: 'Ada' },
 };
 /** https://developer.unipile.com/v2.0/docs/webhooks-introduction */
 const recent = {
-  ...{ id: 'evt_1', type: 'message.new', account_id: 'acc_1' },
+  id: 'evt_1',
+  type: 'message.new',
+  account_id: 'acc_1',
   payload: {
-    ...{ id: 'm1', chat_id: 'c1', sender_id: 'ACoAda', is_sender: false, text: 'hello' },
+    id: 'm1',
+    chat_id: 'c1',
+    sender_id: 'ACoAda',
+    is_sender: false,
+    text: 'hello',
     timestamp: '2026-11-20T09:30:00.000Z',
   },
 };

@@ -50,7 +50,10 @@ const linkSeconds = 600;
 const hosted: HostedConsent = {
   async begin({ state, callbackUrl, call }) {
     const json = {
-      ...{ providers: ['linkedin'], redirect_uri: callbackUrl, state, name: state },
+      providers: ['linkedin'],
+      redirect_uri: callbackUrl,
+      state,
+      name: state,
       expires_on: new Date(Date.now() + linkSeconds * 1_000).toISOString(),
     };
     const { link } = await call.request({ method: 'POST', path: '/v2/auth/link', json }, linkAnswer);
@@ -140,7 +143,9 @@ const viewProfile = defineAction({
   example: {
     payload: { accountId: 'me', profileUrl: 'https://www.linkedin.com/in/ada-lovelace' },
     answer: {
-      ...{ providerId: 'ACoAAAcDMMQBODyLwZrRcgYhrkCafURGqva0U4E', name: 'Ada Lovelace', headline: 'Mathematician' },
+      providerId: 'ACoAAAcDMMQBODyLwZrRcgYhrkCafURGqva0U4E',
+      name: 'Ada Lovelace',
+      headline: 'Mathematician',
       profileUrl: 'https://www.linkedin.com/in/ada-lovelace',
     },
   },
@@ -151,12 +156,10 @@ const viewProfile = defineAction({
     return findProfile(url, call);
   },
   sandbox: ({ profileUrl: url }, seed) => ({
-    ...{
-      providerId: `ACoSandbox${seed.slice(0, 24)}`,
-      name: nameIn(url)!,
-      headline: 'Sandbox profile',
-      profileUrl: url,
-    },
+    providerId: `ACoSandbox${seed.slice(0, 24)}`,
+    name: nameIn(url)!,
+    headline: 'Sandbox profile',
+    profileUrl: url,
   }),
 });
 
@@ -195,20 +198,29 @@ const sendConnection = defineAction({
 const text = z.string().max(300);
 /** An event of version 2: https://developer.unipile.com/v2.0/docs/webhooks-introduction */
 const event = z.object({
-  ...{ type: z.string().max(100), account_id: text },
+  type: z.string().max(100),
+  account_id: text,
   payload: z.looseObject({ id: text.optional(), chat_id: text.optional() }).optional(),
 });
 const message = z.object({
-  ...{ id: text, chat_id: text, sender_id: text.optional(), is_sender: z.boolean().optional() },
-  ...{ text: z.string().nullish(), timestamp: text },
+  id: text,
+  chat_id: text,
+  sender_id: text.optional(),
+  is_sender: z.boolean().optional(),
+  text: z.string().nullish(),
+  timestamp: text,
 });
 /** An event of version 1: https://developer.unipile.com/docs/new-messages-webhook */
 const eventOfOld = z.object({
-  ...{ event: text, account_id: text, message_id: text.optional() },
+  event: text,
+  account_id: text,
+  message_id: text.optional(),
   account_info: z.object({ user_id: text.optional() }).optional(),
 });
 const messageOfOld = z.object({
-  ...{ chat_id: text, timestamp: text, message: z.string().nullish() },
+  chat_id: text,
+  timestamp: text,
+  message: z.string().nullish(),
   sender: z.object({ attendee_provider_id: text }),
 });
 
@@ -297,7 +309,9 @@ export const linkedin = defineIntegration({
       summary: 'A message was received.',
       data: z.object({ channel: z.string(), user: z.string(), text: z.string(), ts: z.string() }),
       example: {
-        ...{ channel: 'chat_01j9', user: 'ACoAAAcDMMQBODyLwZrRcgYhrkCafURGqva0U4E', text: 'Thank you!' },
+        channel: 'chat_01j9',
+        user: 'ACoAAAcDMMQBODyLwZrRcgYhrkCafURGqva0U4E',
+        text: 'Thank you!',
         ts: '2026-11-20T09:30:00.000Z',
       },
     },

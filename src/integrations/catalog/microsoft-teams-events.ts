@@ -238,8 +238,13 @@ export const teamsPush: PushSubscription = {
     const wanted = resource ?? (await channelResources(call))[0];
     if (wanted === undefined) throw new IntegrationFailure('action_failed', { providerCode: 'no_channel' });
     const json = {
-      ...{ changeType: 'created', notificationUrl: url, lifecycleNotificationUrl: lifecycleUrl, resource: wanted },
-      ...{ expirationDateTime: endsAt.toISOString(), clientState, latestSupportedTlsVersion: 'v1_2' },
+      changeType: 'created',
+      notificationUrl: url,
+      lifecycleNotificationUrl: lifecycleUrl,
+      resource: wanted,
+      expirationDateTime: endsAt.toISOString(),
+      clientState,
+      latestSupportedTlsVersion: 'v1_2',
     };
     const made = await call.request({ method: 'POST', path: '/v1.0/subscriptions', json }, subscription);
     return { id: made.id, endsAt: endOf(made, endsAt) };

@@ -25,7 +25,8 @@ const fieldsOf = (payload: unknown) =>
 
 test('the account is the tenant, with its first team as the default', async () => {
   expect(connected.account).toEqual({
-    ...{ id: fake.tenantId, name: fake.organization },
+    id: fake.tenantId,
+    name: fake.organization,
     details: { user: fake.user.id, team: fake.teamId },
   });
   expect(await microsoftTeams.test(connected.call)).toEqual({ workspace: fake.organization, user: 'Ada Lovelace' });
@@ -106,8 +107,14 @@ test('resources are read strictly, for they come from outside', () => {
   expect(readResource(at)).toEqual({ team: fake.teamId, channel: '19:a@thread.tacv2', message: '161' });
   expect(readResource(`${at}/replies('162')`)).toMatchObject({ message: '161', reply: '162' });
   const wrong = [
-    ...[`${at}/hostedContents`, at.replace('161', '../../me'), at.replace('161', '1/2'), at.replace(fake.teamId, '..')],
-    ...[`chats('x')/messages('1')`, `https://a.example/${at}`, at.replace('19:a', '../a'), ''],
+    `${at}/hostedContents`,
+    at.replace('161', '../../me'),
+    at.replace('161', '1/2'),
+    at.replace(fake.teamId, '..'),
+    `chats('x')/messages('1')`,
+    `https://a.example/${at}`,
+    at.replace('19:a', '../a'),
+    '',
   ];
   for (const resource of wrong) expect([resource, readResource(resource)]).toEqual([resource, undefined]);
 });
@@ -120,7 +127,10 @@ test('a message in HTML is told as text, in the time of its length', () => {
 });
 
 const requestOf = (json: unknown, query = ''): InboundRequest => ({
-  ...{ headers: {}, query: new URLSearchParams(query), body: Buffer.from(JSON.stringify(json) ?? ''), json },
+  headers: {},
+  query: new URLSearchParams(query),
+  body: Buffer.from(JSON.stringify(json) ?? ''),
+  json,
   url: 'https://atelier.example/api/v1/integrations/microsoft-teams/events',
 });
 const inbound = microsoftTeams.inbound!;
@@ -144,7 +154,10 @@ test('notifications are proven by the secret of their subscription, each of them
   const request = requestOf({ value });
   const [created, updated] = inbound.notices(request)!;
   expect(created).toMatchObject({
-    ...{ accountId: fake.tenantId, subscriptionId: made.id, clientState: 'a secret', trigger: 'message_received' },
+    accountId: fake.tenantId,
+    subscriptionId: made.id,
+    clientState: 'a secret',
+    trigger: 'message_received',
     key: `${posted}:created`,
   });
   expect([updated!.trigger, updated!.key]).toEqual([undefined, `${posted}:updated`]);

@@ -139,8 +139,14 @@ export const microsoftTeams = defineIntegration({
       consent: {
         kind: 'oauth',
         provider: {
-          ...{ id: 'microsoft-teams', clientId, clientSecret, pkce: true, clientAuth: 'body' },
-          ...{ authorizeUrl: `${login}/authorize`, tokenUrl: `${login}/token`, scopes },
+          id: 'microsoft-teams',
+          clientId,
+          clientSecret,
+          pkce: true,
+          clientAuth: 'body',
+          authorizeUrl: `${login}/authorize`,
+          tokenUrl: `${login}/token`,
+          scopes,
           authorizeParameters: { response_mode: 'query' },
         },
       },

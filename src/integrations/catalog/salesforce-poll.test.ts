@@ -63,11 +63,13 @@ test('what was there before is not told, and what is saved later is, once', asyn
   for (let round = 0; round < 10; round += 1) await polled.round();
   expect(polled.events).toEqual([
     {
-      ...{ trigger: 'contact_created', key: `contact_created:${contact.Id}` },
+      trigger: 'contact_created',
+      key: `contact_created:${contact.Id}`,
       data: { contactId: contact.Id, occurredAt: '2020-01-01T00:00:00.000Z' },
     },
     {
-      ...{ trigger: 'deal_updated', key: expect.stringContaining(`deal_updated:${deal.Id}:2020-01-01T00:00:05.000Z:`) },
+      trigger: 'deal_updated',
+      key: expect.stringContaining(`deal_updated:${deal.Id}:2020-01-01T00:00:05.000Z:`),
       data: { dealId: deal.Id, property: 'StageName', value: 'Closed Won', occurredAt: '2020-01-01T00:00:05.000Z' },
     },
   ]);

@@ -24,19 +24,23 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('base6
 const contacts: Source = {
   object: 'Contact',
   // A contact that is changed later has another SystemModstamp, and is no new one.
-  ...{ stamp: 'CreatedDate', fields: [] },
+  stamp: 'CreatedDate',
+  fields: [],
   eventOf: ({ Id, at }) => ({
-    ...{ trigger: 'contact_created', key: `contact_created:${Id}` },
+    trigger: 'contact_created',
+    key: `contact_created:${Id}`,
     data: { contactId: Id, occurredAt: at },
   }),
 };
 
 const opportunities: Source = {
   object: 'Opportunity',
-  ...{ stamp: 'SystemModstamp', fields: ['StageName'] },
+  stamp: 'SystemModstamp',
+  fields: ['StageName'],
   eventOf: ({ Id, at, StageName }) => ({
     // Times have whole seconds: another stage within the same one is another event.
-    ...{ trigger: 'deal_updated', key: `deal_updated:${Id}:${at}:${hashOf(StageName ?? '')}` },
+    trigger: 'deal_updated',
+    key: `deal_updated:${Id}:${at}:${hashOf(StageName ?? '')}`,
     data: { dealId: Id, property: 'StageName', value: StageName ?? '', occurredAt: at },
   }),
 };
@@ -145,7 +149,9 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
   const isSettled = !isMore && newest === place.newest && now - place.seenMs >= overlapMs;
   const following: Place = {
     after: isSettled ? newest : after,
-    ...{ newest, seenMs: newest === place.newest ? place.seenMs : now, from: nextFrom },
+    newest,
+    seenMs: newest === place.newest ? place.seenMs : now,
+    from: nextFrom,
     ...(isMore && { at: { time: last.at, id: last.Id } }),
     told: toldAfter(
       told,

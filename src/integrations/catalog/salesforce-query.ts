@@ -4,6 +4,7 @@ import type { ProviderRequest } from '../provider-call.ts';
 export const dataPath = '/services/data/v66.0';
 
 export const queryRequest = (soql: string): ProviderRequest => ({
-  ...{ method: 'GET', path: `${dataPath}/query` },
+  method: 'GET',
+  path: `${dataPath}/query`,
   query: { q: soql },
 });

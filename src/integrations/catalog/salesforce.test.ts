@@ -29,7 +29,8 @@ const fieldsOf = (action: string, payload: unknown) =>
 
 test('the account is the organization, on the server that came with the tokens', async () => {
   expect(connected.account).toEqual({
-    ...{ id: '00Dx0000000BV7z', name: '127.0.0.1' },
+    id: '00Dx0000000BV7z',
+    name: '127.0.0.1',
     details: { instanceUrl: fake.origin, user: '005x00000012Q9P' },
   });
   expect(await salesforce.test(connected.call)).toEqual({ workspace: '127.0.0.1', user: 'Ada Lovelace' });
@@ -89,7 +90,8 @@ test('leads are created, with fields of their own', async () => {
   expect(fake.journal[0]).toMatchObject({ path: '/services/data/v66.0/sobjects/Lead', body: lead });
   const wrong = perform('create_lead', { ...lead, Email: 'nobody' });
   await expect(wrong).rejects.toMatchObject({
-    ...{ kind: 'invalid_payload', providerCode: 'INVALID_EMAIL_ADDRESS' },
+    kind: 'invalid_payload',
+    providerCode: 'INVALID_EMAIL_ADDRESS',
     errors: [{ path: 'Email', message: 'Salesforce did not accept this field: INVALID_EMAIL_ADDRESS.' }],
   });
 });
@@ -141,7 +143,8 @@ test('queries are read page by page, whatever stands in them', async () => {
   await expect(large).rejects.toMatchObject({ kind: 'invalid_payload', errors: [{ path: 'soql' }] });
   expect(fake.journal).toEqual([]);
   await expect(perform('query', { soql: 'SELECT FROM' })).rejects.toMatchObject({
-    ...{ kind: 'invalid_payload', providerCode: 'MALFORMED_QUERY' },
+    kind: 'invalid_payload',
+    providerCode: 'MALFORMED_QUERY',
     errors: [{ path: 'soql', message: 'Salesforce did not accept this query: MALFORMED_QUERY.' }],
   });
 });

@@ -199,7 +199,12 @@ export const salesforce = defineIntegration({
       consent: {
         kind: 'oauth',
         provider: {
-          ...{ id: 'salesforce', clientId, clientSecret, pkce: true, clientAuth: 'body', scopes },
+          id: 'salesforce',
+          clientId,
+          clientSecret,
+          pkce: true,
+          clientAuth: 'body',
+          scopes,
           authorizeUrl: `${login}/services/oauth2/authorize`,
           tokenUrl: `${login}/services/oauth2/token`,
           revokeUrl: `${login}/services/oauth2/revoke`,
@@ -235,7 +240,9 @@ export const salesforce = defineIntegration({
       summary: 'An opportunity was saved: its stage at that time. Checked every minute.',
       data: z.object({ dealId: z.string(), property: z.string(), value: z.string(), occurredAt: z.string() }),
       example: {
-        ...{ dealId: '006D000000CWxQ2IAL', property: 'StageName', value: 'Closed Won' },
+        dealId: '006D000000CWxQ2IAL',
+        property: 'StageName',
+        value: 'Closed Won',
         occurredAt: '2026-11-20T09:30:00.000Z',
       },
     },

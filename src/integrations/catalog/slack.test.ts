@@ -17,7 +17,10 @@ const documented = {
 };
 
 const request = (json: unknown, body = JSON.stringify(json), headers: Record<string, string> = {}): InboundRequest => ({
-  ...{ headers, query: new URLSearchParams(), body: Buffer.from(body), json },
+  headers,
+  query: new URLSearchParams(),
+  body: Buffer.from(body),
+  json,
   url: 'https://atelier.example.com/api/v1/integrations/slack/events',
 });
 
@@ -57,8 +60,13 @@ describe('an event', () => {
   const of = (event: object, more: object = {}) =>
     inbound.notices(
       request({
-        ...{ type: 'event_callback', team_id: 'T1', event_id: 'Ev1', api_app_id: 'A1', event },
-        ...{ authorizations: [{ team_id: 'T1', user_id: 'UBOT', is_bot: true }], ...more },
+        type: 'event_callback',
+        team_id: 'T1',
+        event_id: 'Ev1',
+        api_app_id: 'A1',
+        event,
+        authorizations: [{ team_id: 'T1', user_id: 'UBOT', is_bot: true }],
+        ...more,
       }),
     );
   const told = (event: object) => of(event)?.map(({ trigger, data }) => (trigger ? [trigger, data] : []));

@@ -55,7 +55,8 @@ function failureOf(answer: ProviderAnswer): IntegrationFailure | undefined {
   }
   const place = error === undefined ? undefined : places[error];
   return new IntegrationFailure(kind, {
-    ...{ providerCode: error, retryAfterSeconds: retryAfterOf(answer) },
+    providerCode: error,
+    retryAfterSeconds: retryAfterOf(answer),
     ...(kind === 'invalid_payload' && {
       errors: [place ?? { path: '', message: `Slack refused the request: ${error}.` }],
     }),
@@ -138,7 +139,8 @@ const tokenErrors = new Map([
   ...['invalid_code', 'code_already_used', 'invalid_refresh_token', 'token_revoked', 'token_expired'].map(
     (error) => [error, 'invalid_grant'] as const,
   ),
-  ...[['account_inactive', 'invalid_grant'] as const, ['bad_client_secret', 'invalid_client'] as const],
+  ['account_inactive', 'invalid_grant'] as const,
+  ['bad_client_secret', 'invalid_client'] as const,
   ...['ratelimited', 'service_unavailable'].map((error) => [error, 'temporarily_unavailable'] as const),
   ...['internal_error', 'fatal_error'].map((error) => [error, 'server_error'] as const),
 ]);
@@ -180,12 +182,20 @@ export const slack = defineIntegration({
         kind: 'oauth',
         provider: {
           // An app that uses PKCE becomes a public client for good, with refresh tokens that end after 30 days.
-          ...{ id: 'slack', clientId, clientSecret, pkce: false, clientAuth: 'body', scopes },
+          id: 'slack',
+          clientId,
+          clientSecret,
+          pkce: false,
+          clientAuth: 'body',
+          scopes,
           authorizeUrl: `${withoutSlash(env.SLACK_LOGIN_BASE_URL)}/oauth/v2/authorize`,
           tokenUrl: `${api}/api/oauth.v2.access`,
           // A workspace has one bot of an app, whoever installed it.
-          ...{ revokeUrl: `${api}/api/auth.revoke`, revokesAccount: true, revokesAccessToken: true },
-          ...{ scopeSeparator: ',', tokenAnswer },
+          revokeUrl: `${api}/api/auth.revoke`,
+          revokesAccount: true,
+          revokesAccessToken: true,
+          scopeSeparator: ',',
+          tokenAnswer,
         },
       },
       baseUrl: () => api,

@@ -41,14 +41,22 @@ export async function followSchedule(
   const { tenant } = scope;
   const id = followScheduleId(connectionId);
   const args: FollowIntegrationArgs = {
-    ...{ organizationId: tenant.organizationId, environment: tenant.environment, connectionId, policy },
+    organizationId: tenant.organizationId,
+    environment: tenant.environment,
+    connectionId,
+    policy,
   };
   const kept = await keepAsRow(temporal, id, async (): Promise<KeptSchedule | undefined> => {
     const connected = await findConnectionById(scope, connectionId);
     if (!connected || !needsSchedule(tenant, connected.integrationId)) return undefined;
     return {
-      ...{ id, tenant, resourceId: connectionId, everyMs: everyMsOf(connected) },
-      ...{ workflowType: followWorkflows.followIntegration, queue: queues.integrations, args },
+      id,
+      tenant,
+      resourceId: connectionId,
+      everyMs: everyMsOf(connected),
+      workflowType: followWorkflows.followIntegration,
+      queue: queues.integrations,
+      args,
       longestRunMs: followLimitMs,
       paused: connected.status !== 'connected',
       pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',

@@ -104,10 +104,14 @@ export class BoundedWork {
   ): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting: Waiting = {
-      ...{ key, module: task.module, limitMs: task.limitMs, memoryMb: task.memoryMb },
+      key,
+      module: task.module,
+      limitMs: task.limitMs,
+      memoryMb: task.memoryMb,
       isLengthy: task.isLengthy ?? false,
       args: JSON.stringify(args),
-      ...{ interrupted: 0, wasStarved: false },
+      interrupted: 0,
+      wasStarved: false,
       timer: undefined,
       resolve: resolve as (result: unknown) => void,
       reject,

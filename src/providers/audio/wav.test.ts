@@ -81,14 +81,12 @@ describe('a WAV file', () => {
   test('that is none, is empty, or is in another form is refused', () => {
     const data = chunk('data', packed(16, values));
     for (const file of [
-      ...[
-        Buffer.alloc(0),
-        Buffer.from('RIFF'),
-        wav(),
-        wav(format({})),
-        wav(data),
-        wav(format({}), chunk('data', Buffer.alloc(0))),
-      ],
+      Buffer.alloc(0),
+      Buffer.from('RIFF'),
+      wav(),
+      wav(format({})),
+      wav(data),
+      wav(format({}), chunk('data', Buffer.alloc(0))),
       ...[{ tag: 2 }, { tag: 3, bits: 64 }, { bits: 12 }, { channels: 0 }, { channels: 9 }, { sampleRate: 96_000 }].map(
         (form) => wav(format(form), data),
       ),

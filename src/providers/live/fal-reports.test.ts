@@ -45,7 +45,9 @@ describe('the signature of a report', () => {
   test('fits a vector that was made apart from this code', () => {
     const key = { kty: 'OKP', crv: 'Ed25519', x: 'A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg' };
     const vector: ReportSignature = {
-      ...{ requestId: 'req-vector', userId: 'user-vector', timestamp: '1800000000' },
+      requestId: 'req-vector',
+      userId: 'user-vector',
+      timestamp: '1800000000',
       signature: Buffer.from(vectorSignature, 'hex'),
     };
     const [made] = readKeys(JSON.stringify({ keys: [key] }));

@@ -33,7 +33,9 @@ const open = (baseUrl: string, apiKey = fal.apiKey, from = egress, ms = timeoutM
   liveMediaModel(
     falHost({ apiKey, baseUrl, timeoutMs: ms, webhookUrl: (id) => `https://us.example/hooks/fal/${id}` }),
     {
-      ...{ models: mediaModels, egress: from, work },
+      models: mediaModels,
+      egress: from,
+      work,
     },
   );
 
@@ -58,13 +60,22 @@ afterAll(async () => {
 });
 
 const image: ImageRequest = {
-  ...{ kind: 'image', prompt: 'a boat', negativePrompt: null, model: 'flux-pro-1.1' },
-  ...{ aspectRatio: '1:1', quality: 'standard', seed: null },
+  kind: 'image',
+  prompt: 'a boat',
+  negativePrompt: null,
+  model: 'flux-pro-1.1',
+  aspectRatio: '1:1',
+  quality: 'standard',
+  seed: null,
 };
 const video: VideoRequest = { kind: 'video', prompt: 'waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
 const id = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const jobOf = (name: string): MediaJob => ({
-  ...{ id, request: name === 'fal' ? image : video, image: null, seed: 7, ageMs: 0 },
+  id,
+  request: name === 'fal' ? image : video,
+  image: null,
+  seed: 7,
+  ageMs: 0,
 });
 const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('one'), attempt, signal: new AbortController().signal });
 
@@ -163,7 +174,11 @@ test('a job of fal carries our id in the address of its report, and everything g
   // The answers named another host.
   const of = `/fal-ai/flux-pro/requests/${upstreamId}`;
   expect(fal.journal.map(({ method, path }) => `${method} ${path.split('?')[0]}`)).toEqual([
-    ...['POST /fal-ai/flux-pro/v1.1', `GET ${of}/status`, `GET ${of}`, `GET /output/${upstreamId}`, `PUT ${of}/cancel`],
+    'POST /fal-ai/flux-pro/v1.1',
+    `GET ${of}/status`,
+    `GET ${of}`,
+    `GET /output/${upstreamId}`,
+    `PUT ${of}/cancel`,
   ]);
   expect(fal.journal.filter(({ path }) => !path.startsWith('/output')).every(({ key }) => key === fal.apiKey)).toBe(
     true,

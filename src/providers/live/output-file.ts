@@ -44,7 +44,10 @@ async function download(
   const file = await open(path, 'w', 0o600);
   try {
     const { status, headers, truncated } = await egress.request({
-      ...{ url, method: 'GET', maxResponseBytes: maxBytes, signal },
+      url,
+      method: 'GET',
+      maxResponseBytes: maxBytes,
+      signal,
       deadlineMs: Math.max(1, Math.ceil(ends - performance.now())),
       write: async (piece) => {
         await file.writeFile(piece);

@@ -71,9 +71,15 @@ async function ask<Result>(
   const { OpenAI } = await import('openai');
   const exchange = new HttpExchange();
   const client = new OpenAI({
-    ...{ apiKey, baseURL: baseUrl, timeout: timeoutMs, maxRetries: 0, fetch: exchange.fetch, logLevel: 'off' },
+    apiKey,
+    baseURL: baseUrl,
+    timeout: timeoutMs,
+    maxRetries: 0,
+    fetch: exchange.fetch,
+    logLevel: 'off',
     // The defaults would be read from the environment.
-    ...{ organization: null, project: null },
+    organization: null,
+    project: null,
   });
   try {
     return await make(client);
@@ -106,7 +112,9 @@ export const liveSpeechModel = (options: VoiceOptions): SpeechModel => ({
     const model = { name: options.speechModel };
     const bytes = await ask(options, model, call, async (client) => {
       const request = {
-        ...{ model: model.name, input: text, voice: options.voices[voice] ?? voice },
+        model: model.name,
+        input: text,
+        voice: options.voices[voice] ?? voice,
         response_format: 'mp3' as const,
         // Not every model knows the field.
         ...(speed !== 1 && { speed }),
@@ -144,7 +152,9 @@ export const liveTranscriptionModel = (options: VoiceOptions): TranscriptionMode
       const type = mimeTypes[format];
       const file = new File([await openAsBlob(path, { type })], `recording.${format}`, { type });
       const request: Asked = {
-        ...{ model: model.name, file, response_format: formOf(model.name) },
+        model: model.name,
+        file,
+        response_format: formOf(model.name),
         ...(language && { language }),
       };
       return transcriptOf(await client.audio.transcriptions.create(request, { signal: call.signal }), language);

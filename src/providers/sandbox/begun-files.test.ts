@@ -10,7 +10,11 @@ beforeEach(() => {
   discarded = [];
 });
 const file = (path: string): MadeMedia => ({
-  ...{ type: 'png', path, size: null, seconds: null, hasTransparency: null },
+  type: 'png',
+  path,
+  size: null,
+  seconds: null,
+  hasTransparency: null,
   discard: async () => void discarded.push(path),
 });
 

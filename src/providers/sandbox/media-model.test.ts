@@ -17,8 +17,13 @@ beforeAll(() => {
 afterAll(() => work.close());
 
 const image = (prompt: string): ImageRequest => ({
-  ...{ kind: 'image', prompt, negativePrompt: null, model: 'flux-dev' },
-  ...{ aspectRatio: '16:9', quality: 'standard', seed: null },
+  kind: 'image',
+  prompt,
+  negativePrompt: null,
+  model: 'flux-dev',
+  aspectRatio: '16:9',
+  quality: 'standard',
+  seed: null,
 });
 const video: VideoRequest = { kind: 'video', prompt: 'waves', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
 

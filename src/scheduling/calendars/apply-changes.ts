@@ -65,7 +65,13 @@ export async function applyChanges(
   const { blocking, others } = splitBusy(events, window);
   const { hasEnded, hasRoom } = (await scope.one(
     apply,
-    ...[calendarId, generation, ...busyColumns(blocking), others, syncId, token, most],
+    calendarId,
+    generation,
+    ...busyColumns(blocking),
+    others,
+    syncId,
+    token,
+    most,
   ))!;
   return hasEnded ? 'applied' : hasRoom ? 'superseded' : 'too_many';
 }

@@ -146,7 +146,11 @@ export class CalendarHttp {
     const url = /^https?:/.test(path) ? this.checkLink(path) : baseUrl + path;
     try {
       return await egress.request({
-        ...{ url, method, signal, deadlineMs: timeoutMs, maxResponseBytes: maxAnswerBytes },
+        url,
+        method,
+        signal,
+        deadlineMs: timeoutMs,
+        maxResponseBytes: maxAnswerBytes,
         headers: {
           authorization: `Bearer ${accessToken}`,
           accept: 'application/json',

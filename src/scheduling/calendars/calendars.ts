@@ -25,8 +25,14 @@ export interface CalendarView {
 export const mostCalendarsOfHost = 10;
 
 export const viewOfCalendar = (row: Calendar): CalendarView => ({
-  ...{ id: row.id, hostId: row.hostId, service: row.service, name: row.name, status: row.status },
-  ...{ followChanges: row.followChanges, lastSyncedAt: row.lastSyncedAt ?? null, createdAt: row.createdAt },
+  id: row.id,
+  hostId: row.hostId,
+  service: row.service,
+  name: row.name,
+  status: row.status,
+  followChanges: row.followChanges,
+  lastSyncedAt: row.lastSyncedAt ?? null,
+  createdAt: row.createdAt,
   lastError: row.lastErrorCode
     ? { code: row.lastErrorCode, message: row.lastErrorMessage ?? '', at: row.lastErrorAt! }
     : null,
@@ -84,10 +90,28 @@ export async function createCalendar(
   const calendar =
     known ??
     tx.em.create(Calendar, {
-      ...{ id: newId(), ...tx.tenant, hostId, connectionId, service, name, status: 'syncing' },
-      ...{ followChanges: false, lastSyncedAt: null, ...noError, generation: 0, syncToken: null },
-      ...{ windowStartsAt: null, windowEndsAt: null, baselinedAt: null, syncId: null, baseline: null },
-      ...{ channelId: null, channelResource: null, channelEndsAt: null, createdAt: now, updatedAt: now },
+      id: newId(),
+      ...tx.tenant,
+      hostId,
+      connectionId,
+      service,
+      name,
+      status: 'syncing',
+      followChanges: false,
+      lastSyncedAt: null,
+      ...noError,
+      generation: 0,
+      syncToken: null,
+      windowStartsAt: null,
+      windowEndsAt: null,
+      baselinedAt: null,
+      syncId: null,
+      baseline: null,
+      channelId: null,
+      channelResource: null,
+      channelEndsAt: null,
+      createdAt: now,
+      updatedAt: now,
     });
   if (known) {
     // Whatever the account's history: what changed while there was no access is read as a whole.

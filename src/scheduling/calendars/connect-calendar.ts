@@ -66,8 +66,11 @@ export async function finishConnect(services: Services, query: URLSearchParams):
     const calendar = await scope.transaction(async (tx) => {
       await keepHost(tx, hostId);
       const connection = await connections.keep(tx, {
-        ...{ purpose: calendarPurpose, provider: service, tokens },
-        ...{ accountId: account.id, accountName: account.name },
+        purpose: calendarPurpose,
+        provider: service,
+        tokens,
+        accountId: account.id,
+        accountName: account.name,
       });
       return createCalendar(tx, { connectionId: connection.id, service, hostId, accountName: account.name });
     });

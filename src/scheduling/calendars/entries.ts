@@ -249,7 +249,9 @@ async function putOnce(
   const time = { startsAt: booking.startAt.getTime(), endsAt: booking.endAt.getTime() };
   const links = await hostLinksOf(bookingPages, scope, { id: bookingId, hostToken: booking.hostToken });
   const entry = {
-    ...{ bookingId, ...time, title: `${booking.title}: ${booking.attendeeName}` },
+    bookingId,
+    ...time,
+    title: `${booking.title}: ${booking.attendeeName}`,
     description: describe(booking, links),
     location: addressOf(booking),
     attendee: { name: booking.attendeeName, email: booking.attendeeEmail },

@@ -216,7 +216,10 @@ export class GoogleCalendarClient implements CalendarClient {
 
   #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
     return {
-      ...{ status: 'confirmed', summary: title, description, ...(location !== null && { location }) },
+      status: 'confirmed',
+      summary: title,
+      description,
+      ...(location !== null && { location }),
       start: { dateTime: new Date(startsAt).toISOString(), timeZone: 'UTC' },
       end: { dateTime: new Date(endsAt).toISOString(), timeZone: 'UTC' },
       extendedProperties: { private: { [bookingTag]: bookingId } },

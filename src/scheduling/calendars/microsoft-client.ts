@@ -160,10 +160,16 @@ export class MicrosoftCalendarClient implements CalendarClient {
       this.#http.ask(
         account,
         {
-          ...{ method: 'POST', path: '/subscriptions', signal },
+          method: 'POST',
+          path: '/subscriptions',
+          signal,
           body: {
-            ...{ changeType: 'created,updated,deleted', resource: '/me/events', expirationDateTime },
-            ...{ notificationUrl: url, lifecycleNotificationUrl: url, clientState: token },
+            changeType: 'created,updated,deleted',
+            resource: '/me/events',
+            expirationDateTime,
+            notificationUrl: url,
+            lifecycleNotificationUrl: url,
+            clientState: token,
           },
         },
         channelSchema,
@@ -246,8 +252,12 @@ export class MicrosoftCalendarClient implements CalendarClient {
   #bodyOf({ bookingId, startsAt, endsAt, title, description, location, withMeeting }: EntryToWrite) {
     const at = (time: number) => ({ dateTime: new Date(time).toISOString().slice(0, 19), timeZone: 'UTC' });
     return {
-      ...{ subject: title, body: { contentType: 'text', content: description }, showAs: 'busy' },
-      ...{ start: at(startsAt), end: at(endsAt), isReminderOn: false },
+      subject: title,
+      body: { contentType: 'text', content: description },
+      showAs: 'busy',
+      start: at(startsAt),
+      end: at(endsAt),
+      isReminderOn: false,
       ...(location !== null && { location: { displayName: location } }),
       singleValueExtendedProperties: [{ id: tagId, value: bookingId }],
       ...(withMeeting && { isOnlineMeeting: true, onlineMeetingProvider: 'teamsForBusiness' }),

@@ -43,7 +43,9 @@ export function openCalendars({
   const base = baseUrls(env);
   const scale = env.CALENDAR_TIME_SCALE ?? 1;
   access.declare({
-    ...{ name: calendarPurpose, callbackPath: calendarCallbackPath, providers: calendarProviders(env) },
+    name: calendarPurpose,
+    callbackPath: calendarCallbackPath,
+    providers: calendarProviders(env),
     onExpired: connectionExpired,
   });
   return {

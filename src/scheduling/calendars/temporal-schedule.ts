@@ -35,12 +35,20 @@ function scheduleOf(
   paused: boolean,
 ): KeptSchedule {
   const args: SyncCalendarArgs = {
-    ...{ organizationId: tenant.organizationId, environment: tenant.environment },
-    ...{ calendarId, policy: calendarPolicy },
+    organizationId: tenant.organizationId,
+    environment: tenant.environment,
+    calendarId,
+    policy: calendarPolicy,
   };
   return {
-    ...{ id: calendarScheduleId(calendarId), tenant, resourceId: calendarId, everyMs: calendarEveryMs },
-    ...{ workflowType: calendarWorkflows.syncCalendar, queue: queues.calendars, args, longestRunMs: syncLimitMs },
+    id: calendarScheduleId(calendarId),
+    tenant,
+    resourceId: calendarId,
+    everyMs: calendarEveryMs,
+    workflowType: calendarWorkflows.syncCalendar,
+    queue: queues.calendars,
+    args,
+    longestRunMs: syncLimitMs,
     paused,
     pauseNote: 'There is no access to the calendar. It goes on when the calendar is connected again.',
     resumeNote: 'The calendar was connected again.',

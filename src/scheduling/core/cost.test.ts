@@ -21,8 +21,15 @@ function counted(work: () => void): number {
 const first = dayNumber('2040-01-01');
 const days = query('2040-02-01', '2040-05-02', 'Australia/Lord_Howe');
 const pattern = (rest: Partial<RecurringPattern>): RecurringPattern => ({
-  ...{ pattern: 'DAILY', interval: 1, daysOfWeek: null, timeStart: '12:00', timeEnd: '12:01' },
-  ...{ startDate: '1970-01-01', endDate: null, blockType: 'unavailable', ...rest },
+  pattern: 'DAILY',
+  interval: 1,
+  daysOfWeek: null,
+  timeStart: '12:00',
+  timeEnd: '12:01',
+  startDate: '1970-01-01',
+  endDate: null,
+  blockType: 'unavailable',
+  ...rest,
 });
 
 describe('what a tenant sets and asks', () => {
@@ -31,17 +38,17 @@ describe('what a tenant sets and asks', () => {
     hours: ['00:00-24:00'],
   }));
   const blackouts = Array.from({ length: 500 }, (_, index) => ({
-    ...{
-      start: writeDay(first - 20_000 + index),
-      end: writeDay(first - 20_000 + 365 + index),
-      allDay: true,
-      recurring: false,
-    },
+    start: writeDay(first - 20_000 + index),
+    end: writeDay(first - 20_000 + 365 + index),
+    allDay: true,
+    recurring: false,
   }));
   const patterns = patternKinds.map((kind) => pattern({ pattern: kind }));
   const facts = given({
     rules: {
-      ...{ timezone: 'America/New_York', blackouts, patterns },
+      timezone: 'America/New_York',
+      blackouts,
+      patterns,
       businessHours: { timezone: 'Europe/Berlin', default: everyDay('00:00-24:00'), exceptions, holidays: [] },
     },
     eventType: { duration: 1 },
@@ -95,7 +102,8 @@ test('a booking among all that can be kept is decided by its neighbours', () => 
   const start = moment('2040-02-01T00:00Z');
   const all = Array.from({ length: 20_000 }, (_, index) => booked(start + index * 10 * minuteMs, 5));
   const facts = given({
-    ...{ limits: { consecutiveMax: 3, minGapMinutes: 5, dailyMax: 1_000 }, eventType: { duration: 5 } },
+    limits: { consecutiveMax: 3, minGapMinutes: 5, dailyMax: 1_000 },
+    eventType: { duration: 5 },
     taken: { bookings: all, counted: all.map(({ startsAt }) => startsAt) },
   });
   const at = start + 5 * dayMs + 5 * minuteMs;

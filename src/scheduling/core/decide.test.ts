@@ -56,8 +56,10 @@ describe('buffers', () => {
 
   test('are told without a word about whose booking it is', () => {
     expect(details(after, at('11:00'))).toEqual({
-      ...{ start: '2040-06-13T11:00:00.000Z', end: '2040-06-13T12:00:00.000Z' },
-      ...{ reason: 'buffer', conflictsUntil: '2040-06-13T11:30:00.000Z' },
+      start: '2040-06-13T11:00:00.000Z',
+      end: '2040-06-13T12:00:00.000Z',
+      reason: 'buffer',
+      conflictsUntil: '2040-06-13T11:30:00.000Z',
     });
   });
 });
@@ -230,7 +232,8 @@ describe('limits', () => {
       undefined,
     ]);
     const buffered = given({
-      ...{ limits: { consecutiveMax: 1 }, eventType: { bufferBefore: 10 } },
+      limits: { consecutiveMax: 1 },
+      eventType: { bufferBefore: 10 },
       taken: bookings(booked(at('08:00'), 60, 0, 20)),
     });
     expect([tell(buffered, at('09:30')), tell(buffered, at('09:31'))]).toEqual([
@@ -275,13 +278,13 @@ test('the first reason in the published order is told', () => {
   const open = { ...early, eventType: {}, rules: {} };
   told.push(tell(given(open), start), tell(given(open), at('11:45')), tell(given(open), at('13:00')));
   expect(told).toEqual([
-    ...[
-      'outside_availability inactive',
-      'notice_too_short past',
-      'too_far_advance advance',
-      'blackout_period blackout',
-    ],
-    ...['outside_availability closed', 'slot_unavailable booked', 'buffer_conflict buffer'],
+    'outside_availability inactive',
+    'notice_too_short past',
+    'too_far_advance advance',
+    'blackout_period blackout',
+    'outside_availability closed',
+    'slot_unavailable booked',
+    'buffer_conflict buffer',
     'booking_limit_reached minGapMinutes',
   ]);
 });

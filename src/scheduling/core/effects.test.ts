@@ -14,12 +14,20 @@ import {
 
 const moment = (text: string) => new Date(`2030-06-${text}Z`);
 const facts = {
-  ...{ occasion: 'confirmed' as const, start: '2030-06-12T09:00:00.000Z', end: '2030-06-12T09:30:00.000Z' },
-  ...{ previousStart: null, reason: null },
+  occasion: 'confirmed' as const,
+  start: '2030-06-12T09:00:00.000Z',
+  end: '2030-06-12T09:30:00.000Z',
+  previousStart: null,
+  reason: null,
 };
 const change: Change = {
-  ...{ now: moment('01T00:00:00'), status: 'confirmed', facts, notifyAttendee: true, wantsLink: false },
-  ...{ reminders: defaultReminders, timeScale: 1 },
+  now: moment('01T00:00:00'),
+  status: 'confirmed',
+  facts,
+  notifyAttendee: true,
+  wantsLink: false,
+  reminders: defaultReminders,
+  timeScale: 1,
 };
 const kinds = (more: Partial<Change>) => planEffects({ ...change, ...more }).map(({ kind }) => kind);
 
@@ -32,7 +40,10 @@ describe('the effects of a change', () => {
       ['reminder_60', moment('12T08:00:00')],
     ]);
     expect(kinds({ wantsLink: true, reminders: [] })).toEqual([
-      ...['attendee_mail', 'contact_mail', 'calendar_entry', 'meeting_link'],
+      'attendee_mail',
+      'contact_mail',
+      'calendar_entry',
+      'meeting_link',
     ]);
   });
 
@@ -66,7 +77,10 @@ test('a link is made for locations that ask for it and have no address', () => {
   ];
   const wants = (type: string, url: string | null = null) => wantsLink({ type, url }, offered);
   expect([wants('google_meet'), wants('google_meet', 'https://x'), wants('microsoft_teams'), wants('x')]).toEqual([
-    ...[true, false, false, false],
+    true,
+    false,
+    false,
+    false,
   ]);
   expect(wantsLink(null, offered)).toBe(false);
 });
@@ -79,8 +93,14 @@ test('the version counts every change', () => {
 describe('what becomes of an effect', () => {
   const start = moment('12T09:00:00');
   const open = (kind: EffectKind, more: Partial<OpenEffect> = {}): OpenEffect => ({
-    ...{ kind, version: 1, status: 'pending', attempts: 0, handedOverAt: null },
-    ...{ dueAt: moment('01T00:00:00'), createdAt: moment('01T00:00:00'), ...more },
+    kind,
+    version: 1,
+    status: 'pending',
+    attempts: 0,
+    handedOverAt: null,
+    dueAt: moment('01T00:00:00'),
+    createdAt: moment('01T00:00:00'),
+    ...more,
   });
   const verdict = (effect: OpenEffect, now: string, version = 1) => judge(effect, { version, start }, moment(now));
 

@@ -88,7 +88,10 @@ test('in a row of many bookings, what is read suffices and the oracle agrees', (
     at: fc.integer({ min: 0, max: 600 }),
     eventType: fc.record({ duration: fc.constantFrom(5, 15, 60), bufferBefore: minutes, bufferAfter: minutes }),
     limits: fc.record({
-      ...{ consecutiveMax: limit(6), dailyMax: limit(12), weeklyMax: limit(20), monthlyMax: limit(30) },
+      consecutiveMax: limit(6),
+      dailyMax: limit(12),
+      weeklyMax: limit(20),
+      monthlyMax: limit(30),
       minGapMinutes: fc.constantFrom(null, 0, 5, 15, 60),
     }),
   });

@@ -193,7 +193,9 @@ export class LimitCheck {
     const { minGapMinutes, consecutiveMax } = this.limits;
     const refuse = (limit: keyof BookingLimits, max: number, current: number, period?: string): LimitRefusal => ({
       code: 'booking_limit_reached',
-      ...{ limit, max, current },
+      limit,
+      max,
+      current,
       ...(period && { period }),
     });
     if (this.runs && minGapMinutes) {

@@ -3,11 +3,21 @@ import fc from 'fast-check';
 import { type MailFacts, subjectOf, textOf, wallTime, whereOf } from './mail-text.ts';
 
 const facts: MailFacts = {
-  ...{ occasion: 'confirmed', eventType: 'Intro call', hostTimezone: 'Europe/Berlin' },
-  ...{ start: '2028-06-14T10:00:00.000Z', end: '2028-06-14T10:30:00.000Z', previousStart: null, reason: null },
+  occasion: 'confirmed',
+  eventType: 'Intro call',
+  hostTimezone: 'Europe/Berlin',
+  start: '2028-06-14T10:00:00.000Z',
+  end: '2028-06-14T10:30:00.000Z',
+  previousStart: null,
+  reason: null,
   attendee: { name: 'Grace', email: 'grace@example.com', phone: null, timezone: 'Europe/Berlin' },
-  ...{ organization: 'Navy', host: 'Ada', responses: {}, questions: [] },
-  ...{ location: null, place: null, links: null },
+  organization: 'Navy',
+  host: 'Ada',
+  responses: {},
+  questions: [],
+  location: null,
+  place: null,
+  links: null,
 };
 const page = 'https://example.com/b/x';
 const links = { confirmationUrl: page, rescheduleUrl: `${page}/reschedule`, cancelUrl: `${page}/cancel` };
@@ -68,7 +78,9 @@ test('whatever callers write, no line is added, and the subject is one line', ()
       const given = {
         ...facts,
         eventType: `a${eventType}`,
-        ...{ organization: `a${type}`, host: `b${eventType}`, responses: { [`x${type}`]: `y${reason}` } },
+        organization: `a${type}`,
+        host: `b${eventType}`,
+        responses: { [`x${type}`]: `y${reason}` },
         reason: `a${reason}`,
         location: { type: `a${type}`, url: null },
       };

@@ -95,7 +95,10 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
       return { start: shift(one.dates.start), end: shift(one.dates.end), allDay: true, recurring: one.recurring };
     }),
     fc.tuple(near(1), fc.integer({ min: 1, max: 300 })).map(([at, minutes]) => ({
-      ...{ start: instant(at), end: instant(at + minutes * minuteMs), allDay: false, recurring: false },
+      start: instant(at),
+      end: instant(at + minutes * minuteMs),
+      allDay: false,
+      recurring: false,
     })),
   );
   const pattern: fc.Arbitrary<RecurringPattern> = fc
@@ -110,7 +113,8 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
     })
     .map(({ times: [a, b], days, ...rest }) => ({
       ...rest,
-      ...{ timeStart: time(a), timeEnd: time(b) },
+      timeStart: time(a),
+      timeEnd: time(b),
       endDate: days === null ? null : writeDay(Date.parse(rest.startDate) / dayMs + days),
     }));
   const buffers = fc.constantFrom(0, 0, 5, 30, 90);
@@ -137,7 +141,9 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
       blackouts: fc.array(blackout, { maxLength: 1 }),
       patterns: fc.array(pattern, { maxLength: 2 }),
       eventType: fc.record({
-        ...{ duration: fc.constantFrom(5, 20, 30, 45, 60, 90, 240, 1440), bufferBefore: buffers, bufferAfter: buffers },
+        duration: fc.constantFrom(5, 20, 30, 45, 60, 90, 240, 1440),
+        bufferBefore: buffers,
+        bufferAfter: buffers,
         minNotice: fc.constantFrom(0, 0, 0, 1, 24),
         maxAdvance: fc.constantFrom(null, null, null, null, null, null, 0, 39, 40),
         isActive: fc.integer({ min: 0, max: 19 }).map((one) => one > 0),
@@ -145,14 +151,23 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
       bookings: fc.array(booking, { maxLength: 8 }).map(apart),
       busy: fc.array(fc.tuple(near(2), fc.integer({ min: 1, max: 600 })), { maxLength: 2 }),
       limits: fc.record({
-        ...{ dailyMax: limit(3), weeklyMax: limit(5), monthlyMax: limit(6), consecutiveMax: limit(3) },
+        dailyMax: limit(3),
+        weeklyMax: limit(5),
+        monthlyMax: limit(6),
+        consecutiveMax: limit(3),
         minGapMinutes: fc.constantFrom(null, null, 0, 15, 60),
       }),
     })
     .map(({ now, weeklyHours, business, holidays, blackouts, patterns, eventType, bookings, busy, limits }) => ({
-      ...{ now, eventType, holidays: new Set(holidays) },
+      now,
+      eventType,
+      holidays: new Set(holidays),
       rules: {
-        ...{ timezone: zone, weeklyHours, blackouts, patterns, limits },
+        timezone: zone,
+        weeklyHours,
+        blackouts,
+        patterns,
+        limits,
         businessHours: business && { ...business, holidays: [] },
       },
       taken: {

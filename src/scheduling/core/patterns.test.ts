@@ -9,8 +9,15 @@ import { findPatternProblems, patternDays } from './patterns.ts';
 import { type PatternKind, patternKinds, type RecurringPattern } from './rules.ts';
 
 const pattern = (kind: PatternKind, startDate: string, rest: Partial<RecurringPattern> = {}): RecurringPattern => ({
-  ...{ pattern: kind, interval: 1, daysOfWeek: null, timeStart: '09:00', timeEnd: '10:00' },
-  ...{ startDate, endDate: null, blockType: 'unavailable', ...rest },
+  pattern: kind,
+  interval: 1,
+  daysOfWeek: null,
+  timeStart: '09:00',
+  timeEnd: '10:00',
+  startDate,
+  endDate: null,
+  blockType: 'unavailable',
+  ...rest,
 });
 const dates = (one: RecurringPattern, count: number, from = one.startDate) =>
   occurrenceDays(one, count, dayNumber(from)).map(writeDay);
@@ -71,7 +78,10 @@ describe('the days of a pattern', () => {
   test('are those on which it falls, for every kind, interval and start', () => {
     const day = fc.integer({ min: dayNumber('2019-06-01'), max: dayNumber('2032-01-01') });
     const any = fc.record({
-      ...{ kind: fc.constantFrom(...patternKinds), interval: fc.integer({ min: 1, max: 5 }), start: day, from: day },
+      kind: fc.constantFrom(...patternKinds),
+      interval: fc.integer({ min: 1, max: 5 }),
+      start: day,
+      from: day,
       daysOfWeek: fc.option(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 4 })),
       length: fc.option(fc.integer({ min: 0, max: 1500 })),
     });
@@ -100,12 +110,18 @@ describe('occurrences', () => {
   test('have the host’s wall clock and its offset', () => {
     expect(write(pattern('DAILY', '2026-03-07'), ['2026-03-07', '2026-03-08'])).toEqual([
       {
-        ...{ date: '2026-03-07', dayOfWeek: 6, isException: false },
-        ...{ start: '2026-03-07T09:00:00.000-05:00', end: '2026-03-07T10:00:00.000-05:00' },
+        date: '2026-03-07',
+        dayOfWeek: 6,
+        isException: false,
+        start: '2026-03-07T09:00:00.000-05:00',
+        end: '2026-03-07T10:00:00.000-05:00',
       },
       {
-        ...{ date: '2026-03-08', dayOfWeek: 0, isException: false },
-        ...{ start: '2026-03-08T09:00:00.000-04:00', end: '2026-03-08T10:00:00.000-04:00' },
+        date: '2026-03-08',
+        dayOfWeek: 0,
+        isException: false,
+        start: '2026-03-08T09:00:00.000-04:00',
+        end: '2026-03-08T10:00:00.000-04:00',
       },
     ]);
   });

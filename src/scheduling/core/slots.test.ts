@@ -64,8 +64,14 @@ describe('the grid', () => {
 
   test('does not move with what is taken, blacked out or closed by a pattern', () => {
     const pattern: RecurringPattern = {
-      ...{ pattern: 'DAILY', interval: 1, daysOfWeek: null, timeStart: '12:10', timeEnd: '12:20' },
-      ...{ startDate: '2040-01-01', endDate: null, blockType: 'unavailable' },
+      pattern: 'DAILY',
+      interval: 1,
+      daysOfWeek: null,
+      timeStart: '12:10',
+      timeEnd: '12:20',
+      startDate: '2040-01-01',
+      endDate: null,
+      blockType: 'unavailable',
     };
     const blackout = { start: '2040-06-13T14:10Z', end: '2040-06-13T14:20Z', allDay: false, recurring: false };
     const facts = opens(everyDay('09:00-17:00'), 'UTC', {
@@ -210,8 +216,14 @@ describe('hours', () => {
 
   test('are extended by patterns that open, within business hours', () => {
     const lunch = (blockType: string): RecurringPattern => ({
-      ...{ pattern: 'WEEKLY', interval: 1, daysOfWeek: [3], timeStart: '12:00', timeEnd: '14:00' },
-      ...{ startDate: '2040-01-01', endDate: null, blockType },
+      pattern: 'WEEKLY',
+      interval: 1,
+      daysOfWeek: [3],
+      timeStart: '12:00',
+      timeEnd: '14:00',
+      startDate: '2040-01-01',
+      endDate: null,
+      blockType,
     });
     const businessHours = { timezone: null, default: everyDay('09:00-13:00'), exceptions: [], holidays: [] };
     const weekly = everyDay('09:00-12:00');

@@ -3,22 +3,27 @@ import { isOneStatement } from './one-statement.ts';
 import { toReal, withShownPaths } from './shown-paths.ts';
 
 test.each([
-  ...[
-    'select 1',
-    'select 1;',
-    " select ';' ; ",
-    'select ";" -- ; drop',
-    'select 1 /* ; */;',
-    'select [a;b] from `c;d`',
-  ],
-  ...["insert into t values ('it''s; fine')", 'create trigger a after insert on b begin delete from c; select 1; end;'],
+  'select 1',
+  'select 1;',
+  " select ';' ; ",
+  'select ";" -- ; drop',
+  'select 1 /* ; */;',
+  'select [a;b] from `c;d`',
+  "insert into t values ('it''s; fine')",
+  'create trigger a after insert on b begin delete from c; select 1; end;',
 ])('%s is one statement', (sql) => {
   expect(isOneStatement(sql)).toBe(true);
 });
 
 test.each([
-  ...['', ';', '-- nothing', 'select 1; select 2', "select 1; attach 'x' as y", "select ';'; drop table t"],
-  ...['/* */; select 1', 'create trigger a after insert on b begin select 1; end; drop table t'],
+  '',
+  ';',
+  '-- nothing',
+  'select 1; select 2',
+  "select 1; attach 'x' as y",
+  "select ';'; drop table t",
+  '/* */; select 1',
+  'create trigger a after insert on b begin select 1; end; drop table t',
 ])('%s is not', (sql) => {
   expect(isOneStatement(sql)).toBe(false);
 });

@@ -90,14 +90,12 @@ export class ServerProcess {
       '--disable-warning=ExperimentalWarning',
       '--disable-warning=SecurityWarning',
       ...before.map((path) => `--import=${path}`),
-      ...[module, ...args],
+      module,
+      ...args,
     ];
     const blocks = Math.ceil(limits.fileBytes / 512);
     const bounds = [limits.cpuSeconds, limits.openFiles, blocks].map(String);
-    const [program, ...rest] = [
-      ...(await namespacesOfSystem),
-      ...['/bin/sh', '-c', limitsScript, 'sh', ...bounds, ...node],
-    ];
+    const [program, ...rest] = [...(await namespacesOfSystem), '/bin/sh', '-c', limitsScript, 'sh', ...bounds, ...node];
     // A group of its own, so that nothing of it is left; and nothing of the environment, where secrets are.
     const child = spawn(program!, rest, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     return new ServerProcess(child, limits);

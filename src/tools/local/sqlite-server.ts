@@ -17,9 +17,24 @@ const maxBytesKey = 'atelier/max-bytes';
 
 /** What may be asked of PRAGMA: what describes the database. */
 const pragmas = new Set([
-  ...['table_info', 'table_xinfo', 'table_list', 'index_list', 'index_info', 'index_xinfo', 'foreign_key_list'],
-  ...['foreign_key_check', 'integrity_check', 'quick_check', 'page_count', 'page_size', 'freelist_count'],
-  ...['user_version', 'encoding', 'compile_options', 'function_list', 'collation_list'],
+  'table_info',
+  'table_xinfo',
+  'table_list',
+  'index_list',
+  'index_info',
+  'index_xinfo',
+  'foreign_key_list',
+  'foreign_key_check',
+  'integrity_check',
+  'quick_check',
+  'page_count',
+  'page_size',
+  'freelist_count',
+  'user_version',
+  'encoding',
+  'compile_options',
+  'function_list',
+  'collation_list',
 ]);
 
 /**
@@ -27,8 +42,10 @@ const pragmas = new Set([
  * as this process lives, and the next call may be served by another process.
  */
 const forbidden: ReadonlySet<number> = new Set([
-  ...[constants.SQLITE_ATTACH, constants.SQLITE_DETACH],
-  ...[constants.SQLITE_TRANSACTION, constants.SQLITE_SAVEPOINT],
+  constants.SQLITE_ATTACH,
+  constants.SQLITE_DETACH,
+  constants.SQLITE_TRANSACTION,
+  constants.SQLITE_SAVEPOINT,
 ]);
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'writefile', 'readfile', 'edit']);
 

@@ -140,7 +140,12 @@ export class PostgresConnection implements ToolConnection {
   ) {
     const { ca } = this.#secrets;
     const client = new pg.Client({
-      ...{ host, port, user, password, database, application_name: 'atelier' },
+      host,
+      port,
+      user,
+      password,
+      database,
+      application_name: 'atelier',
       // The host is what the certificate has to name.
       ssl: { host, rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
       stream: () => connected(socket),

@@ -17,12 +17,19 @@ function service(answer: unknown, status = 200) {
 }
 
 const configured = (given: Partial<StoredConfiguration>): StoredConfiguration => ({
-  ...{ id: 'x', version: 'x', enabled: true, url: null, values: {}, secrets: {} },
+  id: 'x',
+  version: 'x',
+  enabled: true,
+  url: null,
+  values: {},
+  secrets: {},
   ...given,
 });
 const request = {
-  ...{ method: 'POST' as const, url: new URL('https://aws-mcp.us-east-1.api.aws/mcp') },
-  ...{ headers: { 'content-type': 'application/json' }, body: '{}' },
+  method: 'POST' as const,
+  url: new URL('https://aws-mcp.us-east-1.api.aws/mcp'),
+  headers: { 'content-type': 'application/json' },
+  body: '{}',
 };
 
 describe('requests to a server', () => {

@@ -47,7 +47,10 @@ function signForAws({ values, secrets }: StoredConfiguration): Authorize {
   });
   return async ({ method, url, headers, body }) => {
     const signed = await signer.sign({
-      ...{ method, protocol: url.protocol, hostname: url.hostname, path: url.pathname },
+      method,
+      protocol: url.protocol,
+      hostname: url.hostname,
+      path: url.pathname,
       query: Object.fromEntries(url.searchParams),
       headers: { ...headers, host: url.host },
       body,

@@ -82,7 +82,11 @@ export const egressFetch =
     const check = messageCheck();
     egress
       .request({
-        ...{ url: url.href, method, headers, deadlineMs, maxResponseBytes: longestMessage },
+        url: url.href,
+        method,
+        headers,
+        deadlineMs,
+        maxResponseBytes: longestMessage,
         ...(method !== 'DELETE' && { body }),
         ...(init.signal && { signal: init.signal }),
         started: (status, of) => {

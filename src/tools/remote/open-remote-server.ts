@@ -52,7 +52,9 @@ async function begin(
       },
     }),
     reconnectionOptions: {
-      ...{ maxRetries: 0, initialReconnectionDelay: 1_000, maxReconnectionDelay: 1_000 },
+      maxRetries: 0,
+      initialReconnectionDelay: 1_000,
+      maxReconnectionDelay: 1_000,
       reconnectionDelayGrowFactor: 1,
     },
   });

@@ -8,9 +8,20 @@ export const filesystem: ToolServer = {
   url: 'none',
   live: { kind: 'local', program: 'filesystem' },
   functions: [
-    ...['read_file', 'read_text_file', 'read_media_file', 'read_multiple_files', 'write_file', 'edit_file'],
-    ...['create_directory', 'list_directory', 'list_directory_with_sizes', 'directory_tree', 'move_file'],
-    ...['search_files', 'get_file_info', 'list_allowed_directories'],
+    'read_file',
+    'read_text_file',
+    'read_media_file',
+    'read_multiple_files',
+    'write_file',
+    'edit_file',
+    'create_directory',
+    'list_directory',
+    'list_directory_with_sizes',
+    'directory_tree',
+    'move_file',
+    'search_files',
+    'get_file_info',
+    'list_allowed_directories',
   ],
 };
 
@@ -22,8 +33,15 @@ export const memory: ToolServer = {
   url: 'none',
   live: { kind: 'local', program: 'memory' },
   functions: [
-    ...['create_entities', 'create_relations', 'add_observations', 'delete_entities', 'delete_observations'],
-    ...['delete_relations', 'read_graph', 'search_nodes', 'open_nodes'],
+    'create_entities',
+    'create_relations',
+    'add_observations',
+    'delete_entities',
+    'delete_observations',
+    'delete_relations',
+    'read_graph',
+    'search_nodes',
+    'open_nodes',
   ],
 };
 

@@ -5,8 +5,11 @@ import { type DueSubscription, planTurns } from './plan-turns.ts';
 
 const policy = { perSecond: 100, burstMs: 100, rememberMs: 1_000 };
 const load = {
-  ...{ breaker: { failures: 0, nextProbeAt: null }, concurrency: 1_000, inFlight: 0 },
-  ...{ rateLimit: null, rateFreeAt: null },
+  breaker: { failures: 0, nextProbeAt: null },
+  concurrency: 1_000,
+  inFlight: 0,
+  rateLimit: null,
+  rateFreeAt: null,
 };
 const due = (organizationId: string, first: number): DueSubscription =>
   ({ id: organizationId, organizationId, load, first, retries: 0, exempt: 0 }) as never;

@@ -3,8 +3,15 @@ import { defaultClockPolicy, describeWaiting, nextLookMs, type Waiting } from '.
 
 const now = Date.UTC(2026, 10, 22, 12, 3, 0);
 const nothing: Waiting = {
-  ...{ now, count: 1, lastReleasedAt: null, nextUnreleasedAt: null, nextAt: null },
-  ...{ probeAt: null, failingSince: null, lastFailedAt: null, pausedAt: null },
+  now,
+  count: 1,
+  lastReleasedAt: null,
+  nextUnreleasedAt: null,
+  nextAt: null,
+  probeAt: null,
+  failingSince: null,
+  lastFailedAt: null,
+  pausedAt: null,
 };
 const next = (waiting: Partial<Waiting>) => nextLookMs({ ...nothing, ...waiting }, defaultClockPolicy);
 

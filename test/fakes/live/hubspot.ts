@@ -23,8 +23,10 @@ export const liveHubspot = live<FakeHubSpot>({
   integration: hubspot,
   start: startFakeHubSpot,
   variables: ({ origin, clientId, clientSecret }) => ({
-    ...{ HUBSPOT_CLIENT_ID: clientId, HUBSPOT_CLIENT_SECRET: clientSecret },
-    ...{ HUBSPOT_LOGIN_BASE_URL: origin, HUBSPOT_BASE_URL: `${origin}/` },
+    HUBSPOT_CLIENT_ID: clientId,
+    HUBSPOT_CLIENT_SECRET: clientSecret,
+    HUBSPOT_LOGIN_BASE_URL: origin,
+    HUBSPOT_BASE_URL: `${origin}/`,
   }),
   account({ portalId, contacts }) {
     contacts.set('51', { id: '51', properties: { email: 'known@example.com' }, createdAt: at, updatedAt: at });

@@ -30,7 +30,9 @@ export const liveLinkedin = live<FakeUnipile>({
   integration: linkedin,
   start: startFakeUnipile,
   variables: ({ origin, apiKey, webhookSecret }) => ({
-    ...{ UNIPILE_API_KEY: apiKey, UNIPILE_BASE_URL: origin, UNIPILE_WEBHOOK_SECRET: webhookSecret },
+    UNIPILE_API_KEY: apiKey,
+    UNIPILE_BASE_URL: origin,
+    UNIPILE_WEBHOOK_SECRET: webhookSecret,
   }),
   account({ accounts }) {
     accounts.set('acc_ada', { state: 'used', provider: 'linkedin' });

@@ -25,8 +25,10 @@ export const liveTeams = live<FakeTeams>({
   integration: microsoftTeams,
   start: startFakeTeams,
   variables: ({ origin, clientId, clientSecret }) => ({
-    ...{ TEAMS_CLIENT_ID: clientId, TEAMS_CLIENT_SECRET: clientSecret },
-    ...{ TEAMS_LOGIN_BASE_URL: origin, TEAMS_BASE_URL: `${origin}/` },
+    TEAMS_CLIENT_ID: clientId,
+    TEAMS_CLIENT_SECRET: clientSecret,
+    TEAMS_LOGIN_BASE_URL: origin,
+    TEAMS_BASE_URL: `${origin}/`,
   }),
   account: () => ({ id: tenantId, name: organization, details: { user: user.id, team: teamId } }),
   token: (fake) => fake.accessToken(),

@@ -9,7 +9,8 @@ export const liveSalesforce = live<FakeSalesforce>({
   integration: salesforce,
   start: startFakeSalesforce,
   variables: ({ origin, clientId, clientSecret }) => ({
-    ...{ SALESFORCE_CLIENT_ID: clientId, SALESFORCE_CLIENT_SECRET: clientSecret },
+    SALESFORCE_CLIENT_ID: clientId,
+    SALESFORCE_CLIENT_SECRET: clientSecret,
     SALESFORCE_LOGIN_BASE_URL: `${origin}/`,
   }),
   account({ organizationId, userId, origin, records }) {

@@ -10,8 +10,11 @@ export const liveSlack = live<FakeSlack>({
   integration: slack,
   start: startFakeSlack,
   variables: ({ origin, clientId, clientSecret, signingSecret }) => ({
-    ...{ SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret, SLACK_SIGNING_SECRET: signingSecret },
-    ...{ SLACK_LOGIN_BASE_URL: origin, SLACK_BASE_URL: `${origin}/` },
+    SLACK_CLIENT_ID: clientId,
+    SLACK_CLIENT_SECRET: clientSecret,
+    SLACK_SIGNING_SECRET: signingSecret,
+    SLACK_LOGIN_BASE_URL: origin,
+    SLACK_BASE_URL: `${origin}/`,
   }),
   account: () => ({ id: 'T0001', name: 'Team T0001', details: { botUserId: 'UBOT' } }),
   token: (fake) => fake.accessToken('T0001'),

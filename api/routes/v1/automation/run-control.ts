@@ -115,7 +115,9 @@ export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const { fromStep, definition } = c.req.valid('json') ?? {};
     const idempotency = readIdempotency(c);
     const run = await retryRun(services, c.get('scope'), c.req.valid('param').id, {
-      ...{ fromStep, definition, idempotency },
+      fromStep,
+      definition,
+      idempotency,
     });
     markReplayed(c, run.replayed);
     return c.json(success(automationDialect(c).accepted(run)), 200);

@@ -20,7 +20,8 @@ import { answerConsent, type ConsentOutcome, type ConsentWords } from '../../con
 import { sendOn } from '../../connections/sandbox-consents.ts';
 
 const words: ConsentWords = {
-  ...{ connected: 'Integration connected', notConnected: 'Integration not connected' },
+  connected: 'Integration connected',
+  notConnected: 'Integration not connected',
   reasons: {
     access_denied: 'Access to the account was refused.',
     exchange_failed: 'The provider did not complete the connection. Try again.',

@@ -31,7 +31,11 @@ const tags = ['Integrations'];
 const security = keySecurity('integrations');
 
 const toAnswer = ({ id, event, url, isActive, createdAt }: IntegrationWebhook): IntegrationWebhookAnswer => ({
-  ...{ id: webhookIds.format(id), event, url, active: isActive, createdAt: createdAt.toISOString() },
+  id: webhookIds.format(id),
+  event,
+  url,
+  active: isActive,
+  createdAt: createdAt.toISOString(),
 });
 
 const withThisId = { parameters: { id: '$response.body#/data/id' } };

@@ -18,7 +18,8 @@ import {
 import { answerConsent, type ConsentOutcome, type ConsentWords } from '../../connections/consent-answer.ts';
 
 const words: ConsentWords = {
-  ...{ connected: 'Calendar connected', notConnected: 'Calendar not connected' },
+  connected: 'Calendar connected',
+  notConnected: 'Calendar not connected',
   reasons: {
     access_denied: 'Access to the calendar was refused.',
     exchange_failed: 'The calendar service did not complete the connection. Try again.',

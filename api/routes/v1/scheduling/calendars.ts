@@ -43,7 +43,9 @@ const firstLinks = {
 };
 
 const toAnswer = ({ id, hostId, lastSyncedAt, lastError, createdAt, ...calendar }: CalendarView) => ({
-  ...{ id: calendarIds.format(id), ...calendar, hostId: hostIds.format(hostId) },
+  id: calendarIds.format(id),
+  ...calendar,
+  hostId: hostIds.format(hostId),
   lastSyncedAt: lastSyncedAt?.toISOString() ?? null,
   lastError: lastError && { ...lastError, at: lastError.at.toISOString() },
   createdAt: createdAt.toISOString(),

@@ -73,8 +73,18 @@ const withDefaults = ({
   hostId = null,
   ...required
 }: z.output<typeof newEventTypeSchema>): NewEventType => ({
-  ...{ ...required, slug, description, locations, bufferBefore, bufferAfter, minNotice, maxAdvance, questions },
-  ...{ reminders, isActive, hostId },
+  ...required,
+  slug,
+  description,
+  locations,
+  bufferBefore,
+  bufferAfter,
+  minNotice,
+  maxAdvance,
+  questions,
+  reminders,
+  isActive,
+  hostId,
 });
 
 export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {

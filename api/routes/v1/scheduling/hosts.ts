@@ -32,7 +32,11 @@ const links = {
 };
 
 const toAnswer = ({ id, name, email, timezone, isDefault }: Host) => ({
-  ...{ id: hostIds.format(id), name, email, timezone, isDefault },
+  id: hostIds.format(id),
+  name,
+  email,
+  timezone,
+  isDefault,
 });
 
 export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {

@@ -18,8 +18,12 @@ import {
 } from '../../../schemas/scheduling/webhook.ts';
 
 const usual = {
-  ...{ name: 'Scheduling', isActive: true, maxAttempts: defaultMaxAttempts, headers: {} },
-  ...{ rateLimit: null, concurrency: defaultConcurrency },
+  name: 'Scheduling',
+  isActive: true,
+  maxAttempts: defaultMaxAttempts,
+  headers: {},
+  rateLimit: null,
+  concurrency: defaultConcurrency,
 };
 
 export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {

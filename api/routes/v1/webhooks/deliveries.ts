@@ -39,7 +39,8 @@ const resendThis = { ...replayThis, operationId: 'resendDelivery' };
 const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, heldBack, ...entry }: DeliveryEntry): DeliveryAnswer => ({
-  ...{ id: deliveryIds.format(id), eventId: eventIds.format(eventId) },
+  id: deliveryIds.format(id),
+  eventId: eventIds.format(eventId),
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,

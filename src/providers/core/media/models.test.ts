@@ -27,23 +27,24 @@ const videoModel = (name: string) => findModel(mediaModels, 'video', name)!;
 describe('the table of media models', () => {
   test('has every published name with its published limits', () => {
     expect(modelNames(mediaModels, 'image')).toEqual([
-      ...['flux-pro-1.1', 'flux-dev', 'flux-pro-ultra', 'recraft-v3', 'stable-diffusion-3.5', 'ideogram-v2'],
+      'flux-pro-1.1',
+      'flux-dev',
+      'flux-pro-ultra',
+      'recraft-v3',
+      'stable-diffusion-3.5',
+      'ideogram-v2',
     ]);
     const most = (kind: 'video' | 'music') =>
       modelNames(mediaModels, kind).map((name) => [name, findModel(mediaModels, kind, name)?.maxSeconds]);
     expect(most('video')).toEqual([
-      ...[
-        ['runway-gen3', 10],
-        ['kling-1.5-pro', 10],
-        ['minimax-video', 6],
-        ['luma-dream-machine', 5],
-      ],
+      ['runway-gen3', 10],
+      ['kling-1.5-pro', 10],
+      ['minimax-video', 6],
+      ['luma-dream-machine', 5],
     ]);
     expect(most('music')).toEqual([
-      ...[
-        ['musicgen', 30],
-        ['stable-audio', 60],
-      ],
+      ['musicgen', 30],
+      ['stable-audio', 60],
     ]);
     for (const [kind, name] of Object.entries({ ...defaultModels, ...toolModels })) {
       expect(mediaModels.get(name)?.kind).toBe(kind);
@@ -81,7 +82,10 @@ describe('what a provider is sent', () => {
       input: { prompt: 'a red bicycle\nAvoid: people', image_size: sizes['21:9'], seed: 0 },
     });
     expect(imageUpstream(imageModel('stable-diffusion-3.5'), { ...image, quality: 'high' }, 7).input).toEqual({
-      ...{ prompt: 'a red bicycle', negative_prompt: 'people', image_size: sizes['21:9'], seed: 7 },
+      prompt: 'a red bicycle',
+      negative_prompt: 'people',
+      image_size: sizes['21:9'],
+      seed: 7,
       num_inference_steps: 40,
     });
     expect(imageUpstream(imageModel('recraft-v3'), image, 7).input).not.toHaveProperty('seed');
@@ -105,18 +109,14 @@ describe('what a provider is sent', () => {
   });
 
   test.each([
-    ...[
-      ['kling-1.5-pro', 5, 5],
-      ['kling-1.5-pro', 5.1, 10],
-      ['kling-1.5-pro', 7, 10],
-      ['minimax-video', 5, 6],
-    ],
-    ...[
-      ['luma-dream-machine', 5, 5],
-      ['runway-gen3', 5, 5],
-      ['runway-gen3', 7.2, 8],
-      ['runway-gen3', 10, 10],
-    ],
+    ['kling-1.5-pro', 5, 5],
+    ['kling-1.5-pro', 5.1, 10],
+    ['kling-1.5-pro', 7, 10],
+    ['minimax-video', 5, 6],
+    ['luma-dream-machine', 5, 5],
+    ['runway-gen3', 5, 5],
+    ['runway-gen3', 7.2, 8],
+    ['runway-gen3', 10, 10],
   ] as [string, number, number][])('%s is asked for %d s as %d s', (name, asked, offered) => {
     expect(offeredSeconds(videoModel(name), asked)).toBe(offered);
   });
@@ -132,8 +132,12 @@ describe('what a provider is sent', () => {
     expect(videoUpstream(videoModel('runway-gen3'), { ...video, aspectRatio: '9:16' }, 3, 'https://a/b')).toEqual({
       upstream: 'image_to_video',
       input: {
-        ...{ promptText: 'waves', ratio: '720:1280', duration: 7, seed: 3 },
-        ...{ promptImage: 'https://a/b', model: 'gen4.5' },
+        promptText: 'waves',
+        ratio: '720:1280',
+        duration: 7,
+        seed: 3,
+        promptImage: 'https://a/b',
+        model: 'gen4.5',
       },
     });
   });
@@ -144,7 +148,9 @@ describe('what a provider is sent', () => {
     expect(musicUpstream(music, asked, 4).input).toEqual({ prompt: 'a waltz\nAt 90 BPM.', seconds_total: 13, seed: 4 });
     const upscale = findModel(mediaModels, 'upscale', 'upscale')!;
     expect(toolUpstream(upscale, { kind: 'upscale', scale: 4 }, 'https://a/b').input).toEqual({
-      ...{ image_url: 'https://a/b', scale: 4, output_format: 'png' },
+      image_url: 'https://a/b',
+      scale: 4,
+      output_format: 'png',
     });
   });
 });

@@ -13,8 +13,13 @@ import {
 } from './requests.ts';
 
 const image: ImageRequest = {
-  ...{ kind: 'image', prompt: 'a boat', negativePrompt: null, model: 'flux-dev' },
-  ...{ aspectRatio: '1:1', quality: 'standard', seed: null },
+  kind: 'image',
+  prompt: 'a boat',
+  negativePrompt: null,
+  model: 'flux-dev',
+  aspectRatio: '1:1',
+  quality: 'standard',
+  seed: null,
 };
 const video: VideoRequest = { kind: 'video', prompt: 'a boat', model: 'runway-gen3', duration: 5, aspectRatio: '16:9' };
 const music: MusicRequest = { kind: 'music', prompt: 'a boat', model: 'musicgen', duration: 10, bpm: null };

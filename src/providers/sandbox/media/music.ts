@@ -97,7 +97,9 @@ function fadeEnds(channel: Float32Array): void {
 export function compose(digest: string, seconds: number, bpm: number): [Float32Array, Float32Array] {
   const random = randomFrom(digest);
   const melody: Melody = {
-    ...{ scale: random.pick(scales), progression: random.pick(progressions), root: random.whole(48, 59) },
+    scale: random.pick(scales),
+    progression: random.pick(progressions),
+    root: random.whole(48, 59),
     random,
   };
   const length = round(seconds * sampleRate);

@@ -71,7 +71,12 @@ describe('a picture', () => {
   test.each(Object.entries(sizes))('%s has its size, and shows something', async (_, size) => {
     const png = await bytes({ kind: 'image', digest, size, shapes: 12 });
     expect(await sharp(png).metadata()).toMatchObject({
-      ...{ ...size, format: 'png', depth: 'uchar', channels: 3, space: 'srgb', isProgressive: false },
+      ...size,
+      format: 'png',
+      depth: 'uchar',
+      channels: 3,
+      space: 'srgb',
+      isProgressive: false,
     });
     const { channels } = await sharp(png).stats();
     for (const { stdev } of channels) expect(stdev).toBeGreaterThan(8);
@@ -114,7 +119,8 @@ describe('an image without its background', () => {
   const cut = async (image: Sharp) => {
     const { rendered, path } = await render({
       kind: 'background_removal',
-      ...{ input: await file(image.png().toBuffer()), maxPixels },
+      input: await file(image.png().toBuffer()),
+      maxPixels,
     });
     const alpha = await sharp(path).ensureAlpha().extractChannel(3).raw().toBuffer();
     return { made: 'made' in rendered ? rendered.made : undefined, alpha, path };

@@ -5,7 +5,9 @@ const plain = [1, 3, 0xfffe];
 function bytesPerSecond(format: Buffer): number {
   if (format.length < 16) return 0;
   const [channels, hertz, told, bits] = [
-    ...[format.readUInt16LE(2), format.readUInt32LE(4), format.readUInt32LE(8)],
+    format.readUInt16LE(2),
+    format.readUInt32LE(4),
+    format.readUInt32LE(8),
     format.readUInt16LE(14),
   ] as [number, number, number, number];
   return plain.includes(format.readUInt16LE(0)) ? (channels * hertz * bits) / 8 : told;

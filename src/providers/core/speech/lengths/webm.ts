@@ -16,9 +16,7 @@ const ids = {
 } as const;
 
 /** Elements whose contents are walked through like what follows them: live recordings do not know their sizes. */
-const entered: ReadonlySet<number> = new Set([
-  ...[ids.segment, ids.info, ids.tracks, ids.track, ids.cluster, ids.group],
-]);
+const entered: ReadonlySet<number> = new Set([ids.segment, ids.info, ids.tracks, ids.track, ids.cluster, ids.group]);
 
 const sound = 2;
 /** More than any recording has. */
@@ -65,7 +63,7 @@ class Recording {
   enter(id: number): void {
     if (id !== ids.track || this.#tracks.length >= maxTracks) return;
     const [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    this.#tracks.push({ ...{ number: 0, isSound: false, blockLength: 0 }, ...{ first, last, step: 0 } });
+    this.#tracks.push({ number: 0, isSound: false, blockLength: 0, first, last, step: 0 });
   }
 
   read(id: number, content: Buffer): void {
