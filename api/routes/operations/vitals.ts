@@ -7,14 +7,8 @@ import type { ApiEnv } from '../../context.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { invalidRequest, newRoutes } from '../../new-routes.ts';
-import {
-  emptyAnswer,
-  jsonContent,
-  keySecurity,
-  openFailures,
-  plainAnswer,
-  plainFailures,
-} from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { emptyAnswer, jsonContent, openFailures, plainAnswer } from '../../schemas/answers.ts';
 import {
   beaconExamples,
   beaconListSchema,
@@ -74,19 +68,15 @@ export function vitalRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.body(null, 204);
   });
 
-  const summarize = createRoute({
+  const operation = operationsOf({ tag: 'Operations', key: requireKey(services), hasDialects: false });
+
+  const summarize = operation({
     method: 'get',
     path: '/performance/vitals',
-    tags,
-    security: keySecurity(),
     operationId: 'getVitals',
     summary: 'Retrieve web vitals',
     description: 'Percentiles of the latest measurements, by metric and page.',
-    middleware: [requireKey(services)] as const,
-    responses: {
-      200: plainAnswer('Returns the percentiles.', vitalsSchema, { measured: vitalsExample }),
-      ...plainFailures(),
-    },
+    answers: { 200: plainAnswer('Returns the percentiles.', vitalsSchema, { measured: vitalsExample }) },
   });
   routes.openapi(summarize, async (c) => c.json({ vitals: await vitals.summary() }, 200));
   return routes;

@@ -1,15 +1,15 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { onceOutside } from '../../../src/platform/claimed-work.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
 import { enhancePrompt } from '../../../src/studio/enhance-prompt.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
-import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, generationFailure, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { answer, generationFailure, jsonContent } from '../../schemas/answers.ts';
 import { enhancedExamples } from '../../schemas/studio/examples.ts';
 import { enhancedPromptSchema } from '../../schemas/studio/records.ts';
 import { enhancePromptExamples, enhancePromptSchema } from '../../schemas/studio/requests.ts';
@@ -19,24 +19,21 @@ const claimedLongerMs = 60_000;
 
 /** Improves prompts. It makes no generation: nothing is charged or listed in the history. */
 export function enhancePromptRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const enhance = createRoute({
+  const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
+
+  const enhance = operation({
     method: 'post' as const,
     path: '/enhance-prompt',
     operationId: 'enhancePrompt',
-    tags: ['Studio'],
-    security: keySecurity('studio'),
     summary: 'Improve a prompt',
     description: 'A text model describes the same subject in more detail. It is free.',
-    middleware: [requireKey(services, 'studio'), jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(enhancePromptSchema, enhancePromptExamples) },
-    },
-    responses: {
+    body: jsonContent(enhancePromptSchema, enhancePromptExamples),
+    idempotent: true,
+    answers: {
       200: answer('Returns both prompts.', enhancedPromptSchema, { examples: enhancedExamples, replayable: true }),
-      ...scopedFailures(409, 413, 415, 422),
       500: generationFailure,
     },
+    failures: [409],
   });
 
   const routes = newRoutes();

@@ -1,21 +1,13 @@
-import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { GenerationRequest } from '../../../src/providers/core/media/requests.ts';
 import type { Services } from '../../../src/services.ts';
 import type { GenerationDetail } from '../../../src/studio/generations.ts';
 import type { ApiEnv } from '../../context.ts';
 import { success } from '../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
-import { jsonBody } from '../../middleware/json-body.ts';
-import {
-  answer,
-  type Examples,
-  generationFailure,
-  imageFailure,
-  jsonContent,
-  keySecurity,
-  scopedFailures,
-} from '../../schemas/answers.ts';
+import { operationsOf } from '../../operation.ts';
+import { answer, type Examples, generationFailure, imageFailure, jsonContent } from '../../schemas/answers.ts';
 import { processingExamples } from '../../schemas/studio/examples.ts';
 import { processingSchema, type Sign } from '../../schemas/studio/records.ts';
 import { makeAndWait } from './make-and-wait.ts';
@@ -59,23 +51,23 @@ export function addGenerationRoute<Body extends z.ZodType, Record extends z.ZodT
   services: Services,
   { path, operationId, summary, body, answer: made, takesImage, kind, read, record }: GenerationRoute<Body, Record>,
 ): void {
-  const route = createRoute({
+  const operation = operationsOf({ tag: 'Studio', key: requireKey(services, 'studio'), hasDialects: false });
+
+  const route = operation({
     method: 'post' as const,
     path,
     operationId,
     summary,
     description: waits,
-    tags: ['Studio'],
-    security: keySecurity('studio'),
-    middleware: [requireKey(services, 'studio'), jsonBody()] as const,
-    request: { headers: idempotencyHeader, body: { required: true, content: jsonContent(body.schema, body.examples) } },
-    responses: {
+    body: jsonContent(body.schema, body.examples),
+    idempotent: true,
+    answers: {
       200: answer(made.description, made.schema, { examples: made.examples, links, replayable: true }),
       202: unfinished,
-      ...scopedFailures(402, 409, 413, 415, 422),
       ...(takesImage && { 400: imageFailure }),
       500: generationFailure,
     },
+    failures: [402, 409],
   });
   const sign = (file: string) => services.signedUrls.sign(file);
   routes.openapi(

@@ -48,7 +48,7 @@ const times = fc
   .uniqueArray(minuteOfDay, { minLength: 2, maxLength: 2 })
   .map(([a, b]) => [Math.min(a!, b!), Math.max(a!, b!)] as const);
 const hours = fc.oneof(
-  fc.constant(['00:00-24:00']),
+  fc.constant<string[]>(['00:00-24:00']),
   fc.array(
     times.map(([a, b]) => `${time(a)}-${time(b)}`),
     { maxLength: 3 },

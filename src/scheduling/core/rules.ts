@@ -3,7 +3,7 @@ export const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday',
 export type Weekday = (typeof weekdays)[number];
 
 /** Ranges `HH:MM-HH:MM` as sent; they may overlap. Null or no ranges: closed. */
-export type DayHours = readonly string[] | null;
+export type DayHours = string[] | null;
 /** A weekday that is left out is closed. */
 export type WeeklyHours = { readonly [day in Weekday]?: DayHours };
 

@@ -1,28 +1,27 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { creditBalance } from '../../../../src/credits/balance.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
 import { creditBalanceExample, creditBalanceSchema } from '../../../schemas/account/credits.ts';
-import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
+import { answer } from '../../../schemas/answers.ts';
 
 export function creditRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
+
+  const get = operation({
     method: 'get',
     path: '/credits',
-    tags: ['Account'],
-    security: keySecurity(),
     operationId: 'getCredits',
     summary: 'Retrieve the credit balance',
     description: "The balance of the key's environment. Test credits and live credits are separate.",
-    middleware: [requireKey(services)] as const,
-    responses: {
+    answers: {
       200: answer('Returns the balance.', creditBalanceSchema, {
         examples: { A: creditBalanceExample, B: creditBalanceExample },
       }),
-      ...anyKeyFailures(),
     },
   });
   const routes = newRoutes();

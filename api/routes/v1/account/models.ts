@@ -1,27 +1,24 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
 import { textModelExamples, textModelListSchema } from '../../../schemas/account/models.ts';
-import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
+import { answer } from '../../../schemas/answers.ts';
 
 export function modelRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
+
+  const list = operation({
     method: 'get',
     path: '/models',
-    tags: ['Account'],
-    security: keySecurity(),
     operationId: 'listModels',
     summary: 'List the text models',
     description:
       'Every name of a model that workflows, chat and agents accept. Those of Studio are at `/api/studio/models`.',
-    middleware: [requireKey(services)] as const,
-    responses: {
-      200: answer('Returns the models.', textModelListSchema, { examples: textModelExamples }),
-      ...anyKeyFailures(),
-    },
+    answers: { 200: answer('Returns the models.', textModelListSchema, { examples: textModelExamples }) },
   });
   const routes = newRoutes();
   routes.openapi(list, async (c) => {

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { creditsUsed } from '../../../../src/credits/balance.ts';
 import type { Services } from '../../../../src/services.ts';
 import { readUsage } from '../../../../src/tenancy/usage.ts';
@@ -6,7 +6,8 @@ import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, anyKeyFailures, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer } from '../../../schemas/answers.ts';
 
 const usage = z
   .object({
@@ -27,20 +28,16 @@ const example = {
 };
 
 export function usageRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const read = createRoute({
+  const operation = operationsOf({ tag: 'Account', key: requireKey(services) });
+
+  const read = operation({
     method: 'get',
     path: '/usage',
-    tags: ['Account'],
-    security: keySecurity(),
     operationId: 'getUsage',
     summary: 'Retrieve usage of the current month',
     description:
       "Usage of the key's environment in the current UTC month. Runs and tokens are exact. Requests are counted every five seconds, so those of the last seconds may be missing; a process that is killed loses them.",
-    middleware: [requireKey(services)] as const,
-    responses: {
-      200: answer('Returns the usage.', usage, { examples: { A: example, B: example } }),
-      ...anyKeyFailures(),
-    },
+    answers: { 200: answer('Returns the usage.', usage, { examples: { A: example, B: example } }) },
   });
   const routes = newRoutes();
   routes.openapi(read, async (c) => {

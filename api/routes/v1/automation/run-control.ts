@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { cancelRun } from '../../../../src/automation/cancel-run.ts';
 import { deleteRun } from '../../../../src/automation/remove-runs.ts';
 import { retryRun } from '../../../../src/automation/retry-run.ts';
@@ -7,11 +7,11 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import { acceptedSchema, retrySchema, runDetailSchema, stepOutputSchema } from '../../../schemas/automation/run.ts';
 import {
   acceptedExamples,
@@ -23,8 +23,6 @@ import {
 import { runLinks } from '../../../schemas/automation/run-links.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
-const tags = ['Runs'];
-const mayExecute = keySecurity('runs:execute');
 const params = idInPath(exampleRunIds);
 const stepId = z
   .string()
@@ -33,73 +31,58 @@ const stepId = z
 export function runControlRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const execute = requireKey(services, 'runs:execute');
 
-  const cancel = createRoute({
+  const operation = operationsOf({ tag: 'Runs', key: execute });
+
+  const cancel = operation({
     method: 'post',
     path: '/runs/{id}/cancel',
-    tags,
-    security: mayExecute,
     operationId: 'cancelRun',
     summary: 'Cancel a run',
     description: 'Completed steps keep their results. Cancelling a run that has ended changes nothing.',
-    middleware: [execute] as const,
-    request: { params },
-    responses: {
-      200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }),
-      ...failures(404),
-    },
+    params,
+    answers: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }) },
   });
-  const retry = createRoute({
+  const retry = operation({
     method: 'post',
     path: '/runs/{id}/retry',
-    tags,
-    security: mayExecute,
     operationId: 'retryRun',
     summary: 'Retry a run',
     description:
       'Starts a new run from the failed step, reusing the outputs of the steps before it. `definition: "current"` uses the definition that the workflow has now, and reuses outputs by the ids of the steps. A run that has completed needs `fromStep`; one that has not ended is answered with 409 `conflict`.',
-    middleware: [execute, jsonBody({ optional: true })] as const,
-    request: {
-      params,
-      headers: idempotencyHeader,
-      body: { content: jsonContent(retrySchema, retryExamples) },
-    },
-    responses: {
+    params,
+    body: jsonContent(retrySchema, retryExamples),
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       200: answer('Returns the new run.', acceptedSchema, {
         examples: acceptedExamples,
         links: runLinks,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/runs/{id}',
-    tags,
-    security: mayExecute,
     operationId: 'deleteRun',
     summary: 'Delete a run',
     description:
       'Deletes a run that has ended, with its outputs and their files. Retries of the run stay. A run that has not ended is answered with 409 `conflict`: cancel it first.',
-    middleware: [execute] as const,
-    request: { params },
-    responses: { 200: deletedAnswer('The run was deleted.'), ...failures(404, 409) },
+    params,
+    answers: { 200: deletedAnswer('The run was deleted.') },
+    failures: [409],
   });
-  const output = createRoute({
+  const output = operation({
     method: 'get',
     path: '/runs/{id}/outputs/{stepId}',
-    tags,
-    security: keySecurity('runs:read'),
     operationId: 'getStepOutput',
     summary: 'Retrieve the output of a step',
     description:
       'Returns outputs of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large outputs.',
-    middleware: [requireKey(services, 'runs:read')] as const,
-    request: { params: params.extend({ stepId }) },
-    responses: {
-      200: answer('Returns the output.', stepOutputSchema, { examples: stepOutputExamples }),
-      ...failures(404),
-    },
+    key: requireKey(services, 'runs:read'),
+    params: params.extend({ stepId }),
+    answers: { 200: answer('Returns the output.', stepOutputSchema, { examples: stepOutputExamples }) },
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import { streamSSE } from 'hono/streaming';
 import { eventsOf } from '../../../../src/automation/core/run-events.ts';
 import { isTerminal } from '../../../../src/automation/core/run-status.ts';
@@ -9,7 +9,8 @@ import type { ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { failures, keyedEmptyAnswer, keySecurity, streamAnswer } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { keyedEmptyAnswer, streamAnswer } from '../../../schemas/answers.ts';
 import { exampleRunIds, runEventsExamples } from '../../../schemas/automation/run-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
@@ -30,28 +31,24 @@ const lastEventId = z.string().regex(eventIdPattern, 'Expected an event id.').tr
 
 export function runEventRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const { waiters, openRequests } = services;
-  const events = createRoute({
+  const operation = operationsOf({ tag: 'Runs', key: requireKey(services, 'runs:read') });
+
+  const events = operation({
     method: 'get',
     path: '/runs/{id}/events',
-    tags: ['Runs'],
-    security: keySecurity('runs:read'),
     operationId: 'followRun',
     summary: 'Stream the events of a run',
     description:
       'Server-Sent Events from the beginning of the run. After a lost connection, continue with `Last-Event-ID`. After the last event of a run that has ended the answer is 204, at which an EventSource stops reconnecting.',
-    middleware: [requireKey(services, 'runs:read')] as const,
-    request: {
-      params: idInPath(exampleRunIds),
-      headers: z.object({ 'last-event-id': lastEventId }),
-    },
-    responses: {
+    params: idInPath(exampleRunIds),
+    headers: z.object({ 'last-event-id': lastEventId }),
+    answers: {
       200: streamAnswer(
         'A stream that closes when the run has ended. Events: run.started, step.started, step.completed, step.failed, ' +
           'run.completed, run.failed, run.cancelled. Comments in between keep the connection open.',
         runEventsExamples,
       ),
       204: nothingMore,
-      ...failures(404),
     },
   });
 

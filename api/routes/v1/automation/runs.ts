@@ -12,6 +12,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
 import { answer, failures, jsonContent, keySecurity, runFailure } from '../../../schemas/answers.ts';
 import {
   acceptedSchema,
@@ -37,7 +38,6 @@ import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import { executeRun } from './execute-run.ts';
 
 const tags = ['Runs'];
-const mayRead = keySecurity('runs:read');
 
 const statusQuery = z
   .string()
@@ -91,45 +91,40 @@ export function runRoutes(services: Services): OpenAPIHono<ApiEnv> {
       500: runFailure,
     },
   });
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Runs', key: readOne });
+
+  const list = operation({
     method: 'get',
     path: '/workflows/{id}/runs',
-    tags,
-    security: mayRead,
     operationId: 'listWorkflowRuns',
     summary: 'List runs of a workflow',
     description:
       'Newest first, including runs in progress. Values of more than 16 KiB are replaced by `{$ref, bytes}`; so are all outputs of a run that have more together.',
-    middleware: [read] as const,
-    request: { params: idInPath(exampleWorkflowIds), query: z.object({ ...pageQuery, status: statusQuery }) },
-    responses: { 200: answer('A page of runs.', runListSchema, { examples: runListExamples }), ...failures(404) },
+    key: read,
+    params: idInPath(exampleWorkflowIds),
+    query: z.object({ ...pageQuery, status: statusQuery }),
+    answers: { 200: answer('A page of runs.', runListSchema, { examples: runListExamples }) },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/runs/{id}',
-    tags,
-    security: mayRead,
     operationId: 'getRun',
     summary: 'Retrieve a run',
     description:
       'With the result of each step; of a run that has ended, steps that were not reached are `skipped`. Deleting a workflow deletes its runs.',
-    middleware: [readOne] as const,
-    request: { params: idInPath(exampleRunIds) },
-    responses: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }), ...failures(404) },
+    params: idInPath(exampleRunIds),
+    answers: { 200: answer('Returns the run.', runDetailSchema, { examples: runDetailExamples }) },
   });
 
-  const input = createRoute({
+  const input = operation({
     method: 'get',
     path: '/runs/{id}/input',
-    tags,
-    security: mayRead,
     operationId: 'getRunInput',
     summary: 'Retrieve the input of a run',
     description:
       'Returns the input and the variables of a run, of any size. Other answers refer to this operation with `{$ref, bytes}` in place of large ones.',
-    middleware: [readOne] as const,
-    request: { params: idInPath(exampleRunIds) },
-    responses: { 200: answer('Returns the input.', runInputSchema, { examples: runInputExamples }), ...failures(404) },
+    params: idInPath(exampleRunIds),
+    answers: { 200: answer('Returns the input.', runInputSchema, { examples: runInputExamples }) },
   });
 
   const routes = newRoutes();

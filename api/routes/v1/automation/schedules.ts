@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { workflowIds } from '../../../../src/automation/core/ids.ts';
 import { workflowNotFound } from '../../../../src/automation/errors.ts';
 import { deleteSchedule, getSchedule, putSchedule, type ScheduleDetail } from '../../../../src/automation/schedules.ts';
@@ -6,9 +6,9 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   newScheduleExamples,
   newScheduleSchema,
@@ -19,7 +19,6 @@ import {
 import { exampleWorkflowIds } from '../../../schemas/automation/workflow-examples.ts';
 import { idInPath } from '../../../schemas/ids.ts';
 
-const tags = ['Workflows'];
 const path = '/workflows/{id}/schedule';
 const params = idInPath(exampleWorkflowIds);
 
@@ -40,52 +39,38 @@ const toAnswer = ({ nextRunTimes, lastRunAt, lastSkipped, ...schedule }: Schedul
 });
 
 export function scheduleRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const put = createRoute({
+  const operation = operationsOf({ tag: 'Workflows', key: requireKey(services, 'workflows:write', 'runs:execute') });
+
+  const put = operation({
     method: 'put',
     path,
-    tags,
-    security: keySecurity('workflows:write', 'runs:execute'),
     operationId: 'putSchedule',
     summary: 'Schedule a workflow',
     description,
-    // It starts runs.
-    middleware: [requireKey(services, 'workflows:write', 'runs:execute'), jsonBody()] as const,
-    request: { params, body: { required: true, content: jsonContent(newScheduleSchema, newScheduleExamples) } },
-    responses: {
-      200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),
-      ...failures(404, 413, 415),
-    },
+    params,
+    body: jsonContent(newScheduleSchema, newScheduleExamples),
+    answers: { 200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }) },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path,
-    tags,
-    security: keySecurity('workflows:read'),
     operationId: 'getSchedule',
+    summary: 'Retrieve the schedule of a workflow',
     description:
       'Returns the schedule with its next times. A workflow without a schedule is answered with 404 `not_found`.',
-    summary: 'Retrieve the schedule of a workflow',
-    middleware: [requireKeyAndId(services, { ...workflowIds, notFound: workflowNotFound }, 'workflows:read')] as const,
-    request: { params },
-    responses: {
-      200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }),
-      ...failures(404),
-    },
+    key: requireKeyAndId(services, { ...workflowIds, notFound: workflowNotFound }, 'workflows:read'),
+    params,
+    answers: { 200: answer('Returns the schedule.', scheduleSchema, { examples: scheduleExamples }) },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path,
-    tags,
-    security: keySecurity('workflows:write'),
     operationId: 'deleteSchedule',
-    description: 'Runs that it has started continue.',
     summary: 'Delete the schedule of a workflow',
-    middleware: [requireKey(services, 'workflows:write')] as const,
-    request: { params },
-    responses: {
-      200: deletedAnswer('The schedule was deleted.'),
-      ...failures(404),
-    },
+    description: 'Runs that it has started continue.',
+    key: requireKey(services, 'workflows:write'),
+    params,
+    answers: { 200: deletedAnswer('The schedule was deleted.') },
   });
 
   const routes = newRoutes();

@@ -9,6 +9,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
 import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { triggeredSchema } from '../../../schemas/automation/run.ts';
 import { triggeredExamples } from '../../../schemas/automation/run-examples.ts';
@@ -46,18 +47,18 @@ const event = { name: 'Ann', text: 'An order was placed.' };
 
 /** The webhook trigger of a workflow: starting runs from other systems. */
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const rotate = createRoute({
+  const operation = operationsOf({ tag: 'Workflows', key: requireKey(services, 'workflows:write', 'runs:execute') });
+
+  const rotate = operation({
     method: 'post',
     path: '/workflows/{id}/webhook-secret',
-    tags: ['Workflows'],
-    security: keySecurity('workflows:write', 'runs:execute'),
     operationId: 'rotateTriggerSecret',
+    summary: 'Rotate the webhook secret of a workflow',
     description:
       'Creates a secret that starts this workflow when sent to `POST /webhooks/{id}` in the header `X-Webhook-Secret`, or to `POST /webhooks/{id}/{secret}` by senders that cannot set headers. It begins with `trg_` and is shown once. The previous secret stops working immediately.',
-    summary: 'Rotate the webhook secret of a workflow',
-    middleware: [requireKey(services, 'workflows:write', 'runs:execute')] as const,
-    request: { params: idInPath(exampleWorkflowIds), headers: idempotencyHeader },
-    responses: {
+    params: idInPath(exampleWorkflowIds),
+    idempotent: true,
+    answers: {
       200: answer('Returns the secret.', z.object({ secret: z.string() }), {
         examples: { A: shownOnce, B: shownOnce },
         links: {
@@ -68,7 +69,6 @@ export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
         },
         replayable: true,
       }),
-      ...failures(404, 422),
     },
   });
   const trigger = createRoute({

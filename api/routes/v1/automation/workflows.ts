@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   createAutomation,
   deleteAutomation,
@@ -16,11 +16,11 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { automationDialect } from '../../../dialects/automation.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { checkScopes, requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import { readNewWorkflow, readWorkflowChange } from '../../../schemas/automation/read-workflow.ts';
 import { findIgnoredFields } from '../../../schemas/automation/unknown-fields.ts';
 import {
@@ -43,9 +43,6 @@ import {
 import { idInPath } from '../../../schemas/ids.ts';
 import { pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 
-const tags = ['Workflows'];
-const mayRead = keySecurity('workflows:read');
-const mayWrite = keySecurity('workflows:write');
 const params = idInPath(exampleWorkflowIds);
 
 const withThisId = { id: '$response.body#/data/id' };
@@ -102,89 +99,71 @@ export function workflowRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const publicUrl = withoutSlash(env.PUBLIC_URL);
   const webhookUrl = (id: string) => `${publicUrl}/api/v1/webhooks/${workflowIds.format(id)}`;
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Workflows', key: write });
+
+  const list = operation({
     method: 'get',
     path: '/workflows',
-    tags,
-    security: mayRead,
     operationId: 'listWorkflows',
     summary: 'List workflows',
     description: 'Newest first. With both filters, workflows that match both are returned.',
-    middleware: [read] as const,
-    request: { query: listQuery },
-    responses: {
-      200: answer('A page of workflows.', workflowListSchema, { examples: workflowListExamples }),
-      ...failures(),
-    },
+    key: read,
+    query: listQuery,
+    answers: { 200: answer('A page of workflows.', workflowListSchema, { examples: workflowListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/workflows',
-    tags,
-    security: mayWrite,
     operationId: 'createWorkflow',
     summary: 'Create a workflow',
     description:
       'Only `name` is required. A workflow without steps returns its input. Workflows are active by default. What was saved but is probably not meant, such as a field that does not exist or a model that no list has, is told in `warnings`.',
-    middleware: [write, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newWorkflowSchema, newWorkflowExamples) },
-    },
-    responses: {
+    body: jsonContent(newWorkflowSchema, newWorkflowExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the created workflow.', createdWorkflowSchema, {
         examples: workflowSummaryExamples,
         links,
         replayable: true,
       }),
-      ...failures(413, 415, 422),
     },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/workflows/{id}',
-    tags,
-    security: mayRead,
     operationId: 'getWorkflow',
     summary: 'Retrieve a workflow',
     description:
       'Returns the workflow with its definition. In dialect B also its inputs and the URL of its webhook trigger.',
-    middleware: [readOne] as const,
-    request: { params },
-    responses: {
+    key: readOne,
+    params,
+    answers: {
       200: answer('Returns the workflow.', workflowDetailSchema, { examples: workflowDetailExamples, links }),
-      ...failures(404),
     },
   });
-  const patch = createRoute({
+  const patch = operation({
     method: 'patch',
     path: '/workflows/{id}',
-    tags,
-    security: mayWrite,
     operationId: 'updateWorkflow',
     summary: 'Update a workflow',
     description: 'Only the given fields change. Runs that have started keep the definition they started with.',
-    middleware: [write, jsonBody()] as const,
-    request: { params, body: { required: true, content: jsonContent(workflowChangeSchema, workflowChangeExamples) } },
-    responses: {
+    params,
+    body: jsonContent(workflowChangeSchema, workflowChangeExamples),
+    answers: {
       200: answer('Returns a summary of the updated workflow.', changedWorkflowSchema, {
         examples: changedWorkflowExamples,
         links,
       }),
-      ...failures(404, 413, 415),
     },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/workflows/{id}',
-    tags,
-    security: mayWrite,
     operationId: 'deleteWorkflow',
     summary: 'Delete a workflow',
     description: 'Deletes the workflow and all its runs. Runs in progress are cancelled.',
-    middleware: [write] as const,
-    request: { params },
-    responses: { 200: deletedAnswer('The workflow was deleted.'), ...failures(404) },
+    params,
+    answers: { 200: deletedAnswer('The workflow was deleted.') },
   });
 
   const routes = newRoutes();

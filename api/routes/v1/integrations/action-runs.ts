@@ -1,11 +1,12 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { cancelActionRun, getActionRun } from '../../../../src/integrations/actions/action-runs.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, keySecurity } from '../../../schemas/answers.ts';
 import {
   actionRunExamples,
   actionRunInPath,
@@ -16,44 +17,37 @@ import {
 /** Actions that were requested with a delay: what became of them, and their cancellation. */
 export function actionRunRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'integrations');
-  const tags = ['Integrations'];
-  const security = keySecurity('integrations');
+  const _tags = ['Integrations'];
+  const _security = keySecurity('integrations');
 
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Integrations', key });
+
+  const get = operation({
     method: 'get',
     path: '/actions/{actionRunId}',
-    tags,
-    security,
     operationId: 'getActionRun',
     summary: 'Retrieve a delayed action',
     description: 'What became of an action that was requested with a delay. It can be read for a day after its end.',
-    middleware: [key] as const,
-    request: { params: actionRunInPath },
-    responses: {
+    params: actionRunInPath,
+    answers: {
       200: answer('Returns the action.', actionRunSchema, {
         examples: actionRunExamples,
         links: {
           cancel: { operationId: 'cancelActionRun', parameters: { actionRunId: '$response.body#/data/actionRunId' } },
         },
       }),
-      ...failures(404),
     },
   });
-  const cancel = createRoute({
+  const cancel = operation({
     method: 'post',
     path: '/actions/{actionRunId}/cancel',
-    tags,
-    security,
     operationId: 'cancelActionRun',
     summary: 'Cancel a delayed action',
     description:
       'Cancels an action that waits for its time. One that is cancelled already is returned as it is; one that is being performed, or has ended otherwise, is 409 `conflict`.',
-    middleware: [key] as const,
-    request: { params: actionRunInPath },
-    responses: {
-      200: answer('Returns the action.', actionRunSchema, { examples: cancelledActionRunExamples }),
-      ...failures(404, 409),
-    },
+    params: actionRunInPath,
+    answers: { 200: answer('Returns the action.', actionRunSchema, { examples: cancelledActionRunExamples }) },
+    failures: [409],
   });
 
   const routes = newRoutes();

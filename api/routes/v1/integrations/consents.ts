@@ -1,13 +1,13 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { beginConnect, finishConnect, integrationPurpose } from '../../../../src/integrations/connect.ts';
 import { invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiContext, ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import { callbackOperation, sandboxConsentOperation } from '../../../schemas/inbound.ts';
 import {
   integrationConsentExamples,
@@ -46,25 +46,22 @@ async function answerOfTester(c: ApiContext, { connections }: Services): Promise
 }
 
 export function integrationConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const connect = createRoute({
+  const operation = operationsOf({ tag: 'Integrations', key: requireKey(services, 'integrations') });
+
+  const connect = operation({
     method: 'post',
     path: '/{integrationId}/connect',
-    tags: ['Integrations'],
-    security: keySecurity('integrations'),
     operationId: 'connectIntegration',
     summary: 'Connect an integration',
     description:
       'Send the owner of the account to `authUrl`. The integration is connected when the owner grants access; an earlier connection stays until then. Several requests may be open at the same time. In the sandbox `authUrl` grants access at once, and with `&deny=true` it refuses. With a live key, an integration that this installation has not configured is answered with 503 `provider_not_configured`.',
-    middleware: [requireKey(services, 'integrations'), jsonBody({ optional: true })] as const,
-    request: {
-      params: integrationInPath,
-      body: { required: false, content: jsonContent(newIntegrationConsentSchema, newIntegrationConsentExamples) },
-    },
-    responses: {
+    params: integrationInPath,
+    body: jsonContent(newIntegrationConsentSchema, newIntegrationConsentExamples),
+    bodyIsOptional: true,
+    answers: {
       200: answer('Returns where to send the owner of the account.', integrationConsentSchema, {
         examples: integrationConsentExamples,
       }),
-      ...failures(404, 413, 415),
     },
   });
 

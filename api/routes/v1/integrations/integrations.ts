@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { disconnect } from '../../../../src/integrations/disconnect.ts';
 import { type IntegrationView, listIntegrations } from '../../../../src/integrations/list-integrations.ts';
 import { testConnection } from '../../../../src/integrations/test-connection.ts';
@@ -8,7 +8,8 @@ import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, integrationFailures, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, integrationFailures } from '../../../schemas/answers.ts';
 import {
   disconnectedExamples,
   disconnectedSchema,
@@ -18,9 +19,6 @@ import {
   testedExamples,
   testedSchema,
 } from '../../../schemas/integrations/integration.ts';
-
-const tags = ['Integrations'];
-const security = keySecurity('integrations');
 
 const toAnswer = ({ connectedAt, ...integration }: IntegrationView) => ({
   ...integration,
@@ -46,52 +44,44 @@ const links = {
 export function integrationRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'integrations');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Integrations', key });
+
+  const list = operation({
     method: 'get',
     path: '/',
-    tags,
-    security,
     operationId: 'listIntegrations',
     summary: 'List integrations',
     description: 'Every integration, connected or not.',
-    middleware: [key] as const,
-    responses: {
+    answers: {
       200: answer('Returns the integrations.', integrationListSchema, { examples: integrationListExamples, links }),
-      ...failures(),
     },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/{integrationId}/connection',
-    tags,
-    security,
     operationId: 'disconnectIntegration',
     summary: 'Disconnect an integration',
     description:
       'Ends the access to the account. Webhooks of the integration stay, and receive nothing until it is connected again. An integration that is not connected is answered with 409 `not_connected`.',
-    middleware: [key] as const,
-    request: { params: integrationInPath },
-    responses: {
+    params: integrationInPath,
+    answers: {
       200: answer('The integration was disconnected.', disconnectedSchema, { examples: disconnectedExamples }),
-      ...failures(404, 409),
     },
+    failures: [409],
   });
-  const test = createRoute({
+  const test = operation({
     method: 'post',
     path: '/{integrationId}/test',
-    tags,
-    security,
     operationId: 'testIntegration',
     summary: 'Test an integration',
     description:
       'Verifies the connection with a request to the provider. An integration that is not connected is answered with 409 `not_connected`. If the request fails, `success` is false and `details` says why.',
-    middleware: [key] as const,
-    request: { params: integrationInPath },
-    responses: {
+    params: integrationInPath,
+    answers: {
       200: answer('Returns what the provider said, and how long it took.', testedSchema, { examples: testedExamples }),
-      ...failures(404, 409),
       ...integrationFailures,
     },
+    failures: [409],
   });
 
   const routes = newRoutes();

@@ -1,14 +1,14 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { triggerByHand } from '../../../../src/integrations/inbound/trigger-by-hand.ts';
 import type { Services } from '../../../../src/services.ts';
 import { eventIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import { triggerInPath } from '../../../schemas/integrations/in-path.ts';
 import { triggerExamples, triggeredExamples, triggeredSchema } from '../../../schemas/integrations/webhooks.ts';
@@ -20,30 +20,27 @@ const simulatedEventSchema = freeForm.openapi('SimulatedEvent', {
 });
 
 export function triggerRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const trigger = createRoute({
+  const operation = operationsOf({ tag: 'Integrations', key: requireKey(services, 'integrations') });
+
+  const trigger = operation({
     method: 'post',
     path: '/{integrationId}/triggers/{event}',
-    tags: ['Integrations'],
-    security: keySecurity('integrations'),
     operationId: 'triggerIntegrationEvent',
     summary: 'Trigger an event in the sandbox',
     description: [
       'Delivers an event to the webhooks that subscribe to it, as if the provider had sent it. The body is the `data` of the',
       'event. With a live key the answer is 404 `not_found`.',
     ].join(' '),
-    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
-    request: {
-      params: triggerInPath,
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(simulatedEventSchema, triggerExamples) },
-    },
-    responses: {
+    params: triggerInPath,
+    body: jsonContent(simulatedEventSchema, triggerExamples),
+    idempotent: true,
+    answers: {
       202: answer('The event will be delivered.', triggeredSchema, {
         examples: triggeredExamples,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
 
   const routes = newRoutes();

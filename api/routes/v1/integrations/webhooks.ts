@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import {
   createIntegrationWebhook,
   deleteIntegrationWebhook,
@@ -9,11 +9,11 @@ import type { Services } from '../../../../src/services.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import { integrationWebhookInPath } from '../../../schemas/integrations/in-path.ts';
 import { integrationInPath } from '../../../schemas/integrations/integration.ts';
 import {
@@ -26,9 +26,6 @@ import {
   newIntegrationWebhookSchema,
 } from '../../../schemas/integrations/webhooks.ts';
 import { requireIntegration } from './require-integration.ts';
-
-const tags = ['Integrations'];
-const security = keySecurity('integrations');
 
 const toAnswer = ({ id, event, url, isActive, createdAt }: IntegrationWebhook): IntegrationWebhookAnswer => ({
   id: webhookIds.format(id),
@@ -60,26 +57,22 @@ const beside = [
 export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'integrations');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Integrations', key });
+
+  const list = operation({
     method: 'get',
     path: '/{integrationId}/webhooks',
-    tags,
-    security,
     operationId: 'listIntegrationWebhooks',
     summary: 'List the webhooks of an integration',
     description: 'All of them, the newest first, without their secrets.',
-    middleware: [key] as const,
-    request: { params: integrationInPath },
-    responses: {
+    params: integrationInPath,
+    answers: {
       200: answer('The webhooks.', integrationWebhookListSchema, { examples: integrationWebhookListExamples }),
-      ...failures(404),
     },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/{integrationId}/webhooks',
-    tags,
-    security,
     operationId: 'createIntegrationWebhook',
     summary: 'Create a webhook for an event of an integration',
     description: [
@@ -88,32 +81,26 @@ export function integrationWebhookRoutes(services: Services): OpenAPIHono<ApiEnv
       'the same JSON without that member, with the whole secret as key. The headers are those of every webhook.',
       `${beside} It counts toward the webhooks that the plan includes; one more is answered with 403 \`forbidden\`.`,
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: integrationInPath,
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newIntegrationWebhookSchema, newIntegrationWebhookExamples) },
-    },
-    responses: {
+    params: integrationInPath,
+    body: jsonContent(newIntegrationWebhookSchema, newIntegrationWebhookExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the webhook with its secret.', createdIntegrationWebhookSchema, {
         examples: createdIntegrationWebhookExamples,
         links,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/{integrationId}/webhooks/{webhookId}',
-    tags,
-    security,
     operationId: 'deleteIntegrationWebhook',
     summary: 'Delete a webhook of an integration',
     description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
-    middleware: [key] as const,
-    request: { params: integrationWebhookInPath },
-    responses: { 200: deletedAnswer('The webhook was deleted.'), ...failures(404) },
+    params: integrationWebhookInPath,
+    answers: { 200: deletedAnswer('The webhook was deleted.') },
   });
 
   const routes = newRoutes();

@@ -1,20 +1,21 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { findAvailability } from '../../../../src/scheduling/availability.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer } from '../../../schemas/answers.ts';
 import { availabilityQuery, availabilitySchema } from '../../../schemas/scheduling/booking.ts';
 import { availabilityExamples } from '../../../schemas/scheduling/booking-examples.ts';
 
 export function availabilityRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key: requireKey(services, 'scheduling') });
+
+  const get = operation({
     method: 'get',
     path: '/availability',
-    tags: ['Scheduling'],
-    security: keySecurity('scheduling'),
     operationId: 'getAvailability',
     summary: 'List the times of an event type',
     description: [
@@ -22,12 +23,9 @@ export function availabilityRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'time belongs to the day on which it starts in `timezone`. An inactive event type has none. The last day is 9999-12-30 (UTC).',
       'Days with more than 10,000 times are refused: `details.longestEnd` of that answer is the last day that can be asked for.',
     ].join(' '),
-    middleware: [requireKey(services, 'scheduling')] as const,
-    request: { query: availabilityQuery },
-    responses: {
-      200: answer('Returns the times.', availabilitySchema, { examples: availabilityExamples }),
-      ...failures(404),
-    },
+    query: availabilityQuery,
+    answers: { 200: answer('Returns the times.', availabilitySchema, { examples: availabilityExamples }) },
+    failures: [404],
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import {
   type BlackoutView,
   createBlackout,
@@ -10,11 +10,11 @@ import { blackoutIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   blackoutExamples,
   blackoutInPath,
@@ -24,9 +24,6 @@ import {
   newBlackoutExamples,
   newBlackoutSchema,
 } from '../../../schemas/scheduling/blackout.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -44,69 +41,50 @@ const toAnswer = ({ id, hostId, createdAt, ...blackout }: BlackoutView) => ({
 export function blackoutRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const list = operation({
     method: 'get',
     path: '/blackout-periods',
-    tags,
-    security,
     operationId: 'listBlackoutPeriods',
     summary: 'List blackout periods',
     description: 'All of them, newest first.',
-    middleware: [key] as const,
-    responses: {
-      200: answer('Returns the blackout periods.', blackoutListSchema, { examples: blackoutListExamples }),
-      ...failures(),
-    },
+    answers: { 200: answer('Returns the blackout periods.', blackoutListSchema, { examples: blackoutListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/blackout-periods',
-    tags,
-    security,
     operationId: 'createBlackoutPeriod',
     summary: 'Create a blackout period',
     description:
       'A time in which no host can be booked, or the one of `hostId`. Existing bookings stay. The plan limits how many there are.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newBlackoutSchema, newBlackoutExamples) },
-    },
-    responses: {
+    body: jsonContent(newBlackoutSchema, newBlackoutExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the blackout period.', blackoutSchema, {
         examples: blackoutExamples,
         links,
         replayable: true,
       }),
-      ...failures(413, 415, 422),
     },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/blackout-periods/{id}',
-    tags,
-    security,
     operationId: 'getBlackoutPeriod',
     summary: 'Retrieve a blackout period',
     description: 'Returns the blackout period.',
-    middleware: [key] as const,
-    request: { params: blackoutInPath },
-    responses: {
-      200: answer('Returns the blackout period.', blackoutSchema, { examples: blackoutExamples, links }),
-      ...failures(404),
-    },
+    params: blackoutInPath,
+    answers: { 200: answer('Returns the blackout period.', blackoutSchema, { examples: blackoutExamples, links }) },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/blackout-periods/{id}',
-    tags,
-    security,
     operationId: 'deleteBlackoutPeriod',
     summary: 'Delete a blackout period',
     description: 'Its time can be booked again.',
-    middleware: [key] as const,
-    request: { params: blackoutInPath },
-    responses: { 200: deletedAnswer('The blackout period was deleted.'), ...failures(404) },
+    params: blackoutInPath,
+    answers: { 200: deletedAnswer('The blackout period was deleted.') },
   });
 
   const routes = newRoutes();

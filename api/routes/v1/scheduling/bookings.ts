@@ -12,6 +12,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
+import { operationsOf } from '../../../operation.ts';
 import { answer, bookingFailures, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { withPageDefaults } from '../../../schemas/pagination.ts';
 import {
@@ -78,41 +79,29 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
       ...bookingFailures,
     },
   });
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const get = operation({
     method: 'get',
     path: '/bookings/{id}',
-    tags,
-    security,
     operationId: 'getBooking',
     summary: 'Retrieve a booking',
     description: 'Returns the booking.',
-    middleware: [key] as const,
-    request: { params: bookingInPath },
-    responses: {
-      200: answer('Returns the booking.', bookingSchema, { examples: bookingExamples, links }),
-      ...failures(404),
-    },
+    params: bookingInPath,
+    answers: { 200: answer('Returns the booking.', bookingSchema, { examples: bookingExamples, links }) },
   });
-  const list = createRoute({
+  const list = operation({
     method: 'get',
     path: '/bookings',
-    tags,
-    security,
     operationId: 'listBookings',
     summary: 'List bookings',
     description: 'In the order of their start.',
-    middleware: [key] as const,
-    request: { query: bookingListQuery },
-    responses: {
-      200: answer('A page of bookings.', bookingListSchema, { examples: bookingListExamples }),
-      ...failures(),
-    },
+    query: bookingListQuery,
+    answers: { 200: answer('A page of bookings.', bookingListSchema, { examples: bookingListExamples }) },
   });
-  const reschedule = createRoute({
+  const reschedule = operation({
     method: 'patch',
     path: '/bookings/{id}/reschedule',
-    tags,
-    security,
     operationId: 'rescheduleBooking',
     summary: 'Move a booking',
     description: [
@@ -120,31 +109,23 @@ export function bookingRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'cancelled or has started is answered with 400; `details.reason` is `cancelled` or `started`. To the same time',
       'nothing changes.',
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: bookingInPath,
-      body: { required: true, content: jsonContent(rescheduleSchema, rescheduleExamples) },
-    },
-    responses: {
+    params: bookingInPath,
+    body: jsonContent(rescheduleSchema, rescheduleExamples),
+    answers: {
       200: answer('Returns the booking.', bookingSchema, { examples: rescheduledExamples, links }),
-      ...failures(404, 413, 415),
       ...bookingFailures,
     },
   });
-  const cancel = createRoute({
+  const cancel = operation({
     method: 'delete',
     path: '/bookings/{id}',
-    tags,
-    security,
     operationId: 'cancelBooking',
     summary: 'Cancel a booking',
     description: 'Its time is free again. Cancelling it again changes nothing.',
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: bookingInPath, body: { content: jsonContent(cancellationSchema, cancellationExamples) } },
-    responses: {
-      200: answer('Returns the booking.', bookingSchema, { examples: cancelledExamples }),
-      ...failures(404, 413, 415),
-    },
+    params: bookingInPath,
+    body: jsonContent(cancellationSchema, cancellationExamples),
+    bodyIsOptional: true,
+    answers: { 200: answer('Returns the booking.', bookingSchema, { examples: cancelledExamples }) },
   });
 
   const routes = newRoutes();

@@ -1,12 +1,12 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { beginConnect, finishConnect } from '../../../../src/scheduling/calendars/connect-calendar.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import { callbackOperation } from '../../../schemas/inbound.ts';
 import {
   consentExamples,
@@ -36,21 +36,20 @@ async function finish(services: Services, query: URLSearchParams): Promise<Conse
 }
 
 export function calendarConsentRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const connect = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key: requireKey(services, 'scheduling') });
+
+  const connect = operation({
     method: 'post',
     path: '/calendars/connect',
-    tags: ['Scheduling'],
-    security: keySecurity('scheduling'),
     operationId: 'connectCalendar',
     summary: 'Connect a calendar',
     description:
       'Send the owner of the account to `authUrl`. The primary calendar is there, and is read at once, as soon as the owner agreed; connecting the same account again renews it. Several requests may be open at the same time. In the sandbox nobody is asked. A live key whose service is not configured is answered with 503 `provider_not_configured`.',
-    middleware: [requireKey(services, 'scheduling'), jsonBody()] as const,
-    request: { body: { required: true, content: jsonContent(newConsentSchema, newConsentExamples) } },
-    responses: {
+    body: jsonContent(newConsentSchema, newConsentExamples),
+    answers: {
       200: answer('Returns where to send the owner of the account.', consentSchema, { examples: consentExamples }),
-      ...failures(404, 413, 415),
     },
+    failures: [404],
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import {
   type CalendarView,
   deleteCalendar,
@@ -11,9 +11,9 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   calendarChangeExamples,
   calendarChangeSchema,
@@ -25,9 +25,6 @@ import {
   syncExamples,
   syncSchema,
 } from '../../../schemas/scheduling/calendar.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const linksOf = (id: string) => ({
   Sync: { operationId: 'syncCalendar', parameters: { id } },
@@ -54,70 +51,54 @@ const toAnswer = ({ id, hostId, lastSyncedAt, lastError, createdAt, ...calendar 
 export function calendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const list = operation({
     method: 'get',
     path: '/calendars',
-    tags,
-    security,
     operationId: 'listCalendars',
     summary: 'List calendars',
     description:
       'The connected calendars of all hosts, newest first. Events in them take the time of their hosts, and bookings are written into the oldest of a host.',
-    middleware: [key] as const,
-    responses: {
+    answers: {
       200: answer('Returns the calendars.', calendarListSchema, {
         examples: calendarListExamples,
         links: firstLinks,
       }),
-      ...failures(),
     },
   });
-  const sync = createRoute({
+  const sync = operation({
     method: 'post',
     path: '/calendars/{id}/sync',
-    tags,
-    security,
     operationId: 'syncCalendar',
     summary: 'Sync a calendar',
     description:
       'Reads the calendar now, and not only when its time has come. While a sync runs, one more follows it. A calendar that has to be connected again is answered with 409 `conflict`, with its `status` in `details`.',
-    middleware: [key] as const,
-    request: { params: calendarInPath },
-    responses: {
-      202: answer('The sync begins.', syncSchema, { examples: syncExamples }),
-      ...failures(404, 409),
-    },
+    params: calendarInPath,
+    answers: { 202: answer('The sync begins.', syncSchema, { examples: syncExamples }) },
+    failures: [409],
   });
-  const patch = createRoute({
+  const patch = operation({
     method: 'patch',
     path: '/calendars/{id}',
-    tags,
-    security,
     operationId: 'updateCalendar',
     summary: 'Update a calendar',
     description: 'Only the given fields change.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: calendarInPath,
-      body: { required: true, content: jsonContent(calendarChangeSchema, calendarChangeExamples) },
-    },
-    responses: {
+    params: calendarInPath,
+    body: jsonContent(calendarChangeSchema, calendarChangeExamples),
+    answers: {
       200: answer('Returns the updated calendar.', calendarSchema, { examples: calendarExamples, links: { Sync } }),
-      ...failures(404, 413, 415),
     },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/calendars/{id}',
-    tags,
-    security,
     operationId: 'deleteCalendar',
     summary: 'Disconnect a calendar',
     description:
       'Its events take no time any more, and our access to the account ends. Events of bookings that were written into it stay there.',
-    middleware: [key] as const,
-    request: { params: calendarInPath },
-    responses: { 200: deletedAnswer('The calendar was disconnected.'), ...failures(404) },
+    params: calendarInPath,
+    answers: { 200: deletedAnswer('The calendar was disconnected.') },
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
+import type { OpenAPIHono, z } from '@hono/zod-openapi';
 import { defaultReminders } from '../../../../src/scheduling/core/effects.ts';
 import { eventTypeIds, hostIds } from '../../../../src/scheduling/core/ids.ts';
 import {
@@ -14,11 +14,11 @@ import {
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   deletedEventTypeExamples,
   deletedEventTypeSchema,
@@ -33,9 +33,6 @@ import {
   newEventTypeExamples,
   newEventTypeSchema,
 } from '../../../schemas/scheduling/event-type.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const id = '$response.body#/data/id';
 const links = {
@@ -90,92 +87,68 @@ const withDefaults = ({
 export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const list = operation({
     method: 'get',
     path: '/event-types',
-    tags,
-    security,
     operationId: 'listEventTypes',
     summary: 'List event types',
     description: 'All of them, newest first.',
-    middleware: [key] as const,
-    responses: {
-      200: answer('Returns the event types.', eventTypeListSchema, { examples: eventTypeListExamples }),
-      ...failures(),
-    },
+    answers: { 200: answer('Returns the event types.', eventTypeListSchema, { examples: eventTypeListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/event-types',
-    tags,
-    security,
     operationId: 'createEventType',
     summary: 'Create an event type',
     description: [
       'What can be booked: how long it takes, with whom and by which rules.',
       `A slug that is taken, and more than ${mostEventTypes} event types, are answered with 409 \`conflict\`.`,
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newEventTypeSchema, newEventTypeExamples) },
-    },
-    responses: {
+    body: jsonContent(newEventTypeSchema, newEventTypeExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the event type.', eventTypeSchema, {
         examples: eventTypeExamples,
         links,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [404, 409],
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/event-types/{id}',
-    tags,
-    security,
     operationId: 'getEventType',
     summary: 'Retrieve an event type',
     description: 'Returns the event type.',
-    middleware: [key] as const,
-    request: { params: eventTypeInPath },
-    responses: {
-      200: answer('Returns the event type.', eventTypeSchema, { examples: eventTypeExamples, links }),
-      ...failures(404),
-    },
+    params: eventTypeInPath,
+    answers: { 200: answer('Returns the event type.', eventTypeSchema, { examples: eventTypeExamples, links }) },
   });
-  const patch = createRoute({
+  const patch = operation({
     method: 'patch',
     path: '/event-types/{id}',
-    tags,
-    security,
     operationId: 'updateEventType',
     summary: 'Update an event type',
     description:
       'Only the given fields change; lists are replaced as a whole. Existing bookings keep their length and their buffers. A slug that is taken is answered with 409 `conflict`.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: eventTypeInPath,
-      body: { required: true, content: jsonContent(eventTypeChangeSchema, eventTypeChangeExamples) },
-    },
-    responses: {
+    params: eventTypeInPath,
+    body: jsonContent(eventTypeChangeSchema, eventTypeChangeExamples),
+    answers: {
       200: answer('Returns the updated event type.', eventTypeSchema, { examples: eventTypeExamples, links }),
-      ...failures(404, 409, 413, 415),
     },
+    failures: [409],
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/event-types/{id}',
-    tags,
-    security,
     operationId: 'deleteEventType',
     summary: 'Delete an event type',
     description: 'Its bookings stay and can be cancelled. Its slug is free again.',
-    middleware: [key] as const,
-    request: { params: eventTypeInPath },
-    responses: {
+    params: eventTypeInPath,
+    answers: {
       200: answer('The event type was deleted.', deletedEventTypeSchema, { examples: deletedEventTypeExamples }),
-      ...failures(404),
     },
   });
 

@@ -1,15 +1,15 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
 import { deleteHost } from '../../../../src/scheduling/delete-host.ts';
 import { createHost, type Host, listHosts, updateHost } from '../../../../src/scheduling/hosts.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   hostChangeExamples,
   hostChangeSchema,
@@ -21,9 +21,6 @@ import {
   newHostExamples,
   newHostSchema,
 } from '../../../schemas/scheduling/host.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -42,69 +39,47 @@ const toAnswer = ({ id, name, email, timezone, isDefault }: Host) => ({
 export function hostRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const list = operation({
     method: 'get',
     path: '/hosts',
-    tags,
-    security,
     operationId: 'listHosts',
     summary: 'List hosts',
     description: 'Whose time can be booked, newest first. The default host is always there.',
-    middleware: [key] as const,
-    responses: {
-      200: answer('Returns the hosts.', hostListSchema, { examples: hostListExamples }),
-      ...failures(),
-    },
+    answers: { 200: answer('Returns the hosts.', hostListSchema, { examples: hostListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/hosts',
-    tags,
-    security,
     operationId: 'createHost',
     summary: 'Create a host',
     description:
       'A host has a calendar of its own, open from Monday to Friday, 9 to 17, until its availability rules are set. Bookings of different hosts never clash. The plan limits how many there are.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newHostSchema, newHostExamples) },
-    },
-    responses: {
-      201: answer('Returns the host.', hostSchema, { examples: hostExamples, links, replayable: true }),
-      ...failures(413, 415, 422),
-    },
+    body: jsonContent(newHostSchema, newHostExamples),
+    idempotent: true,
+    answers: { 201: answer('Returns the host.', hostSchema, { examples: hostExamples, links, replayable: true }) },
   });
-  const patch = createRoute({
+  const patch = operation({
     method: 'patch',
     path: '/hosts/{id}',
-    tags,
-    security,
     operationId: 'updateHost',
     summary: 'Update a host',
     description: 'Only the given fields change. Its hours are set by its availability rules.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: hostInPath,
-      body: { required: true, content: jsonContent(hostChangeSchema, hostChangeExamples) },
-    },
-    responses: {
-      200: answer('Returns the updated host.', hostSchema, { examples: hostExamples, links }),
-      ...failures(404, 413, 415),
-    },
+    params: hostInPath,
+    body: jsonContent(hostChangeSchema, hostChangeExamples),
+    answers: { 200: answer('Returns the updated host.', hostSchema, { examples: hostExamples, links }) },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/hosts/{id}',
-    tags,
-    security,
     operationId: 'deleteHost',
     summary: 'Delete a host',
     description:
       'Bookings that are over or cancelled stay; blackouts and exceptions that name it go with it. The default host, one that an event type names, one with connected calendars, and one with confirmed bookings that are not over are answered with 409 `conflict`.',
-    middleware: [key] as const,
-    request: { params: hostInPath },
-    responses: { 200: deletedAnswer('The host was deleted.'), ...failures(404, 409) },
+    params: hostInPath,
+    answers: { 200: deletedAnswer('The host was deleted.') },
+    failures: [409],
   });
 
   const routes = newRoutes();

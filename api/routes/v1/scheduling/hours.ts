@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
 import { getHost, putHours } from '../../../../src/scheduling/hosts.ts';
 import { findSettings, putBusinessHours } from '../../../../src/scheduling/settings.ts';
@@ -7,9 +7,9 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   businessHoursExamples,
   businessHoursSchema,
@@ -22,68 +22,48 @@ import {
   rulesSchema,
 } from '../../../schemas/scheduling/hours.ts';
 
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
-
 export function hoursRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const getRules = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const getRules = operation({
     method: 'get',
     path: '/availability/rules',
-    tags,
-    security,
     operationId: 'getAvailabilityRules',
     summary: 'Retrieve the weekly hours of a host',
     description: 'Until they are set: Monday to Friday, 9 to 17, UTC.',
-    middleware: [key] as const,
-    request: { query: hostInQuery },
-    responses: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }), ...failures(404) },
+    query: hostInQuery,
+    answers: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }) },
+    failures: [404],
   });
-  const putRules = createRoute({
+  const putRules = operation({
     method: 'put',
     path: '/availability/rules',
-    tags,
-    security,
     operationId: 'putAvailabilityRules',
     summary: 'Set the weekly hours of a host',
     description:
       'Replaces them. A minute is open when the clock of the host shows a time inside a range; times that a clock change skips are not there, and those that it repeats are open twice.',
-    middleware: [key, jsonBody()] as const,
-    request: { body: { required: true, content: jsonContent(newRulesSchema, newRulesExamples) } },
-    responses: {
-      200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }),
-      ...failures(404, 413, 415),
-    },
+    body: jsonContent(newRulesSchema, newRulesExamples),
+    answers: { 200: answer('Returns the rules.', rulesSchema, { examples: rulesExamples }) },
+    failures: [404],
   });
-  const getBusiness = createRoute({
+  const getBusiness = operation({
     method: 'get',
     path: '/business-hours',
-    tags,
-    security,
     operationId: 'getBusinessHours',
     summary: 'Retrieve the business hours',
     description: 'They hold for all hosts, but for exceptions that name one.',
-    middleware: [key] as const,
-    responses: {
-      200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }),
-      ...failures(),
-    },
+    answers: { 200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }) },
   });
-  const putBusiness = createRoute({
+  const putBusiness = operation({
     method: 'put',
     path: '/business-hours',
-    tags,
-    security,
     operationId: 'putBusinessHours',
     summary: 'Set the business hours',
     description: 'Replaces them as a whole. A host can be booked when its weekly hours and these are both open.',
-    middleware: [key, jsonBody()] as const,
-    request: { body: { required: true, content: jsonContent(newBusinessHoursSchema, newBusinessHoursExamples) } },
-    responses: {
-      200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }),
-      ...failures(413, 415),
-    },
+    body: jsonContent(newBusinessHoursSchema, newBusinessHoursExamples),
+    answers: { 200: answer('Returns the business hours.', businessHoursSchema, { examples: businessHoursExamples }) },
   });
 
   const shown = (hours: StoredBusinessHours) => ({

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { checkLimits } from '../../../../src/scheduling/availability.ts';
 import { hostIds } from '../../../../src/scheduling/core/ids.ts';
 import { findHostLimits, findSettings, putHostLimits, putLimits } from '../../../../src/scheduling/settings.ts';
@@ -6,9 +6,9 @@ import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   hostOfLimits,
   limitCheckExamples,
@@ -21,54 +21,40 @@ import {
   newLimitsSchema,
 } from '../../../schemas/scheduling/limits.ts';
 
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
-
 export function limitRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const get = operation({
     method: 'get',
     path: '/rate-limits',
-    tags,
-    security,
     operationId: 'getBookingLimits',
     summary: 'Retrieve the limits on bookings',
     description: 'Those of all hosts, or those that `hostId` has beside them. Null where there is no limit.',
-    middleware: [key] as const,
-    request: { query: hostOfLimits },
-    responses: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }), ...failures(404) },
+    query: hostOfLimits,
+    answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
+    failures: [404],
   });
-  const put = createRoute({
+  const put = operation({
     method: 'put',
     path: '/rate-limits',
-    tags,
-    security,
     operationId: 'putBookingLimits',
     summary: 'Set the limits on bookings',
     description:
       'Replaces them as a whole: what is left out has no limit. Existing bookings stay. With `hostId` they are those of one host, which hold beside those of all hosts: the stricter one decides.',
-    middleware: [key, jsonBody()] as const,
-    request: { body: { required: true, content: jsonContent(newLimitsSchema, newLimitsExamples) } },
-    responses: {
-      200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }),
-      ...failures(413, 415),
-    },
+    body: jsonContent(newLimitsSchema, newLimitsExamples),
+    answers: { 200: answer('Returns the limits.', limitsSchema, { examples: limitsExamples }) },
   });
-  const check = createRoute({
+  const check = operation({
     method: 'get',
     path: '/rate-limits/check',
-    tags,
-    security,
     operationId: 'checkBookingLimits',
     summary: 'Check the limits on bookings for a day',
     description: 'How many more bookings of an event type the limits leave room for.',
-    middleware: [key] as const,
-    request: { query: limitCheckQuery },
-    responses: {
-      200: answer('Returns what is left.', limitCheckSchema, { examples: limitCheckExamples }),
-      ...failures(404),
-    },
+    query: limitCheckQuery,
+    answers: { 200: answer('Returns what is left.', limitCheckSchema, { examples: limitCheckExamples }) },
+    failures: [404],
   });
 
   const routes = newRoutes();

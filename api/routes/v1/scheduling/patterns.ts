@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { patternIds } from '../../../../src/scheduling/core/ids.ts';
 import { generateOccurrences } from '../../../../src/scheduling/occurrences.ts';
 import {
@@ -11,11 +11,11 @@ import {
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   generationExamples,
   generationSchema,
@@ -29,9 +29,6 @@ import {
   patternListSchema,
   patternSchema,
 } from '../../../schemas/scheduling/pattern.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -49,81 +46,58 @@ const toAnswer = ({ id, createdAt, ...pattern }: PatternView) => ({
 export function patternRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const list = operation({
     method: 'get',
     path: '/recurring-patterns',
-    tags,
-    security,
     operationId: 'listRecurringPatterns',
     summary: 'List recurring patterns',
     description: 'All of them, newest first.',
-    middleware: [key] as const,
-    responses: {
-      200: answer('Returns the patterns.', patternListSchema, { examples: patternListExamples }),
-      ...failures(),
-    },
+    answers: { 200: answer('Returns the patterns.', patternListSchema, { examples: patternListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/recurring-patterns',
-    tags,
-    security,
     operationId: 'createRecurringPattern',
     summary: 'Create a recurring pattern',
     description:
       'A time that repeats and closes the calendars of all hosts, or with `blockType: "available"` opens them beyond the weekly hours. The plan limits how many there are.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newPatternSchema, newPatternExamples) },
-    },
-    responses: {
+    body: jsonContent(newPatternSchema, newPatternExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the pattern.', patternSchema, { examples: patternExamples, links, replayable: true }),
-      ...failures(413, 415, 422),
     },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/recurring-patterns/{id}',
-    tags,
-    security,
     operationId: 'getRecurringPattern',
     summary: 'Retrieve a recurring pattern',
     description: 'Returns the pattern.',
-    middleware: [key] as const,
-    request: { params: patternInPath },
-    responses: {
-      200: answer('Returns the pattern.', patternSchema, { examples: patternExamples, links }),
-      ...failures(404),
-    },
+    params: patternInPath,
+    answers: { 200: answer('Returns the pattern.', patternSchema, { examples: patternExamples, links }) },
   });
-  const generate = createRoute({
+  const generate = operation({
     method: 'post',
     path: '/recurring-patterns/{id}/generate',
-    tags,
-    security,
     operationId: 'generateOccurrences',
     summary: 'List the occurrences of a recurring pattern',
     description:
       'Stores nothing. Occurrences are in the zone of the default host; a time that a clock change skips is moved forward. The phase is that of `startDate`, whatever `fromDate` is.',
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: patternInPath, body: { content: jsonContent(generationSchema, generationExamples) } },
-    responses: {
-      200: answer('Returns the occurrences.', occurrencesSchema, { examples: occurrencesExamples }),
-      ...failures(404, 413, 415),
-    },
+    params: patternInPath,
+    body: jsonContent(generationSchema, generationExamples),
+    bodyIsOptional: true,
+    answers: { 200: answer('Returns the occurrences.', occurrencesSchema, { examples: occurrencesExamples }) },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/recurring-patterns/{id}',
-    tags,
-    security,
     operationId: 'deleteRecurringPattern',
     summary: 'Delete a recurring pattern',
     description: 'Existing bookings stay.',
-    middleware: [key] as const,
-    request: { params: patternInPath },
-    responses: { 200: deletedAnswer('The pattern was deleted.'), ...failures(404) },
+    params: patternInPath,
+    answers: { 200: deletedAnswer('The pattern was deleted.') },
   });
 
   const routes = newRoutes();

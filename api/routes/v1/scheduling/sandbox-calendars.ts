@@ -1,13 +1,13 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import { getSandbox, putSandbox, type SandboxView } from '../../../../src/scheduling/calendars/sandbox-events.ts';
 import { bookingIds } from '../../../../src/scheduling/core/ids.ts';
 import type { Services } from '../../../../src/services.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   calendarInPath,
   putSandboxExamples,
@@ -15,9 +15,6 @@ import {
   sandboxExamples,
   sandboxSchema,
 } from '../../../schemas/scheduling/calendar.ts';
-
-const tags = ['Scheduling'];
-const security = keySecurity('scheduling');
 
 const toAnswer = ({ written, ...sandbox }: SandboxView) => ({
   ...sandbox,
@@ -27,26 +24,20 @@ const toAnswer = ({ written, ...sandbox }: SandboxView) => ({
 /** What is in the calendars of test keys. */
 export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'scheduling');
-  const get = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key });
+
+  const get = operation({
     method: 'get',
     path: '/calendars/{id}/sandbox',
-    tags,
-    security,
     operationId: 'getSandboxCalendar',
     summary: 'Read a sandbox calendar',
     description: 'What is in a calendar of a test key. Calendars of live keys are answered with 404 `not_found`.',
-    middleware: [key] as const,
-    request: { params: calendarInPath },
-    responses: {
-      200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }),
-      ...failures(404),
-    },
+    params: calendarInPath,
+    answers: { 200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }) },
   });
-  const put = createRoute({
+  const put = operation({
     method: 'put',
     path: '/calendars/{id}/sandbox',
-    tags,
-    security,
     operationId: 'putSandboxCalendar',
     summary: 'Replace what is in a sandbox calendar',
     description: [
@@ -54,15 +45,9 @@ export function sandboxCalendarRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'stands for a change that somebody made to the event of a booking: another time moves it, the status `cancelled`',
       'removes it.',
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: calendarInPath,
-      body: { required: true, content: jsonContent(putSandboxSchema, putSandboxExamples) },
-    },
-    responses: {
-      200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }),
-      ...failures(404, 413, 415),
-    },
+    params: calendarInPath,
+    body: jsonContent(putSandboxSchema, putSandboxExamples),
+    answers: { 200: answer('Returns its events.', sandboxSchema, { examples: sandboxExamples }) },
   });
 
   const routes = newRoutes();

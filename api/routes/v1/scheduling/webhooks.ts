@@ -1,15 +1,15 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
 import { defaultMaxAttempts } from '../../../../src/webhooks/core/retry-schedule.ts';
 import { createSubscription, defaultConcurrency } from '../../../../src/webhooks/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   bookingWebhookExamples,
   bookingWebhookSchema,
@@ -27,30 +27,27 @@ const usual = {
 };
 
 export function bookingWebhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const create = createRoute({
+  const operation = operationsOf({ tag: 'Scheduling', key: requireKey(services, 'scheduling') });
+
+  const create = operation({
     method: 'post',
     path: '/webhooks',
-    tags: ['Scheduling'],
-    security: keySecurity('scheduling'),
     operationId: 'createBookingWebhook',
     summary: 'Create a webhook for bookings',
     description: [
       'Sends events of bookings to a URL of yours. It is a webhook like any other: it is listed, changed and deleted below',
       '`/webhooks`, and counts toward the webhooks that the plan includes; one more is answered with 403 `forbidden`.',
     ].join(' '),
-    middleware: [requireKey(services, 'scheduling'), jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newBookingWebhookSchema, newBookingWebhookExamples) },
-    },
-    responses: {
+    body: jsonContent(newBookingWebhookSchema, newBookingWebhookExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the webhook with its secret.', bookingWebhookSchema, {
         examples: bookingWebhookExamples,
         links: { Get: { operationId: 'getWebhook', parameters: { id: '$response.body#/data/id' } } },
         replayable: true,
       }),
-      ...failures(409, 413, 415, 422),
     },
+    failures: [409],
   });
 
   const routes = newRoutes();

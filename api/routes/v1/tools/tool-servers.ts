@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import {
   listToolServers,
@@ -9,9 +9,9 @@ import {
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import {
   serverInPath,
   toolServerChangeExamples,
@@ -21,8 +21,6 @@ import {
   toolServerListSchema,
   toolServerSchema,
 } from '../../../schemas/tools/tool-server.ts';
-
-const tags = ['Tools'];
 
 const toAnswer = ({ updatedAt, ...server }: ToolServerView) => ({
   ...server,
@@ -36,57 +34,48 @@ const withOne = (serverId: string) => ({
 });
 
 export function toolServerRoutes(services: Services): OpenAPIHono<ApiEnv> {
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Tools', key: requireKey(services, 'integrations') });
+
+  const list = operation({
     method: 'get',
     path: '/tools',
-    tags,
-    security: keySecurity('chat'),
     operationId: 'listToolServers',
     summary: 'List tool servers',
     description: 'Every tool server that chat, agents and steps can name, and how it is configured.',
-    middleware: [requireKey(services, 'chat')] as const,
-    responses: {
+    key: requireKey(services, 'chat'),
+    answers: {
       200: answer('Returns the tool servers.', toolServerListSchema, {
         examples: toolServerListExamples,
         links: withOne('$response.body#/data/servers/2/id'),
       }),
-      ...failures(),
     },
   });
-  const put = createRoute({
+  const put = operation({
     method: 'put',
     path: '/tools/{serverId}',
-    tags,
-    security: keySecurity('integrations'),
     operationId: 'putToolServer',
     summary: 'Configure a tool server',
     description:
       'Configures the server for the environment of the key. In the test environment every server works without a ' +
       'configuration.',
-    middleware: [requireKey(services, 'integrations'), jsonBody()] as const,
-    request: {
-      params: serverInPath,
-      body: { required: true, content: jsonContent(toolServerChangeSchema, toolServerChangeExamples) },
-    },
-    responses: {
+    params: serverInPath,
+    body: jsonContent(toolServerChangeSchema, toolServerChangeExamples),
+    answers: {
       200: answer('Returns the tool server.', toolServerSchema, {
         examples: toolServerExamples,
         links: withOne('$response.body#/data/id'),
       }),
-      ...failures(404, 409, 413, 415),
     },
+    failures: [409],
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/tools/{serverId}',
-    tags,
-    security: keySecurity('integrations'),
     operationId: 'deleteToolServer',
     summary: 'Remove the configuration of a tool server',
     description: 'Its secrets are erased. Files that it stored stay.',
-    middleware: [requireKey(services, 'integrations')] as const,
-    request: { params: serverInPath },
-    responses: { 200: deletedAnswer('It is not configured any more.'), ...failures(404) },
+    params: serverInPath,
+    answers: { 200: deletedAnswer('It is not configured any more.') },
   });
 
   const routes = newRoutes();

@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { deliveryIds, eventIds } from '../../../../src/webhooks/core/ids.ts';
 import { getDelivery } from '../../../../src/webhooks/deliveries.ts';
@@ -8,7 +8,8 @@ import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer } from '../../../schemas/answers.ts';
 import { listOf, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   type DeliveryAnswer,
@@ -20,9 +21,6 @@ import {
   deliveryQuery,
 } from '../../../schemas/webhooks/delivery.ts';
 import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
-
-const tags = ['Webhooks'];
-const security = keySecurity('webhooks');
 
 const ofThisWebhook = { id: '$request.path.id' };
 const readFirst = {
@@ -51,41 +49,36 @@ const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, heldBack, ...entry }:
 export function deliveryRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Webhooks', key });
+
+  const list = operation({
     method: 'get',
     path: '/webhooks/{id}/deliveries',
-    tags,
-    security,
     operationId: 'listDeliveries',
     summary: 'List webhook deliveries',
     description:
       'Newest first, each with the result of its last attempt. With both filters, deliveries that match both are returned.',
-    middleware: [key] as const,
-    request: { params: webhookInPath, query: deliveryQuery },
-    responses: {
+    params: webhookInPath,
+    query: deliveryQuery,
+    answers: {
       200: answer('A page of deliveries.', deliveryListSchema, {
         examples: deliveryListExamples,
         links: { First: readFirst },
       }),
-      ...failures(404),
     },
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/webhooks/{id}/deliveries/{deliveryId}',
-    tags,
-    security,
     operationId: 'getDelivery',
     summary: 'Retrieve a delivery',
     description: 'Returns the delivery with its attempts.',
-    middleware: [key] as const,
-    request: { params: deliveryInPath },
-    responses: {
+    params: deliveryInPath,
+    answers: {
       200: answer('Returns the delivery.', deliveryDetailSchema, {
         examples: deliveryDetailExamples,
         links: { Replay: replayThis, Resend: resendThis },
       }),
-      ...failures(404),
     },
   });
   const routes = newRoutes();

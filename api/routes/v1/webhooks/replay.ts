@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import type { DeliveryStatus } from '../../../../src/webhooks/core/delivery-status.ts';
 import { deliveryIds, recoveryIds } from '../../../../src/webhooks/core/ids.ts';
@@ -9,11 +9,11 @@ import { resendDelivery } from '../../../../src/webhooks/resend.ts';
 import { sendTestEvent } from '../../../../src/webhooks/test-event.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, jsonContent } from '../../../schemas/answers.ts';
 import {
   deliveryInPath,
   queuedExamples,
@@ -24,9 +24,6 @@ import {
   recoverySchema,
 } from '../../../schemas/webhooks/delivery.ts';
 import { webhookInPath } from '../../../schemas/webhooks/webhook.ts';
-
-const tags = ['Webhooks'];
-const security = keySecurity('webhooks');
 
 const readThis = {
   operationId: 'getDelivery',
@@ -42,71 +39,68 @@ const queued = ({ deliveryId, status }: { deliveryId: string; status: DeliverySt
 export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
 
-  const test = createRoute({
+  const operation = operationsOf({ tag: 'Webhooks', key });
+
+  const test = operation({
     method: 'post',
     path: '/webhooks/{id}/test',
-    tags,
-    security,
     operationId: 'testWebhook',
     summary: 'Send a test event',
     description:
       'Sends an event of type `test.webhook` to this webhook, whatever events it subscribes to. An inactive webhook is answered with 409 `conflict`.',
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: webhookInPath, headers: idempotencyHeader },
-    responses: {
+    params: webhookInPath,
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       202: answer('The event will be delivered.', queuedSchema, {
         examples: queuedExamples,
         links: { Delivery: readThis },
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const replay = createRoute({
+  const replay = operation({
     method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/replay',
-    tags,
-    security,
     operationId: 'replayDelivery',
     summary: 'Replay a dead-lettered delivery',
     description: [
       'Delivers the event again with the same event id and a full set of attempts. Answered with 409 `conflict` if the',
       'delivery is not dead-lettered or the webhook is inactive.',
     ].join(' '),
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: deliveryInPath, headers: idempotencyHeader },
-    responses: {
+    params: deliveryInPath,
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       202: answer('The event will be delivered again.', queuedSchema, { examples: queuedExamples, replayable: true }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const resend = createRoute({
+  const resend = operation({
     method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
-    tags,
-    security,
     operationId: 'resendDelivery',
     summary: 'Resend a delivery',
     description: [
       'Sends the event of any delivery, delivered ones included, once more to the webhook: as a new delivery with the same',
       'event id and body. The earlier delivery stays as it is. Answered with 409 `conflict` if the webhook is inactive.',
     ].join(' '),
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: deliveryInPath, headers: idempotencyHeader },
-    responses: {
+    params: deliveryInPath,
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       202: answer('The event will be delivered once more.', queuedSchema, {
         examples: queuedExamples,
         links: { Delivery: readThis },
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const recover = createRoute({
+  const recover = operation({
     method: 'post',
     path: '/webhooks/{id}/recover',
-    tags,
-    security,
     operationId: 'recoverDeliveries',
     summary: 'Recover missed deliveries',
     description: [
@@ -114,19 +108,16 @@ export function replayRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'inactive. Of many, the first are queued at once and the others soon after the answer. Answered with 409 `conflict`',
       'while the webhook is inactive.',
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: webhookInPath,
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(recoverySchema, recoveryExamples) },
-    },
-    responses: {
+    params: webhookInPath,
+    body: jsonContent(recoverySchema, recoveryExamples),
+    idempotent: true,
+    answers: {
       202: answer('Returns how many deliveries were queued.', recoveredSchema, {
         examples: recoveredExamples,
         replayable: true,
       }),
-      ...failures(404, 409, 413, 415, 422),
     },
+    failures: [409],
   });
 
   const routes = newRoutes();

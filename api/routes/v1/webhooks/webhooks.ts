@@ -1,4 +1,4 @@
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Services } from '../../../../src/services.ts';
 import { deleteSubscription, rotateSecret, updateSubscription } from '../../../../src/webhooks/change-subscription.ts';
 import { webhookIds } from '../../../../src/webhooks/core/ids.ts';
@@ -13,11 +13,11 @@ import {
 } from '../../../../src/webhooks/subscriptions.ts';
 import type { ApiEnv } from '../../../context.ts';
 import { success } from '../../../envelopes.ts';
-import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idempotency.ts';
+import { markReplayed, readIdempotency } from '../../../idempotency.ts';
 import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts';
-import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import { answer, deleted, deletedAnswer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { operationsOf } from '../../../operation.ts';
+import { answer, deleted, deletedAnswer, jsonContent } from '../../../schemas/answers.ts';
 import { listOf, pageQuery, withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   createdWebhookSchema,
@@ -39,9 +39,6 @@ import {
   webhookExamples,
   webhookListExamples,
 } from '../../../schemas/webhooks/webhook-examples.ts';
-
-const tags = ['Webhooks'];
-const security = keySecurity('webhooks');
 
 const withThisId = { id: '$response.body#/data/id' };
 const links = {
@@ -71,26 +68,20 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
   const key = requireKey(services, 'webhooks');
   const keyAndId = requireKeyAndId(services, { ...webhookIds, notFound: webhookNotFound }, 'webhooks');
 
-  const list = createRoute({
+  const operation = operationsOf({ tag: 'Webhooks', key });
+
+  const list = operation({
     method: 'get',
     path: '/webhooks',
-    tags,
-    security,
     operationId: 'listWebhooks',
     summary: 'List webhooks',
     description: 'Newest first, without their secrets.',
-    middleware: [key] as const,
-    request: { query: z.object(pageQuery) },
-    responses: {
-      200: answer('A page of webhooks.', webhookListSchema, { examples: webhookListExamples }),
-      ...failures(),
-    },
+    query: z.object(pageQuery),
+    answers: { 200: answer('A page of webhooks.', webhookListSchema, { examples: webhookListExamples }) },
   });
-  const create = createRoute({
+  const create = operation({
     method: 'post',
     path: '/webhooks',
-    tags,
-    security,
     operationId: 'createWebhook',
     summary: 'Create a webhook',
     description: [
@@ -98,88 +89,64 @@ export function webhookRoutes(services: Services): OpenAPIHono<ApiEnv> {
       'The plan says how many webhooks there can be, those of scheduling and of integrations included; one more is answered',
       'with 403 `forbidden`.',
     ].join(' '),
-    middleware: [key, jsonBody()] as const,
-    request: {
-      headers: idempotencyHeader,
-      body: { required: true, content: jsonContent(newWebhookSchema, newWebhookExamples) },
-    },
-    responses: {
+    body: jsonContent(newWebhookSchema, newWebhookExamples),
+    idempotent: true,
+    answers: {
       201: answer('Returns the webhook with its secret.', createdWebhookSchema, {
         examples: createdWebhookExamples,
         links,
         replayable: true,
       }),
-      ...failures(409, 413, 415, 422),
     },
+    failures: [409],
   });
-  const get = createRoute({
+  const get = operation({
     method: 'get',
     path: '/webhooks/{id}',
-    tags,
-    security,
     operationId: 'getWebhook',
     summary: 'Retrieve a webhook',
     description: 'Returns the webhook with its custom headers and its health, without its secret.',
-    middleware: [keyAndId] as const,
-    request: { params: webhookInPath },
-    responses: {
-      200: answer('Returns the webhook.', webhookDetailSchema, { examples: webhookDetailExamples, links }),
-      ...failures(404),
-    },
+    key: keyAndId,
+    params: webhookInPath,
+    answers: { 200: answer('Returns the webhook.', webhookDetailSchema, { examples: webhookDetailExamples, links }) },
   });
-  const patch = createRoute({
+  const patch = operation({
     method: 'patch',
     path: '/webhooks/{id}',
-    tags,
-    security,
     operationId: 'updateWebhook',
     summary: 'Update a webhook',
     description:
       'Only the given fields change. `headers` is replaced as a whole. To change the secret, use `rotate-secret`.',
-    middleware: [key, jsonBody()] as const,
-    request: {
-      params: webhookInPath,
-      body: { required: true, content: jsonContent(webhookChangeSchema, webhookChangeExamples) },
-    },
-    responses: {
-      200: answer('Returns the updated webhook.', webhookSchema, { examples: webhookExamples, links }),
-      ...failures(404, 413, 415),
-    },
+    params: webhookInPath,
+    body: jsonContent(webhookChangeSchema, webhookChangeExamples),
+    answers: { 200: answer('Returns the updated webhook.', webhookSchema, { examples: webhookExamples, links }) },
   });
-  const remove = createRoute({
+  const remove = operation({
     method: 'delete',
     path: '/webhooks/{id}',
-    tags,
-    security,
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
     description: 'Deletes the webhook and its delivery log. Pending deliveries are discarded.',
-    middleware: [key] as const,
-    request: { params: webhookInPath },
-    responses: {
-      200: deletedAnswer('The webhook was deleted.'),
-      ...failures(404),
-    },
+    params: webhookInPath,
+    answers: { 200: deletedAnswer('The webhook was deleted.') },
   });
-  const rotate = createRoute({
+  const rotate = operation({
     method: 'post',
     path: '/webhooks/{id}/rotate-secret',
-    tags,
-    security,
     operationId: 'rotateWebhookSecret',
     summary: 'Rotate the signing secret of a webhook',
     description: [
       'Returns a new secret, which is shown once. For 24 hours deliveries are signed with the previous secret too, even if',
       'the secret is rotated again meanwhile; at most the three newest secrets sign.',
     ].join(' '),
-    middleware: [key, jsonBody({ optional: true })] as const,
-    request: { params: webhookInPath, headers: idempotencyHeader },
-    responses: {
+    params: webhookInPath,
+    bodyIsOptional: true,
+    idempotent: true,
+    answers: {
       200: answer('Returns the new secret.', rotatedSecretSchema, {
         examples: rotatedSecretExamples,
         replayable: true,
       }),
-      ...failures(404, 413, 415, 422),
     },
   });
 

@@ -1,0 +1,127 @@
+import { createRoute, type RouteConfig, type z } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import type { ApiEnv } from './context.ts';
+import { idempotencyHeader } from './idempotency.ts';
+import { requirementsOf } from './middleware/authenticate.ts';
+import { jsonBody } from './middleware/json-body.ts';
+import { anyKeyFailures, failures, keySecurity, plainFailures, scopedFailures } from './schemas/answers.ts';
+import type { ErrorStatus } from './schemas/failures.ts';
+
+type Middleware = MiddlewareHandler<ApiEnv>;
+type Parameters = z.ZodObject;
+type Content = { 'application/json': { schema: z.ZodType } };
+
+/** What the operations of a file have in common. */
+interface Shared {
+  tag: string;
+  /** The middleware that `requireKey` makes. Its scopes are the operation's security. */
+  key: Middleware;
+  /** Whether the operations are part of the versioned API, whose failures come in two dialects. */
+  hasDialects?: boolean;
+}
+
+/** The contract of one operation, without what follows from it. */
+interface Contract {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  path: string;
+  /** The id that links and generated clients use. */
+  operationId: string;
+  summary: string;
+  description: string;
+  /** Replaces the key that the operations of this file share. */
+  key?: Middleware;
+  params?: Parameters;
+  query?: Parameters;
+  headers?: Parameters;
+  /** A JSON body: `jsonContent(...)`. Requests may then be answered with 413 and 415. */
+  body?: Content;
+  /** Whether a request may come without a body. Without `body`: whether one that comes is read and ignored. */
+  bodyIsOptional?: boolean;
+  /** Whether the operation takes an Idempotency-Key. Requests may then be answered with 422. */
+  idempotent?: boolean;
+  /** Checks that run before the handler. */
+  checks?: readonly Middleware[];
+  /** The successful answers, and failures that have a schema of their own. */
+  answers: RouteConfig['responses'];
+  /** Statuses of further failures. A path with parameters has 404 without being told. */
+  failures?: readonly ErrorStatus[];
+}
+
+/** What the handler of an operation can read: the parts of the request that its contract names. */
+type RequestOf<Given> = (Given extends { params: infer Params extends Parameters } ? { params: Params } : object) &
+  (Given extends { query: infer Query extends Parameters } ? { query: Query } : object) &
+  (Given extends { headers: infer Headers extends Parameters } ? { headers: Headers } : object) &
+  (Given extends { body: infer Body extends Content } ? { body: { required: true; content: Body } } : object);
+
+/** The route of an operation, for `routes.openapi`. */
+type Operation<Given extends Contract> = {
+  method: Given['method'];
+  path: Given['path'];
+  middleware: Middleware;
+  request: RequestOf<Given>;
+  responses: Given['answers'];
+  getRoutingPath(): string;
+};
+
+function headersOf({ headers, idempotent }: Contract): Parameters | undefined {
+  if (!idempotent) return headers;
+  return headers ? idempotencyHeader.extend(headers.shape) : idempotencyHeader;
+}
+
+/** The statuses that follow from the parts of a request, and those that the contract adds. */
+function statusesOf({ params, body, bodyIsOptional, idempotent, failures: more = [] }: Contract): ErrorStatus[] {
+  const statuses: ErrorStatus[] = [...more];
+  if (params) statuses.push(404);
+  if (body || bodyIsOptional) statuses.push(413, 415);
+  if (idempotent) statuses.push(422);
+  return statuses;
+}
+
+/** The failures of every operation that these requirements have. */
+function failuresFor(hasScopes: boolean, hasDialects: boolean) {
+  if (hasDialects) return hasScopes ? failures : anyKeyFailures;
+  return hasScopes ? scopedFailures : plainFailures;
+}
+
+/**
+ * A builder for the operations of a file. An operation names its contract alone: security, middleware, headers and
+ * the failures that every operation of its kind has are derived from it.
+ */
+export function operationsOf({ tag, key: usualKey, hasDialects = true }: Shared) {
+  return <const Given extends Contract>(given: Given): Operation<Given> => {
+    const {
+      method,
+      path,
+      operationId,
+      summary,
+      description,
+      params,
+      query,
+      body,
+      bodyIsOptional = false,
+      checks = [],
+      answers,
+    } = given;
+    const key = given.key ?? usualKey;
+    const { scopes } = requirementsOf(key) ?? { scopes: [] };
+    const headers = headersOf(given);
+    const read = body || bodyIsOptional ? [jsonBody({ optional: bodyIsOptional })] : [];
+    return createRoute({
+      method,
+      path,
+      tags: [tag],
+      security: keySecurity(...scopes),
+      operationId,
+      summary,
+      description,
+      middleware: [key, ...read, ...checks],
+      request: {
+        ...(params && { params }),
+        ...(query && { query }),
+        ...(headers && { headers }),
+        ...(body && { body: { ...(!bodyIsOptional && { required: true }), content: body } }),
+      },
+      responses: { ...failuresFor(scopes.length > 0, hasDialects)(...statusesOf(given)), ...answers },
+    }) as unknown as Operation<Given>;
+  };
+}
