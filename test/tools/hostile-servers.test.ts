@@ -89,10 +89,14 @@ describe('a hostile server', () => {
       },
     });
     if (expected === tooMany) expect(await github.echo({ times: 1_000 })).toEqual({ text: 'done', isError: false });
-    const before = process.cpuUsage();
-    expect(await github.echo({ times: 40_000 })).toEqual(expected);
-    // It was a second for each call.
-    expect(process.cpuUsage(before).user / 1_000_000).toBeLessThan(0.5);
+    const seconds: number[] = [];
+    for (let call = 0; call < 3; call++) {
+      const before = process.cpuUsage();
+      expect(await github.echo({ times: 40_000 })).toEqual(expected);
+      seconds.push(process.cpuUsage(before).user / 1_000_000);
+    }
+    // It was a second for each call. Other work on the machine makes a call look more expensive, never cheaper.
+    expect(Math.min(...seconds)).toBeLessThan(0.5);
     await github.fake.close();
   });
 

@@ -169,14 +169,18 @@ test('while as many deliveries wait as the plan allows, events are recorded and 
   const worker = await product.start(['webhooks', 'runs']);
   expect((await send(sandbox, 3)).status).toBe(200);
   const health = async () => (await sandbox.api.get(`/v1/webhooks/${id}`)).body.data.health;
-  await until('they are skipped', async () => (await health()).skipped === 3);
+  // The table is asked, not the API: a free key has 60 requests a minute.
+  const skipped = 'select count from skipped_events where subscription_id = $1';
+  await until('they are skipped', async () => Number((await ask(skipped, [uuid])).rows[0]?.count) === 3);
+  expect(await health()).toMatchObject({ skipped: 3 });
   const recover = await sandbox.api.post(`/v1/webhooks/${id}/recover`, { since: began });
   expect(recover).toMatchObject({ status: 202, body: { data: { queued: 0, complete: false } } });
   expect(receiver.to('/full')).toEqual([]);
 
   await ask(`delete from delivery where subscription_id = $1 and next_attempt_at = '2100-01-01'`, [uuid]);
   expect(await receiver.has('/full', 3)).toHaveLength(3);
-  await until('nothing is skipped', async () => (await health()).skipped === 0);
+  await until('nothing is skipped', async () => Number((await ask(skipped, [uuid])).rows[0]?.count ?? 0) === 0);
+  expect(await health()).toMatchObject({ skipped: 0 });
   expect((await send(sandbox, 1)).status).toBe(200);
   expect(await receiver.has('/full', 4)).toHaveLength(4);
   await worker.stop();
