@@ -65,7 +65,7 @@ test('one of each may go: the others carry on', async () => {
   const workflowId = await caller.createWorkflow(left.api, ['sandbox:slow=1 One', 'Two {{input}}']);
   const before = modelCalls(product).length;
   const waiting = Array.from({ length: 10 }, (_, input) => caller.execute(left.api, workflowId, { input, wait: true }));
-  await until('the runs are under way', async () => modelCalls(product).length === before + 10);
+  await until('the runs are under way', async () => modelCalls(product).length >= before + 10);
   await Promise.all([lost.kill(), workers[0]!.kill()]);
   for (const { status, body } of await Promise.all(waiting)) {
     expect({ status, body }).toMatchObject({ status: 200, body: { data: { status: 'completed' } } });
