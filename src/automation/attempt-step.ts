@@ -9,7 +9,7 @@ import { type CallingStep, type ModelChoice, type PromptStep, usesTools } from '
 import { isExpressionFault } from './evaluate-step.ts';
 import { failPoint } from './fail-points.ts';
 import { performStep } from './perform-step.ts';
-import { storable } from './storable.ts';
+import { storableInTurn } from './storable.ts';
 import { valuesFor } from './walk-steps.ts';
 
 /** One attempt of a step. */
@@ -56,7 +56,7 @@ async function ask(
   if ('calls' in answer) return answer;
   failPoint('step.called');
   const { tokensUsed, warnings, asked } = answer;
-  const output = storable(answer.output);
+  const output = await storableInTurn(services.boundedWork, scope.tenantKey, answer.output);
   if (!output) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
   return { status: 'completed', output, tokensUsed, warnings, asked };
 }

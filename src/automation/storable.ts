@@ -1,4 +1,6 @@
+import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { cleanJson } from '../platform/core/clean-text.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 
 /** A value as it is stored and read back. */
 export interface Storable {
@@ -23,4 +25,13 @@ export function storable(value: unknown): Storable | undefined {
   const replaced = cleanJson(json);
   if (replaced === json) return { value: value ?? null, json, bytes };
   return { value: JSON.parse(replaced), json: replaced, bytes: Buffer.byteLength(replaced) };
+}
+
+/** A text of so many characters is large: writing it as JSON takes milliseconds. */
+const largeText = 64 * 1024;
+
+/** The same as `storable`. Large texts, which prompts and models make, take their turn on the main thread. */
+export async function storableInTurn(work: BoundedWork, key: TenantKey, value: unknown): Promise<Storable | undefined> {
+  const isLarge = typeof value === 'string' && value.length > largeText;
+  return isLarge ? work.inMainThread(key, () => storable(value)) : storable(value);
 }

@@ -66,9 +66,15 @@ async function callAtOnce(services: RunServices, scope: Scope, runId: string, ru
 }
 
 /**
+ * How long a walk goes on before it is handed back. The activity that walks has ten seconds, and one that is repeated because
+ * they are over would do the work of its last step twice.
+ */
+const maxWalkMs = 3_000;
+
+/**
  * Executes the steps from the current one on that finish at once and records them together: expressions, and models that
  * answer without leaving the process. A recorded step is not executed again. Ends the run after its last step, or when a
- * step fails.
+ * step fails. A long walk is handed back after a step.
  * @throws StorageFailure while the storage of large outputs is not available
  */
 export async function walkOn(
@@ -78,6 +84,7 @@ export async function walkOn(
   run: AdvancingRun,
 ): Promise<RunProgress> {
   const { boundedWork } = services;
+  const until = performance.now() + maxWalkMs;
   for (let { step } = run; step; { step } = run) {
     const facts = { position: run.position, step, startedAt: new Date() };
     const { storageFault } = run;
@@ -97,6 +104,7 @@ export async function walkOn(
       const end = await evaluateStep(boundedWork, scope.tenantKey, run, step);
       if ((await run.finishStep(facts, end)) === 'failed') break;
     }
+    if (run.step && performance.now() > until) break;
     if (run.step && run.isTimeToRecord) await run.record();
   }
   const progress = await run.record();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { CpuMeter, cpuBetween } from '../../bench/cpu-meter.ts';
+import { workflowIds } from '../../src/automation/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -44,6 +45,29 @@ test('a step with a hundred thousand warnings keeps few of them', async () => {
   await walk.send({ door: 'GET /api/v1/runs/{id}', name: 'a run with a hundred thousand warnings' }, () =>
     exchange(process.api, { method: 'GET', path, headers: withKey() }),
   );
+  expect(walk.takeExcesses()).toEqual([]);
+});
+
+test('prompts that repeat a large input leave the process to others in between', async () => {
+  const { api, process, walk, database } = product;
+  const steps = list(4).map((index) => ({ id: `s${index}`, type: 'prompt', prompt: '{{input}}'.repeat(9) }));
+  const { id } = await makeWorkflow(api, { steps });
+  // Each character takes more bytes, or more characters of JSON, than one.
+  const body = JSON.stringify({ input: 'é\\"\n'.repeat(40_000), mode: 'async' });
+  const path = `/api/v1/workflows/${id}/execute`;
+  const left = `select count(*)::int as runs from run where automation_id = $1 and status in ('queued', 'running')`;
+  const door = 'POST /api/v1/workflows/{id}/execute';
+  await walk.send({ door, name: 'six runs of prompts that repeat a large input' }, async () => {
+    const sent = list(6).map(() => exchange(process.api, { method: 'POST', path, body, headers: withKey() }));
+    const [first] = await Promise.all(sent);
+    await until('the runs end', async () => {
+      const { rows } = await database.pool.query(left, [workflowIds.parse(id)]);
+      return rows[0].runs === 0;
+    });
+    return first!;
+  });
+  const { runs } = (await api.get(`/api/v1/workflows/${id}/runs`)).body.data;
+  expect(new Set(runs.map(({ status }: { status: string }) => status))).toEqual(new Set(['COMPLETED']));
   expect(walk.takeExcesses()).toEqual([]);
 });
 

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { TenantKey } from '../tenant-key.ts';
 import { type ChildEnd, WorkProcess } from './child-process.ts';
 import { FairQueue } from './fair-queue.ts';
+import { MainThreadShare } from './main-thread-share.ts';
 import { type Answer, type AnyBoundedTask, type BoundedTask, WorkQueueFull, WorkTooCostly } from './task.ts';
 import { UsedTime } from './used-time.ts';
 
@@ -83,6 +84,7 @@ export class BoundedWork {
   /** Tasks under way, by organization. */
   readonly #running = new Map<TenantKey, Waiting[]>();
   readonly #closing = new AbortController();
+  readonly #mainThread = new MainThreadShare();
   /** Processes that there should be: as many as were ever needed at once. */
   #wanted = 1;
 
@@ -132,6 +134,14 @@ export class BoundedWork {
     this.#start();
     this.#assign();
     return promise;
+  }
+
+  /**
+   * Does a piece of large work in this thread, where handing it to a process would cost as much as the work itself. See
+   * `MainThreadShare`. @throws what `piece` throws
+   */
+  inMainThread<Result>(key: TenantKey, piece: () => Result): Promise<Result> {
+    return this.#mainThread.run(key, piece);
   }
 
   /** Ends the processes, whatever they are doing. */

@@ -16,6 +16,11 @@ export const makeInstance: BoundedTask<Parameters<typeof perform>[0], string> = 
   limitMs: 1_000,
 };
 
+/** A longer prompt is not answered at once: its step counts among those that call out, and its work is shared fairly. */
+const maxInstantCharacters = 64 * 1024;
+
+const lengthOf = ({ system = '', prompt }: TextRequest) => system.length + prompt.length;
+
 /** Characters of the prompt that are repeated in the strings of an instance. */
 const repeatedInInstance = 16 * 1024;
 
@@ -41,7 +46,9 @@ function answerInWords(request: TextRequest): string {
 /** A text model without a provider. Its output contains the rendered prompt, so that callers see what a model would receive. */
 export const sandboxTextModel = (work: BoundedWork): TextModel => ({
   // A failure that leads to a retry or a fallback is recorded by an activity, as a live model's is.
-  isInstant({ prompt, model }) {
+  isInstant(request) {
+    if (lengthOf(request) > maxInstantCharacters) return false;
+    const { prompt, model } = request;
     const { slowSeconds, overloaded, namesModel } = readSandboxWords(prompt, model);
     return slowSeconds === 0 && !overloaded && !namesModel;
   },
@@ -53,7 +60,8 @@ export const sandboxTextModel = (work: BoundedWork): TextModel => ({
     const failure = requestedFailure(words, request.model, attempt);
     if (failure) throw failure;
     const { outputSchema } = request;
-    const answer = answerInWords(request);
+    const isLarge = lengthOf(request) > maxInstantCharacters;
+    const answer = isLarge ? await work.inMainThread(tenantKey, () => answerInWords(request)) : answerInWords(request);
     const text = outputSchema ? await instance(work, tenantKey, outputSchema, answer) : answer;
     return { text, inputTokens: countTokens((request.system ?? '') + request.prompt), outputTokens: countTokens(text) };
   },
