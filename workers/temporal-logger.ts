@@ -1,5 +1,5 @@
 import type { Logger, LogLevel } from '@temporalio/worker';
-import type { Log } from '../src/platform/log.ts';
+import { describeError, type Log } from '../src/platform/log.ts';
 
 /** One level lower: the SDK logs every change of a worker's state, which the process's own lines cover. */
 const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {
@@ -13,10 +13,14 @@ const quieter: Record<LogLevel, 'trace' | 'debug' | 'warn' | 'error'> = {
 /** A warning of the SDK about every worker that serves activities only, which ours do on purpose. */
 const ofActivityWorkers = 'No workflows registered, not polling for workflow tasks';
 
+/** JSON has nothing of an error that is not at the top of a line: it is described as the process's own are, causes included. */
+const withError = (meta: Record<string | symbol, unknown> | undefined) =>
+  meta?.error instanceof Error ? { ...meta, error: describeError(meta.error) } : meta;
+
 /** Writes the Temporal SDK's lines to the process's log. */
 export function temporalLogger(log: Log): Logger {
   const write = (level: LogLevel, message: string, meta?: Record<string | symbol, unknown>) =>
-    log[message === ofActivityWorkers ? 'debug' : quieter[level]]({ temporal: meta }, message);
+    log[message === ofActivityWorkers ? 'debug' : quieter[level]]({ temporal: withError(meta) }, message);
   return {
     log: write,
     trace: (message, meta) => write('TRACE', message, meta),

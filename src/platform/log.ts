@@ -14,7 +14,7 @@ export interface LogOptions {
 }
 
 /** Type, message, stack and code only: libraries attach other properties, which can contain tenants' data. */
-function describeError(error: unknown): unknown {
+export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = stdSerializers.err(error);
   return { type, message, stack, ...('code' in error && { code: error.code }) };
