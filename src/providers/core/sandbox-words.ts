@@ -35,13 +35,19 @@ function failureIn(text: string, model: string): SandboxWords['failure'] {
   return isNamed(text, model) ? 'fail_model' : undefined;
 }
 
-/** @param model the published name of the model that the text is for */
-export const readSandboxWords = (text: string, model: string): SandboxWords => ({
+const wordsIn = (text: string, model: string): SandboxWords => ({
   slowSeconds: Number(words.slow.exec(text)?.[1] ?? 0),
   overloaded: words.overloaded.test(text),
   failure: failureIn(text, model),
   namesModel: text.includes('sandbox:fail@'),
 });
+
+/** Most texts have none, and are long: they are looked through once. */
+const none: SandboxWords = { slowSeconds: 0, overloaded: false, failure: undefined, namesModel: false };
+
+/** @param model the published name of the model that the text is for */
+export const readSandboxWords = (text: string, model: string): SandboxWords =>
+  text.includes('sandbox:') ? wordsIn(text, model) : none;
 
 /** Whether an overloaded sandbox still refuses at this attempt, counted from 1. */
 export const isStillOverloaded = ({ overloaded }: SandboxWords, attempt: number): boolean =>
