@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { type StartedProduct, startProduct } from '../product.ts';
+import { endOf, makeWorkflow } from './make-workflow.ts';
+
+// Far more than it takes alone: others may use the machine too.
+jest.setTimeout(300_000);
+
+let product: StartedProduct;
+beforeAll(async () => {
+  product = await startProduct();
+});
+afterAll(() => product?.close());
+
+const many = { runs: 24, steps: 16 };
+const list = (length: number) => Array.from({ length }, (_, at) => at);
+
+test('runs whose prompts repeat a large input execute each step once, however long they take together', async () => {
+  const { api, process } = product;
+  const prompt = '{{input}}'.repeat(10);
+  const { id } = await makeWorkflow(api, {
+    steps: list(many.steps).map((at) => ({ id: `p${at}`, type: 'prompt', prompt })),
+  });
+  const body = { input: 'A text that is repeated. '.repeat(8_000), async: true };
+  const begin = () => api.post(`/v1/workflows/${id}/execute`, body, { 'x-api-variant': 'A' });
+  const begun = await Promise.all(list(many.runs).map(begin));
+  for (const { body } of begun) expect((await endOf(api, body.data.runId)).status).toBe('completed');
+  const called = process.log.filter(({ msg }) => msg === 'model called');
+  expect(called).toHaveLength(many.runs * many.steps);
+});
