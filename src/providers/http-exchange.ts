@@ -1,5 +1,6 @@
 import { setImmediate as nextLoopRound } from 'node:timers/promises';
 import { EventCount } from '../platform/core/event-count.ts';
+import { fetchDispatcher } from '../platform/egress-dispatcher.ts';
 
 /** Well above the longest output of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;
@@ -12,21 +13,7 @@ export class AnswerTooLong extends Error {
   override name = 'AnswerTooLong';
 }
 
-type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 type Chunk = Uint8Array<ArrayBuffer>;
-
-/**
- * Node's global dispatcher without its timeout of 300 s for the response headers: models can think longer, and the SDKs
- * enforce a timeout for the whole call.
- */
-function patientDispatcher(): Dispatcher | undefined {
-  // Node and all copies of undici share this dispatcher. It does not exist before the first request.
-  const shared = () => (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
-  if (!shared()) return undefined;
-  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
-    (shared() as Dispatcher).dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
-  return { dispatch } as Dispatcher;
-}
 
 /** Bytes that are passed on before others are served. Thousands of events that came at once are read without a pause. */
 const bytesPerRound = 32 * 1024;
@@ -126,9 +113,9 @@ export class HttpExchange {
 
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     try {
-      const dispatcher = patientDispatcher();
+      const dispatcher = await fetchDispatcher();
       const signal = init?.signal ? AbortSignal.any([init.signal, this.#ended.signal]) : this.#ended.signal;
-      const response = await fetch(input, { ...init, signal, redirect: 'manual', ...(dispatcher && { dispatcher }) });
+      const response = await fetch(input, { ...init, signal, redirect: 'manual', dispatcher });
       this.status = response.status;
       this.headers = response.headers;
       const body = await this.#bodyOf(response, init?.signal);

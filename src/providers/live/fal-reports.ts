@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
+import { fetchDispatcher } from '../../platform/egress-dispatcher.ts';
 import { upstreamIdPattern } from './media-host.ts';
 
 /** How old a report may be, or how far ahead the clock of its sender. */
@@ -71,7 +72,8 @@ export function readKeys(text: string): KeyObject[] {
 }
 
 async function fetchText(url: string): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, { redirect: 'error', signal, dispatcher: await fetchDispatcher() });
   if (!response.ok) throw new Error(`The keys of fal cannot be fetched (HTTP ${response.status}).`);
   const chunks: Uint8Array[] = [];
   let size = 0;
