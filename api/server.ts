@@ -10,7 +10,7 @@ import { connectionOf, openConnection } from './connection/connection.ts';
 import { OutgoingAnswer } from './connection/outgoing-answer.ts';
 import { WaitingBytes } from './connection/waiting-bytes.ts';
 import { awaitContinue } from './expect-continue.ts';
-import { refuseBytes, refuseHead, refuseRequest } from './unreadable-request.ts';
+import { refuseBytes, refuseConnect, refuseHead, refuseRequest } from './unreadable-request.ts';
 
 /** How often connections are checked for requests that arrive too slowly. */
 const checkArrivalsEveryMs = 5_000;
@@ -88,6 +88,7 @@ export async function startApiServer(services: Services): Promise<ApiServer> {
   server.on('checkExpectation', (request, response) =>
     connectionOf(request)?.accept(response, () => refuseHead(response, 417, 'No expectation but 100-continue is met.')),
   );
+  server.on('connect', (request, socket) => refuseConnect(socket, connectionOf(request)?.isIdle ?? false));
   server.on('clientError', refuseBytes);
   server.listen(env.PORT, env.HOST);
   await once(server, 'listening');

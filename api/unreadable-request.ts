@@ -51,7 +51,25 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void 
     return;
   }
   const [status, message] = meanings[error.code ?? ''] ?? [400, notHttp];
-  const { headers, body } = answerTo('validation_error', message);
+  writeAnswer(socket, status, answerTo('validation_error', message));
+}
+
+/**
+ * Answers CONNECT, which asks for a tunnel, and closes the connection.
+ * @param isIdle no answer of the connection is under way; into one that is, nothing may be written
+ */
+export function refuseConnect(socket: Duplex, isIdle: boolean): void {
+  socket.on('error', () => {});
+  if (!isIdle) {
+    socket.destroy();
+    return;
+  }
+  const { headers, body } = answerTo('method_not_allowed', 'CONNECT is not allowed: this is not a proxy.');
+  // RFC 9110 (15.5.6) wants the allowed methods; an authority has none.
+  writeAnswer(socket, errorStatus.method_not_allowed, { headers: { ...headers, allow: '' }, body });
+}
+
+function writeAnswer(socket: Duplex, status: number, { headers, body }: ReturnType<typeof answerTo>): void {
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body) }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );

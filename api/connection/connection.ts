@@ -30,6 +30,8 @@ export class Connection implements SlowConnection {
   /** Bytes that the operating system has taken, when they were last looked at. */
   #taken = 0;
   #isWaiting = false;
+  /** The next request begins in the coming round of the event loop. */
+  #isScheduled = false;
 
   constructor(socket: Socket, waitingBytes: WaitingBytes) {
     this.#socket = socket;
@@ -42,9 +44,14 @@ export class Connection implements SlowConnection {
     });
   }
 
+  /** No request is under way or waits. */
+  get isIdle(): boolean {
+    return this.#current === undefined && this.#queue.length === 0;
+  }
+
   /** Begins a request when the answers to those before it were handed to the socket. */
   accept(answer: CountedAnswer, begin: () => void): void {
-    if (this.#current) {
+    if (this.#current || this.#isScheduled) {
       this.#queue.push({ answer, begin });
       return;
     }
@@ -97,9 +104,20 @@ export class Connection implements SlowConnection {
     begin();
   }
 
+  /**
+   * One request of those that were sent ahead begins in a round of the event loop: requests that are answered at once would
+   * otherwise follow each other without a pause, and other connections would wait for all of them.
+   */
   #next(): void {
     this.#current = undefined;
     this.measure();
+    if (this.#queue.length === 0 && !this.#gate.hasBacklog) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#beginNext());
+  }
+
+  #beginNext(): void {
+    this.#isScheduled = false;
     const next = this.#queue.shift();
     // After an answer that closes the connection the others are never sent, so their requests do not begin.
     if (next?.answer.socket && this.#socket.writable) this.#begin(next.answer, next.begin);

@@ -37,7 +37,7 @@ export class ReadGate {
     this.#read = socket._read.bind(socket);
     // With a listener Node reads the socket as a stream; otherwise the parser would take bytes from the operating system.
     socket.on('data', () => {
-      if (this.#backlog) process.nextTick(() => this.release());
+      if (this.#backlog) setImmediate(() => this.release());
     });
     socket.push = (chunk) => this.#take(chunk);
     socket._read = (size) => {
@@ -45,6 +45,11 @@ export class ReadGate {
       this.#isWanted = true;
       this.release();
     };
+  }
+
+  /** Some of what was read has not been parsed. */
+  get hasBacklog(): boolean {
+    return this.#backlog !== undefined;
   }
 
   /** To be called when more requests may begin. */

@@ -135,6 +135,13 @@ describe('a head that breaks a rule of HTTP is refused with a JSON body', () => 
   });
 });
 
+test('CONNECT is refused in the envelope: the API is no proxy', async () => {
+  const answer = await converse('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n').ended;
+  expect(statusLines(answer)).toEqual(['HTTP/1.1 405']);
+  expect(answer).toMatch(/^allow: ?\r$/im);
+  expect(bodyOf(answer)).toMatchObject({ success: false, error: { code: 'method_not_allowed' } });
+});
+
 describe('Expect: 100-continue', () => {
   const body = JSON.stringify({ name: 'Expected', steps: [] });
   const expecting = (headers: string[]) =>
