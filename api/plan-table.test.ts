@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { planTable } from './plan-table.ts';
 
-test('the README publishes the limits that the code applies', () => {
+test('the guide to limits publishes the limits that the code applies', () => {
   const table = planTable();
   expect(table).toMatch(/^\| limit \| free \| pro \| team \| enterprise \|\n/);
   expect(table).toContain('\n| requests per minute | 60 | 300 | 600 | 6,000 |\n');
-  expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain(table);
+  expect(readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')).toContain(table);
 });

@@ -34,7 +34,7 @@ const rows: [label: string, numberOf: (name: PlanName) => number][] = [
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 
-/** The limits of every plan as a Markdown table, for the reference and the README. */
+/** The limits of every plan as a Markdown table, for the reference and the guide to limits. */
 export const planTable = (): string =>
   [
     line(['limit', ...planNames]),

@@ -1,6 +1,6 @@
 import type { StateTable } from '../../src/platform/core/states.ts';
 
-/** A state machine as the README shows it: a line for each state, with what it means and what follows it. */
+/** A state machine as the guide to lifecycles shows it: a line for each state, with what it means and what follows it. */
 export function diagramOf(name: string, table: StateTable<string>): string {
   const width = Math.max(...table.all.map((state) => state.length));
   const rows = table.all.map((state) => {

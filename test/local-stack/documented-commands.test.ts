@@ -132,6 +132,7 @@ test('requests are answered as the pages say', async () => {
   let key = ready.testKey;
   let workflowId = '';
   let eventTypeId = '';
+  let authUrl = '';
   const requests = take(/^(?:curl|export) /);
   expect(requests.length).toBeGreaterThanOrEqual(5);
   for (const { command } of requests) {
@@ -144,11 +145,14 @@ test('requests are answered as the pages say', async () => {
     const here = command
       .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1)\/)/, ready.api)
       .replace('WORKFLOW_ID', workflowId)
-      .replace('EVENT_TYPE_ID', eventTypeId);
+      .replace('EVENT_TYPE_ID', eventTypeId)
+      .replace('AUTH_URL', authUrl);
     const said = await sh(here, { cwd: folder.data, env: { KEY: key } });
     const written = / -o (\S+)$/.exec(command)?.[1];
     if (written) {
-      expect(readFileSync(folder.file(written)).length).toBeGreaterThan(1_000);
+      const bytes = readFileSync(folder.file(written));
+      if (written.endsWith('.html')) expect(bytes.toString()).toContain('<h1>Integration connected</h1>');
+      else expect(bytes.length).toBeGreaterThan(1_000);
       continue;
     }
     const answer = JSON.parse(/"stream": ?true/.test(command) ? lastEventOf(said) : said);
@@ -158,6 +162,7 @@ test('requests are answered as the pages say', async () => {
     });
     if (/\/workflows /.test(command)) workflowId = answer.data.id;
     if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
+    if (/\/connect /.test(command)) authUrl = answer.data.authUrl;
     if (/\/bookings /.test(command)) bookingId = answer.data.id;
     if (/\/execute /.test(command)) expect(answer.data.status).toBe('COMPLETED');
     expect(answer.error).toBeUndefined();
@@ -255,7 +260,7 @@ test('commands of Docker name what docker-compose.yml has', async () => {
   }
 });
 
-test('the receiver of the README tells our requests from others', async () => {
+test('the receiver of the guide to webhooks recognizes genuine requests', async () => {
   const file = folder.file('receiver.mjs');
   writeFileSync(file, receiverExample);
   const { isGenuine } = await import(file);
@@ -287,18 +292,19 @@ test('variables and versions that the pages name are those of the code', () => {
   const example = read('.env.example');
   expect(mentionedVariables.length).toBeGreaterThan(15);
   // A placeholder, an answer of Temporal, and variables of Compose itself and of the benches.
-  const others = ['WORKFLOW_ID', 'ALREADY_EXISTS', 'COMPOSE_PROFILES', 'COST_WALK_REPORT'];
+  const others = ['WORKFLOW_ID', 'EVENT_TYPE_ID', 'AUTH_URL', 'ALREADY_EXISTS', 'COMPOSE_PROFILES', 'COST_WALK_REPORT'];
   const known = (name: string) =>
     others.includes(name) ||
     new RegExp(`^${name}=`, 'm').test(example) ||
     read('docker-compose.yml').includes(`\${${name}:?`) ||
     name in compose.services.postgres!.environment!;
   expect(mentionedVariables.filter((name) => !known(name))).toEqual([]);
-  const readme = documents.get('README.md')!.replaceAll('\n', ' ');
-  const ofProduction = /With `NODE_ENV=production` the secrets ([^.]*) are required too/.exec(readme)![1]!;
+  const wordsOf = (document: string) => documents.get(document)!.replaceAll('\n', ' ');
+  const [readme, operations] = [wordsOf('README.md'), wordsOf('docs/operations.md')];
+  const ofProduction = /With `NODE_ENV=production` the secrets ([^.]*) are required too/.exec(operations)![1]!;
   expect([...ofProduction.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual([...requiredInProduction]);
   expect(/Go ([\d.]+) or newer/.exec(readme)![1]).toBe(/^go (.*)$/m.exec(read('tools/temporal/go.mod'))![1]);
-  const roles = /several roles \(([^)]*)\)/.exec(readme)![1]!;
+  const roles = /several roles \(([^)]*)\)/.exec(operations)![1]!;
   expect([...roles.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual([...roleNames]);
   expect(/its own Node (\d+)/.exec(readme)![1]).toBe(
     JSON.parse(read('package.json')).devDependencies.node.split('.')[0],

@@ -56,9 +56,9 @@ export const mentionedCommands: readonly DocumentedCommand[] = [...documents].fl
     .filter(({ command }) => beginning.test(command)),
 );
 
-/** The example of a receiver in the README, as a module. */
+/** The example of a receiver in the guide to webhooks, as a module. */
 export const receiverExample: string = /^ {4}import \{ createHmac[\s\S]*?^ {4}\}$/m
-  .exec(documents.get('README.md')!)![0]
+  .exec(documents.get('docs/webhooks.md')!)![0]
   .replaceAll(/^ {4}/gm, '');
 
 const methods = '(?:GET|POST|PUT|PATCH|DELETE)';

@@ -38,7 +38,7 @@ type TerminalOf<Of> = {
 }[keyof Of];
 
 /**
- * Defines a state machine. The database, the guards, the published documentation and the README take its states and
+ * Defines a state machine. The database, the guards, the published documentation and the guides take its states and
  * transitions from here.
  * @throws Error when a state cannot stand in SQL as it is
  */

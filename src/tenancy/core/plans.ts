@@ -59,7 +59,7 @@ export const maxRetentionDays = 36_500;
 
 const gib = 1024 ** 3;
 
-/** The limits of every plan. Code, the reference and the README take them from here. `PLAN_LIMITS` changes them at the start. */
+/** The limits of every plan. Code, the reference and the guides take them from here. `PLAN_LIMITS` changes them at the start. */
 export const plans: Record<PlanName, Plan> = {
   free: {
     fairnessWeight: 1,
