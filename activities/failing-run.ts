@@ -1,5 +1,5 @@
-import type { RunRef, RunServices } from '../src/automation/advance-run.ts';
-import { failRun } from '../src/automation/call-step.ts';
+import { failRun } from '../src/automation/execute-run.ts';
+import type { RunRef, RunServices } from '../src/automation/run-execution.ts';
 import type { Scope } from '../src/platform/scope.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import { failingUnexpected } from './unexpected-error.ts';

@@ -1,8 +1,7 @@
 import { type ApplicationFailure, Context } from '@temporalio/activity';
-import type { RunProgress, RunRef, RunServices } from '../src/automation/advance-run.ts';
 import { cancelRunRow } from '../src/automation/cancel-run.ts';
-import { type CallRef, continueRun } from '../src/automation/continue-run.ts';
-import { walkSteps } from '../src/automation/walk-steps.ts';
+import { type CallRef, continueRun, walkSteps } from '../src/automation/execute-run.ts';
+import type { RunProgress, RunRef, RunServices } from '../src/automation/run-execution.ts';
 import type { Database } from '../src/platform/database.ts';
 import { ProviderFailure } from '../src/providers/ports.ts';
 import type { RunPolicy } from '../src/temporal/contracts/automation.ts';

@@ -1,11 +1,11 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { RunServices } from '../src/automation/advance-run.ts';
 import {
   callStepTool,
   offerStepTools,
   type StepToolServices,
   type ToolProgress,
 } from '../src/automation/call-step-tool.ts';
+import type { RunServices } from '../src/automation/run-execution.ts';
 import type { StepCallRef, StepRef } from '../src/automation/tool-rounds.ts';
 import type { Database } from '../src/platform/database.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';

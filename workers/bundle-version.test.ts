@@ -31,7 +31,7 @@ async function versionAfterEdit(path: string): Promise<string> {
 test.each([
   'src/credits/core/pricing.ts',
   'src/automation/core/run-status.ts',
-  'src/automation/walk-steps.ts',
+  'src/automation/execute-run.ts',
   'activities/runs.ts',
   'workers/runs.ts',
 ])('an edit of %s, which no workflow imports, keeps the version', async (path) => {

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
-import type { AdvancingRun, StepEnd } from './advance-run.ts';
 import { type Evaluated, perform } from './bounded/evaluate-expression.ts';
 import { evaluateExpression } from './bounded-tasks.ts';
 import { ExpressionError, isProvedCheap, parseExpression } from './core/expression.ts';
 import { type ConditionStep, expressionOf, type TransformStep } from './core/steps.ts';
 import { TemplateTooLong } from './core/template.ts';
-import { OutputsTooLarge } from './run-work.ts';
+import type { RunExecution, StepEnd } from './run-execution.ts';
+import { OutputsTooLarge } from './run-records.ts';
 import { storable } from './storable.ts';
 
 /** Failures of the tenant's own expressions and templates, with the values of this run. */
@@ -18,7 +18,7 @@ export const isExpressionFault = (error: unknown): error is Error =>
 async function evaluate(
   work: BoundedWork,
   tenantKey: TenantKey,
-  run: AdvancingRun,
+  run: RunExecution,
   step: ConditionStep | TransformStep,
 ): Promise<unknown> {
   const expression = parseExpression(expressionOf(step) ?? '', step.type);
@@ -49,7 +49,7 @@ async function evaluate(
 export async function evaluateStep(
   work: BoundedWork,
   tenantKey: TenantKey,
-  run: AdvancingRun,
+  run: RunExecution,
   step: ConditionStep | TransformStep,
 ): Promise<StepEnd> {
   const failed = (message: string): StepEnd => ({ status: 'failed', code: 'expression_error', message });

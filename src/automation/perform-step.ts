@@ -1,10 +1,10 @@
 import type { Scope } from '../platform/scope.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import type { StepActions } from './action-port.ts';
-import type { StepEnd } from './advance-run.ts';
 import { renderPayload } from './core/payload.ts';
 import type { ActionStep } from './core/steps.ts';
 import type { TemplateValues } from './core/template.ts';
+import type { StepEnd } from './run-execution.ts';
 import { storable } from './storable.ts';
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
 import { storeOutput } from '../../src/automation/large-outputs.ts';
-import { recordSteps } from '../../src/automation/record-run.ts';
+import { recordSteps } from '../../src/automation/run-records.ts';
 import { storable } from '../../src/automation/storable.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { removeDueFiles } from '../../src/storage/sweep.ts';

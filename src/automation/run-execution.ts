@@ -20,8 +20,16 @@ import {
 import { nextStep, type Step } from './core/steps.ts';
 import { limitWarnings, type Warning } from './core/template.ts';
 import { isLarge, storeOutput } from './large-outputs.ts';
-import { type RunEnd, recordSteps, type StepFacts, type StepRecord } from './record-run.ts';
-import { loadRunWork, positionOf, type RunWork, StepOutputs } from './run-work.ts';
+import {
+  loadRunWork,
+  positionOf,
+  type RunEnd,
+  type RunWork,
+  recordSteps,
+  type StepFacts,
+  StepOutputs,
+  type StepRecord,
+} from './run-records.ts';
 import type { Storable } from './storable.ts';
 
 export interface RunServices {
@@ -103,7 +111,7 @@ const unstored = ({ message }: StorageFailure): StepFault => ({
 });
 
 /** A run in memory, between two writes to the database. */
-export class AdvancingRun {
+export class RunExecution {
   readonly work: RunWork;
   readonly outputs: StepOutputs;
   position: number;
@@ -135,9 +143,9 @@ export class AdvancingRun {
   }
 
   /** @returns undefined when the run is over or gone */
-  static async load(services: RunServices, scope: Scope, ref: RunRef): Promise<AdvancingRun | undefined> {
+  static async load(services: RunServices, scope: Scope, ref: RunRef): Promise<RunExecution | undefined> {
     const work = await loadRunWork(scope, ref.runId);
-    return work && !isTerminal(work.status) ? new AdvancingRun(services, scope, ref, work) : undefined;
+    return work && !isTerminal(work.status) ? new RunExecution(services, scope, ref, work) : undefined;
   }
 
   /** The current step; undefined after the last one. */
