@@ -38,9 +38,9 @@ export type FindSurface = (path: string) => Surface;
 
 /** Finds the surface of a path: the one with the longest prefix of it. One of them must be at `/`. */
 export function surfaceFinder(surfaces: readonly Surface[]): FindSurface {
-  const longestFirst = [...mergeByPath(surfaces)].toSorted(([one], [other]) => other.length - one.length);
+  const sortedByLength = [...mergeByPath(surfaces)].toSorted(([one], [other]) => other.length - one.length);
   return (path) => {
-    const found = longestFirst.find(([prefix]) => isBelow(path, prefix));
+    const found = sortedByLength.find(([prefix]) => isBelow(path, prefix));
     if (!found) throw new Error('No mount is at /.');
     return found[1];
   };

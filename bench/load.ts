@@ -20,14 +20,14 @@ export async function timeAlone(operation: Operation, { count }: { count: number
 }
 
 export interface Crowd {
-  atOnce: number;
+  concurrency: number;
   /** Not counted: the time until all callers are active. */
   rampMs: number;
   windowMs: number;
 }
 
 /** Operations per second of a fixed number of concurrent callers. */
-export async function ratePerSecond(operation: Operation, { atOnce, rampMs, windowMs }: Crowd): Promise<Round> {
+export async function ratePerSecond(operation: Operation, { concurrency, rampMs, windowMs }: Crowd): Promise<Round> {
   const from = performance.now() + rampMs;
   const until = from + windowMs;
   let counted = 0;
@@ -40,6 +40,6 @@ export async function ratePerSecond(operation: Operation, { atOnce, rampMs, wind
       if (now >= from && now < until) counted++;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, caller));
+  await Promise.all(Array.from({ length: concurrency }, caller));
   return { value: (counted * 1000) / windowMs, operations };
 }

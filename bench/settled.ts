@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
 const lookEveryMs = 250;
-const mostMs = 120_000;
+const maxMs = 120_000;
 
 /** Waits until nothing is left to do of what an item began: no open run, nothing to start. */
 export async function untilSettled(pool: Pool): Promise<void> {
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   while (performance.now() < until) {
     const { rows } = await pool.query<{ busy: boolean }>(
       `select exists (select from outbox)
@@ -32,14 +32,14 @@ export async function removeWebhooks(pool: Pool): Promise<void> {
     `update delivery set status = 'failed', error_class = 'subscription_deleted', next_attempt_at = null, finished_at = now()
       where status in ('pending', 'retrying', 'dead_lettered')`,
   );
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   const left = `select from delivery where status <> 'dead_lettered' and parked_at > '-infinity' limit 1`;
   while (performance.now() < until && (await pool.query(left)).rowCount) await sleep(lookEveryMs);
 }
 
 /** Waits until the sweep has counted all blocks of runs that have ended. */
 export async function untilCounted(pool: Pool): Promise<void> {
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   const left = `select from run r where r.number % 1000 = 0 and r.status not in ('queued', 'running')
     and not exists (select from run_block b where b.automation_id = r.automation_id and b.block = r.number / 1000 - 1) limit 1`;
   while (performance.now() < until && (await pool.query(left)).rowCount) await sleep(lookEveryMs);

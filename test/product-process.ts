@@ -72,11 +72,11 @@ export function processEnvironment(
 }
 
 /** A start takes a second of a processor: many at once all become slow, and what waits for them gives up. */
-const startsAtOnce = 2;
+const maxConcurrentStarts = 2;
 const starting = new Set<Promise<void>>();
 
 export async function startProcess(roles: RoleName[], options: ProcessOptions): Promise<ProductProcess> {
-  while (starting.size >= startsAtOnce) await Promise.race(starting);
+  while (starting.size >= maxConcurrentStarts) await Promise.race(starting);
   const started = startNow(roles, options);
   const settled: Promise<void> = started.then(
     () => void starting.delete(settled),

@@ -16,11 +16,11 @@ export default class Sequencer extends JestSequencer {
     const projectOf = ({ context }: Test) => context.config.displayName?.name ?? '';
     const expected = (test: Test) => test.duration ?? expectedMs[projectOf(test)] ?? 1_000;
     // Jest's own order writes down what each took the last time.
-    const longestFirst = (super.sort(tests) as Test[]).toSorted(
+    const sortedByLength = (super.sort(tests) as Test[]).toSorted(
       (a, b) => expected(b) - expected(a) || a.path.localeCompare(b.path),
     );
     const { true: waiting = [], false: computing = [] } = Object.groupBy(
-      longestFirst,
+      sortedByLength,
       (test) => String(projectOf(test) === 'crash') as 'true' | 'false',
     );
     return Array.from({ length: Math.max(waiting.length, computing.length) }).flatMap((_, turn) =>

@@ -4,11 +4,11 @@ import { traceActivities } from './trace-work.ts';
 
 /**
  * Serves the activities of a queue. They belong to no worker version: workflows of many versions call them.
- * @param atOnce how many activities may run at the same time
+ * @param maxConcurrent how many activities may run at the same time
  */
 export async function startActivityWorker(
   context: RoleContext,
-  atOnce: number,
+  maxConcurrent: number,
 ): Promise<Required<Omit<RunningRole, 'port'>>> {
   const { services, connection, queue, activities } = context;
   const { env, tracing } = services;
@@ -18,7 +18,7 @@ export async function startActivityWorker(
     taskQueue: queue,
     activities,
     ...(tracing && { interceptors: { activity: [traceActivities(tracing)] } }),
-    maxConcurrentActivityTaskExecutions: atOnce,
+    maxConcurrentActivityTaskExecutions: maxConcurrent,
     maxHeartbeatThrottleInterval: '2 seconds',
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '30 seconds',

@@ -8,7 +8,7 @@ import type { RoleContext, RunningRole } from './running-role.ts';
 import { ensureSchedule, triggerSchedule } from './schedules.ts';
 
 /** One tick at a time, and one that an operator triggered. */
-const ticksAtOnce = 2;
+const maxConcurrentTicks = 2;
 const drainEveryMs = 2_000;
 const shortestTickMs = 60_000;
 
@@ -42,7 +42,7 @@ function drainRepeatedly({ background, drain, log }: Services, stopping: AbortSi
 export async function startHousekeeping(context: RoleContext): Promise<RunningRole> {
   const { services, queue } = context;
   const stopping = new AbortController();
-  const worker = await startActivityWorker(context, ticksAtOnce);
+  const worker = await startActivityWorker(context, maxConcurrentTicks);
   const tickMs = Math.max(shortestTickMs, Math.min(...services.sweeps.map(({ everyMs }) => everyMs)));
   const args: HousekeepingArgs = { queue, tickMs };
   const schedule = await ensureSchedule(services, {

@@ -12,7 +12,7 @@ import { ensureSchedule } from './schedules.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 /** Attempts spend nearly all of their time waiting for receivers. */
-const attemptsAtOnce = 200;
+const maxConcurrentAttempts = 200;
 
 /**
  * Their workflows mostly wait, for minutes up to weeks. In a cache of their own they evict no run, and one that was evicted
@@ -28,7 +28,7 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const { services, connection } = context;
   const { env, log, temporal } = services;
   const [worker, bundle] = await Promise.all([
-    startActivityWorker(context, attemptsAtOnce),
+    startActivityWorker(context, maxConcurrentAttempts),
     prepareBundle(env.WORKFLOW_BUNDLE_DIR),
   ]);
   const version = { deploymentName: webhooksDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX), buildId: bundle.version };

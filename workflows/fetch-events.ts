@@ -20,7 +20,7 @@ import { retryWithoutLimit } from './retry-options.ts';
 const wake = defineSignal(fetchEventsMessages.wake);
 
 /** A workflow that is not in the cache is replayed from its whole history. */
-const longestHistory = 500;
+const maxHistoryLength = 500;
 
 /** What a provider refuses is no failure of the activity, so it fails only where the database cannot be reached. */
 const proxied = ({ timeoutMs, heartbeatTimeoutMs, firstPauseMs, longestPauseMs }: FetchEventsPolicy) =>
@@ -56,7 +56,7 @@ export async function fetchEvents(args: FetchEventsArgs): Promise<void> {
       if (limited) await sleep(pause);
       else await condition(() => isWoken, pause);
     }
-    if (workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > longestHistory) {
+    if (workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > maxHistoryLength) {
       await continueAsNew<typeof fetchEvents>(args);
     }
   }

@@ -25,7 +25,7 @@ const calendarConnected = defineSignal(bookingMessages.calendarConnected);
 const retryEffects = defineSignal(bookingMessages.retryEffects);
 
 /** A workflow that is not in the cache is replayed from its whole history. */
-const longestHistory = 500;
+const maxHistoryLength = 500;
 
 /**
  * A booking from when it is made until it has ended: performs what follows from its changes, tries again what failed, and
@@ -63,7 +63,7 @@ export async function followBooking(args: FollowBookingArgs): Promise<void> {
     if (!isAsked()) {
       if (progress.kind === 'over') return;
       const { continueAsNewSuggested, historyLength } = workflowInfo();
-      if (continueAsNewSuggested || historyLength > longestHistory) await continueAsNew<typeof followBooking>(args);
+      if (continueAsNewSuggested || historyLength > maxHistoryLength) await continueAsNew<typeof followBooking>(args);
     }
     if (progress.kind === 'wait') await condition(isAsked, progress.ms);
   }

@@ -32,7 +32,10 @@ const proxied = ({ timeoutMs, heartbeatTimeoutMs, retry }: GenerationPolicy) =>
   });
 
 /** One attempt, in a local activity, which needs no task of its own. @returns undefined when it is to be made as any other */
-async function advanceAtOnce(ref: GenerationRef, policy: GenerationPolicy): Promise<GenerationProgress | undefined> {
+async function advanceImmediately(
+  ref: GenerationRef,
+  policy: GenerationPolicy,
+): Promise<GenerationProgress | undefined> {
   const local = proxyLocalActivities<GenerationActivities>({
     startToCloseTimeout: policy.instantMs,
     retry: { maximumAttempts: 1 },
@@ -74,11 +77,11 @@ export async function makeGeneration({ policy, instant, ...ref }: MakeGeneration
     { description: 'Ask the provider now, and not only when the time has come.' },
   );
   // Workers of the version before this patch do not know of it.
-  let atOnce = instant === true && patched('instant');
+  let isInstant = instant === true && patched('instant');
   let withoutFile = 0;
   const advance = async () => {
-    const made = atOnce ? await advanceAtOnce(ref, policy) : undefined;
-    atOnce = false;
+    const made = isInstant ? await advanceImmediately(ref, policy) : undefined;
+    isInstant = false;
     return made ?? activities.advanceGeneration({ ...ref, maxAttempts, withoutFile });
   };
   try {

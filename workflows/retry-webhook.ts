@@ -23,7 +23,7 @@ const pause = defineSignal(webhookMessages.pause);
 const resume = defineSignal(webhookMessages.resume);
 
 /** A workflow that is not in the cache is replayed from its whole history. */
-const longestHistory = 500;
+const maxHistoryLength = 500;
 
 const noOrders: RetryOrders = { retryNow: false, pause: false, resume: false };
 
@@ -64,7 +64,7 @@ export async function retryWebhook(args: RetryWebhookArgs): Promise<void> {
       return;
     }
     if (look.again) asked.retryNow = true;
-    if (!isAsked() && (workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > longestHistory)) {
+    if (!isAsked() && (workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > maxHistoryLength)) {
       await continueAsNew<typeof retryWebhook>(args);
     }
     await condition(isAsked, look.waitMs);

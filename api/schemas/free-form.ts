@@ -9,7 +9,7 @@ export const freeForm = z
   .openapi({ type: 'object', additionalProperties: {} });
 
 /** Members that are no strings of which each is reported: as many as an answer lists. An object may have tens of thousands. */
-const mostReported = 100;
+const maxReported = 100;
 
 /** An object whose members are all strings. */
 export const texts = z
@@ -19,7 +19,7 @@ export const texts = z
     for (const name of Object.keys(record)) {
       if (typeof record[name] === 'string') continue;
       context.addIssue({ code: 'custom', path: [name], message: 'Expected a string.' });
-      if (++reported === mostReported) break;
+      if (++reported === maxReported) break;
     }
   })
   .openapi({ type: 'object', additionalProperties: { type: 'string' } });

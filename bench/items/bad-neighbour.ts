@@ -145,7 +145,7 @@ async function startAttacker(
 function findingOf(attack: Attack, answers: Record<string, number>, quiet: Times, beside: Times[]): Finding {
   const p95 = (times: number[]) => percentile(times, 0.95);
   const of = (what: string) => `${attack.name}: ${what}`;
-  const longest = Math.max(...beside.flatMap((times) => names.flatMap((name) => times[name])));
+  const maxMs = Math.max(...beside.flatMap((times) => names.flatMap((name) => times[name])));
   const failures = beside.reduce((sum, times) => sum + times.failures, 0);
   const ratios: Verdict[] = names.map((name) => ({
     name: of(`${name}, p95: beside / quiet`),
@@ -166,7 +166,7 @@ function findingOf(attack: Attack, answers: Record<string, number>, quiet: Times
     ],
     verdicts: [
       ...ratios,
-      { name: of('longest answer, ms'), values: [longest], aim: { atMost: 1_000 } },
+      { name: of('longest answer, ms'), values: [maxMs], aim: { atMost: 1_000 } },
       { name: of('failures'), values: [failures], aim: { atMost: 0 } },
     ],
   };

@@ -10,7 +10,7 @@ import { compare, type Finding, type Item } from '../item.ts';
 import { ratePerSecond } from '../load.ts';
 
 const baseline = 'bare pg, UPDATE and INSERT twice';
-const crowd = { atOnce: 32, rampMs: 200, windowMs: 2_000 };
+const crowd = { concurrency: 32, rampMs: 200, windowMs: 2_000 };
 const connections = 20;
 
 /** As narrow as an account and its entries can be: one sum, one line for each change of it. */

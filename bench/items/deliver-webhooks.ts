@@ -9,7 +9,7 @@ import { announceMany, subscribe } from '../webhook-subscriptions.ts';
 const bareLoop = 'bare signed POSTs over kept connections';
 const inBatches = 'product, first attempts leased and sent together';
 const subscriptionCount = 8;
-const atOnce = 64;
+const concurrency = 64;
 const count = 2_000;
 
 /** P6: deliveries per second, from the commit of their events until the last one is recorded as delivered. */
@@ -34,7 +34,12 @@ export const deliverWebhooks: Item = {
     const subscriptions: string[] = [];
     for (let n = 0; n < subscriptionCount; n++) subscriptions.push(await subscribe(stand.client, `${url}/${n}`));
 
-    const round: SendRound = { url: `${url}/bare`, count, atOnce, body: JSON.stringify({ data: 'x'.repeat(250) }) };
+    const round: SendRound = {
+      url: `${url}/bare`,
+      count,
+      concurrency,
+      body: JSON.stringify({ data: 'x'.repeat(250) }),
+    };
     const bare = () => sender!.ask<Round>(round);
     const batches = () => deliver(pool, subscriptions, count);
     const side = (name: string, run: () => Promise<Round>): Side => ({ name, warmUp: run, round: run });

@@ -5,7 +5,7 @@ import { ratePerSecond, timeAlone } from '../load.ts';
 import { createWorkflowOfSteps, executeToEnd } from './workflow-of-steps.ts';
 
 const baseline = 'client.workflow.start';
-const warmUp = { atOnce: 8, rampMs: 0, windowMs: 1_500 };
+const warmUp = { concurrency: 8, rampMs: 0, windowMs: 1_500 };
 
 /** P3: how long a caller waits who only wants to know that the run will happen. */
 export const executeAsynchronous: Item = {

@@ -5,7 +5,7 @@ import { ratePerSecond, timeAlone } from '../load.ts';
 import { createWorkflowOfSteps, executeToEnd } from './workflow-of-steps.ts';
 
 const baseline = 'bare workflow, one ordinary activity';
-const warmUp = { atOnce: 16, rampMs: 0, windowMs: 2_000 };
+const warmUp = { concurrency: 16, rampMs: 0, windowMs: 2_000 };
 
 /** P4: a whole run, from the request to the recorded result in the answer. */
 export const executeSynchronous: Item = {

@@ -21,7 +21,7 @@ import { ratePerSecond } from '../load.ts';
 import { openOwnDatabase } from '../own-database.ts';
 
 const baseline = 'bare pg, signature and INSERT';
-const crowd = { atOnce: 32, rampMs: 200, windowMs: 2_000 };
+const crowd = { concurrency: 32, rampMs: 200, windowMs: 2_000 };
 const connections = 20;
 const perRequest = 100;
 
@@ -64,7 +64,7 @@ function requestOf(events: number): InboundRequest {
 /** P29: events of a provider that one webhook listens to, without HTTP and without what follows from them. */
 export const inboundEvents: Item = {
   name: 'P29',
-  title: `events of a provider, alone and ${perRequest} in a request, ${crowd.atOnce} requests concurrent over ${connections} connections`,
+  title: `events of a provider, alone and ${perRequest} in a request, ${crowd.concurrency} requests concurrent over ${connections} connections`,
   needs: 'stand',
   async run(stand, cleanup) {
     const { pool, database, close } = await openOwnDatabase(stand, cleanup, 'inbound', connections);

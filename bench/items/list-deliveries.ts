@@ -10,7 +10,7 @@ import type { Stand } from '../stand.ts';
 import { subscribe } from '../webhook-subscriptions.ts';
 
 const deliveries = 1_000_000;
-const mostBuffers = 2_000;
+const maxBuffers = 2_000;
 
 /** Waits until the product has counted them in blocks. */
 async function untilCounted(client: pg.Client): Promise<void> {
@@ -60,7 +60,7 @@ async function measure(stand: Stand, client: pg.Client, subscription: string): P
       verdicts.push({
         name: `${name}, from ${offset} on: buffers read`,
         values: [buffers],
-        aim: { atMost: mostBuffers },
+        aim: { atMost: maxBuffers },
       });
     }
   }

@@ -9,7 +9,7 @@ import { timeAlone } from '../load.ts';
 import type { Stand } from '../stand.ts';
 
 const generations = 1_000_000;
-const mostBuffers = 2_000;
+const maxBuffers = 2_000;
 const limit = 50;
 
 /** Waits until the product has counted them in blocks. */
@@ -35,7 +35,7 @@ async function measure(stand: Stand, client: pg.Client): Promise<Finding> {
       const buffers = await buffersOf(client, tenant, upTo === null ? [marks] : [marks, page]);
       const name = `${type || 'all'}, from ${offset} on`;
       rows.push({ name, unit: 'ms', values: [p50] });
-      verdicts.push({ name: `${name}: buffers read`, values: [buffers], aim: { atMost: mostBuffers } });
+      verdicts.push({ name: `${name}: buffers read`, values: [buffers], aim: { atMost: maxBuffers } });
     }
   }
   return { rows, verdicts };

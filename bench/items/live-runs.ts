@@ -6,8 +6,8 @@ import { startLoopbackModel, wholeAnswer } from '../loopback-model.ts';
 import { createWorkflowOfSteps, executeToEnd } from './workflow-of-steps.ts';
 
 const baseline = 'bare workflow, one ordinary activity';
-const warmUp = { atOnce: 32, rampMs: 0, windowMs: 2_000 };
-const crowd = { atOnce: 32, rampMs: 500, windowMs: 2_500 };
+const warmUp = { concurrency: 32, rampMs: 0, windowMs: 2_000 };
+const crowd = { concurrency: 32, rampMs: 500, windowMs: 2_500 };
 
 /** P25: runs of a live key, whose three steps call a provider that answers at once. */
 export const liveRuns: Item = {

@@ -14,7 +14,7 @@ import { ratePerSecond } from '../load.ts';
 import { openOwnDatabase } from '../own-database.ts';
 
 const baseline = 'bare pg, lock and INSERT';
-const crowd = { atOnce: 32, rampMs: 200, windowMs: 2_000 };
+const crowd = { concurrency: 32, rampMs: 200, windowMs: 2_000 };
 const connections = 20;
 const hosts = 100;
 const minutes = 15;
@@ -35,7 +35,7 @@ const attendee = { name: 'Grace', email: 'grace@example.com', phone: null, timez
 /** P15: bookings of free times, beside the constraint and the lock alone. Nothing performs their effects meanwhile. */
 export const makeBookings: Item = {
   name: 'P15',
-  title: `bookings of ${minutes} minutes, ${crowd.atOnce} concurrent over ${connections} connections`,
+  title: `bookings of ${minutes} minutes, ${crowd.concurrency} concurrent over ${connections} connections`,
   needs: 'stand',
   async run(stand, cleanup) {
     const { pool, database, close } = await openOwnDatabase(stand, cleanup, 'bookings', connections);

@@ -9,8 +9,8 @@ const threeOrdinary = 'bare, three ordinary activities';
 const threeLocal = 'bare, three local activities';
 const threeLocalEager = 'bare, three local activities, started eagerly from the worker';
 
-const warmUp = { atOnce: 32, rampMs: 0, windowMs: 2_000 };
-const crowd = { atOnce: 32, rampMs: 500, windowMs: 2_500 };
+const warmUp = { concurrency: 32, rampMs: 0, windowMs: 2_000 };
+const crowd = { concurrency: 32, rampMs: 500, windowMs: 2_500 };
 const alone = { count: 20 };
 
 interface Contender {

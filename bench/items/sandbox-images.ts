@@ -14,7 +14,7 @@ import { type Operation, ratePerSecond, timeAlone } from '../load.ts';
 const baseline = 'bare rendering in the same kind of pool';
 const rounds = 5;
 const alone = { count: 10 };
-const crowd = { atOnce: 8, rampMs: 500, windowMs: 3_000 };
+const crowd = { concurrency: 8, rampMs: 500, windowMs: 3_000 };
 /** As many as a quality of the product draws. */
 const shapes = 12;
 

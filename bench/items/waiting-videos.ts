@@ -19,7 +19,7 @@ import { percentile } from '../statistics.ts';
 const jobs = 1_000;
 const takesMs = 60_000;
 /** Started at the same time, of one organization. */
-const atOnce = 20;
+const concurrency = 20;
 const images = 40;
 const sampled = 20;
 
@@ -119,7 +119,7 @@ export const waitingVideos: Item = {
         ids[at] = (await stand.liveClient.post<{ id: string }>('/api/studio/generate-video', video)).id;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, starter));
+    await Promise.all(Array.from({ length: concurrency }, starter));
     const startedIn = performance.now() - begun;
     while (runway.begun.size < jobs) await sleep(100);
     const submittedIn = performance.now() - begun;

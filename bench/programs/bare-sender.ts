@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http';
 export interface SendRound {
   url: string;
   count: number;
-  atOnce: number;
+  concurrency: number;
   body: string;
 }
 
@@ -32,13 +32,13 @@ function send(url: string, body: string): Promise<void> {
   });
 }
 
-process.on('message', async ({ url, count, atOnce, body }: SendRound) => {
+process.on('message', async ({ url, count, concurrency, body }: SendRound) => {
   let left = count;
   const began = performance.now();
   const sender = async () => {
     while (left-- > 0) await send(url, body);
   };
-  await Promise.all(Array.from({ length: atOnce }, sender));
+  await Promise.all(Array.from({ length: concurrency }, sender));
   process.send?.({ value: (count * 1000) / (performance.now() - began), operations: count });
 });
 for (const end of ['SIGTERM', 'disconnect']) process.on(end, () => process.exit(0));

@@ -3,7 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import type { ChatAnswer } from '../providers/chat-ports.ts';
 import { type Call, ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import { mostRounds } from '../tools/core/rounds.ts';
+import { maxRounds } from '../tools/core/rounds.ts';
 import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
@@ -25,7 +25,7 @@ export interface ToolCalls {
 }
 
 /** Bytes of arguments and results that the steps of one run keep together. */
-const mostKept = 16 * 1024 * 1024;
+const maxKeptBytes = 16 * 1024 * 1024;
 
 /** Calls that have no result yet: their activity was interrupted, or the one that asked for them. */
 const unanswered = ({ round, calls, content, text, results }: Round, tools: readonly DeclaredTool[]): ToolCalls => ({
@@ -72,10 +72,10 @@ export async function askWithTools(
   const last = rounds.at(-1);
   const missing = last && unanswered(last, tools);
   if (missing && missing.calls.length > 0) return missing;
-  if (keptBytes > mostKept) {
-    throw new StepFailure('output_too_large', `The calls of tools of this run have more than ${mostKept} bytes.`);
+  if (keptBytes > maxKeptBytes) {
+    throw new StepFailure('output_too_large', `The calls of tools of this run have more than ${maxKeptBytes} bytes.`);
   }
-  const mayCall = mayCallTools && rounds.length < mostRounds && tools.length > 0;
+  const mayCall = mayCallTools && rounds.length < maxRounds && tools.length > 0;
   const { prompt, outputSchema: _, ...settings } = question.request;
   const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
     const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);

@@ -15,9 +15,9 @@ import { findSchemaExcess } from './core/schema-limits.ts';
 jest.setTimeout(180_000);
 
 /** Generous: processes for bounded work have a low priority, and other test files keep the machine busy. */
-const longestMs = 60_000;
+const maxMs = 60_000;
 /** Node.js itself, the libraries, a heap of 88 MiB, and what the garbage collector needs besides. */
-const mostMebibytes = 280;
+const maxMebibytes = 280;
 
 let work: BoundedWork;
 beforeAll(() => {
@@ -50,8 +50,8 @@ async function within<Result>(run: () => Promise<Result>): Promise<Result | unde
     expect(error).toBeInstanceOf(WorkTooCostly);
     return undefined;
   } finally {
-    expect(performance.now() - startedAt).toBeLessThan(longestMs);
-    expect(poolMemory()).toBeLessThan(mostMebibytes);
+    expect(performance.now() - startedAt).toBeLessThan(maxMs);
+    expect(poolMemory()).toBeLessThan(maxMebibytes);
   }
 }
 

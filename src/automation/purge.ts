@@ -13,7 +13,7 @@ const cancelBatch = 100;
 const purgeBatch = 5_000;
 
 /** A workflow with at most so many runs, none of them in flight, is purged at once. */
-const purgedAtOnce = 1_000;
+const purgeBatchSize = 1_000;
 
 interface Deleted {
   plan: PlanName;
@@ -22,7 +22,7 @@ interface Deleted {
 
 const findDeleted = statement<Deleted>(
   'purge.deleted',
-  `select o.plan, a.total_runs <= ${purgedAtOnce}
+  `select o.plan, a.total_runs <= ${purgeBatchSize}
             and not exists (select from automation_schedule s where s.organization_id = $1 and s.environment = $2
                                and s.automation_id = $3)
             and not exists (select from run r where r.organization_id = $1 and r.environment = $2 and r.automation_id = $3

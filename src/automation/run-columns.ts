@@ -60,19 +60,19 @@ const [inputBytes, variablesBytes] = [bytesOf('r.input', 'r.input_bytes'), bytes
  * @param outputs `together`: outputs of more than `most` bytes in all are not read. `each`: as they are stored, which is
  *   without those of more than 256 KiB, unless they have more than 2 MiB in all
  */
-function runColumns(most: number, outputs: 'together' | 'each'): string {
+function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
   const outputBytes = bytesOf('r.output', 'r.output_bytes');
   const isAbove =
     outputs === 'together'
-      ? `${outputBytes} > ${most}`
-      : `(r.total_steps = 0 and ${inputBytes} > ${most} or ${outputBytes} > ${detailBytes})`;
+      ? `${outputBytes} > ${maxBytes}`
+      : `(r.total_steps = 0 and ${inputBytes} > ${maxBytes} or ${outputBytes} > ${detailBytes})`;
   const everyOutput = `(select json_object_agg(s.step_id, s.output_bytes order by s.position) from run_step s
     where s.run_id = r.id and s.status = 'completed' and s.output_bytes is not null)`;
   return `r.id, r.automation_id as "automationId", a.name as "automationName", r.status,
-  case when ${inputBytes} <= ${most} then r.input end as input,
-  case when ${inputBytes} > ${most} then ${inputBytes} end as "inputApart",
-  case when ${variablesBytes} <= ${most} then r.variables end as variables,
-  case when ${variablesBytes} > ${most} then ${variablesBytes} end as "variablesApart",
+  case when ${inputBytes} <= ${maxBytes} then r.input end as input,
+  case when ${inputBytes} > ${maxBytes} then ${inputBytes} end as "inputApart",
+  case when ${variablesBytes} <= ${maxBytes} then r.variables end as variables,
+  case when ${variablesBytes} > ${maxBytes} then ${variablesBytes} end as "variablesApart",
   case when r.output is null then null when ${isAbove} then '{"result": null, "steps": {}}'::json else r.output end as output,
   case when ${isAbove} then ${everyOutput} else r.outputs_apart::json end as "outputsApart",
   case when ${isAbove} or r.outputs_apart ? r.result_step then r.result_step end as "resultApart",

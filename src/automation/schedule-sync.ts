@@ -36,7 +36,7 @@ export const findSchedule = statement<Schedule>(
       and exists (select from organization where id = $1 and deleted_at is null)`,
 );
 
-const mostLooks = 10;
+const maxLooks = 10;
 
 /**
  * Makes the Temporal Schedule match the row, also when several processes do so at the same time. The row is read after
@@ -49,7 +49,7 @@ export async function syncSchedule(
   scope: Scope,
   automationId: string,
 ): Promise<KnownSchedule | undefined> {
-  for (let look = 0; look < mostLooks; look++) {
+  for (let look = 0; look < maxLooks; look++) {
     const known = await findTemporalSchedule(temporal, automationId);
     const row = await scope.one(findSchedule, automationId);
     if (row ? known?.revision === row.revision : !known) return known;

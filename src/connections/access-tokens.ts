@@ -174,9 +174,9 @@ export class AccessTokens {
       await this.#end(scope, id, version);
       return 'done';
     }
-    const { pauseMs, longestPauseMs } = this.#policy;
+    const { pauseMs, maxPauseMs } = this.#policy;
     const askedMs = error instanceof AuthorizationFailure ? (error.retryAfterMs ?? 0) : 0;
-    const seconds = Math.min(Math.max(askedMs, pauseMs), longestPauseMs) / 1_000;
+    const seconds = Math.min(Math.max(askedMs, pauseMs), maxPauseMs) / 1_000;
     await scope.one(postponeRefresh, id, version, seconds);
     this.#log.warn({ err: error, connectionId: id, provider }, 'tokens of a connection could not be refreshed');
     if (error instanceof AuthorizationFailure) throw error;

@@ -13,7 +13,7 @@ type Library = Awaited<ReturnType<typeof load>>;
 
 /** RFC 6750 allows visible ASCII; anything else could not be sent as a header. */
 const tokenPattern = /^[\x21-\x7e]+$/;
-const longestLifeSeconds = 10 * 365 * 86_400;
+const maxLifetimeSeconds = 10 * 365 * 86_400;
 
 /** A provider over OAuth 2. The exchange, its checks and errors are oauth4webapi's; the network is ours. */
 export class LiveAuthority implements Authority {
@@ -153,7 +153,7 @@ function tokensOf(answer: TokenEndpointResponse): Tokens {
       });
     }
   }
-  const life = seconds === undefined ? undefined : Math.min(seconds, longestLifeSeconds);
+  const life = seconds === undefined ? undefined : Math.min(seconds, maxLifetimeSeconds);
   return {
     accessToken,
     refreshToken: refreshToken ?? null,

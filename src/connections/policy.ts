@@ -14,7 +14,7 @@ export interface ConnectionPolicy {
   /** Between two refreshes of a connection that fail. */
   pauseMs: number;
   /** The same, where the provider asks to wait. */
-  longestPauseMs: number;
+  maxPauseMs: number;
 }
 
 export const connectionPolicy: ConnectionPolicy = {
@@ -23,5 +23,5 @@ export const connectionPolicy: ConnectionPolicy = {
   leaseMs: 20_000,
   waitMs: 25_000,
   pauseMs: 1_000,
-  longestPauseMs: 60_000,
+  maxPauseMs: 60_000,
 };

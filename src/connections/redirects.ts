@@ -7,8 +7,8 @@ import { statement } from '../platform/sql.ts';
 import { systemTransaction, type UnitOfWork } from '../platform/unit-of-work.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
 
-const mostRedirects = 20;
-const longestUrl = 2_048;
+const maxRedirects = 20;
+const maxUrlLength = 2_048;
 
 const findAllowed = statement<{ url: string }>(
   'redirect.find',
@@ -34,8 +34,8 @@ const isLoopback = ({ hostname }: URL) =>
 
 /** @returns what is wrong with an address that people are to be sent to, or the parsed address */
 function readRedirect(text: string, allowsLoopback: boolean): URL | string {
-  const url = text.length <= longestUrl ? URL.parse(text) : null;
-  if (!url) return `Expected an absolute URL of at most ${longestUrl} characters.`;
+  const url = text.length <= maxUrlLength ? URL.parse(text) : null;
+  if (!url) return `Expected an absolute URL of at most ${maxUrlLength} characters.`;
   const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && allowsLoopback && isLoopback(url));
   if (!isAllowed)
     return `Expected a URL that begins with https://${allowsLoopback ? ', or http:// on this machine' : ''}.`;
@@ -82,7 +82,7 @@ export function addRedirect(database: Database, id: string, text: string, allows
     const known = await tx.rows(findAll, [organizationId]);
     const [adds] = await tx.rows(add, [organizationId, comparable(url)]);
     if (!adds) return;
-    if (known.length >= mostRedirects) throw refused(`An organization has at most ${mostRedirects} addresses.`);
+    if (known.length >= maxRedirects) throw refused(`An organization has at most ${maxRedirects} addresses.`);
     await audit(tx, organizationId, 'redirect.add', comparable(url));
   });
 }

@@ -9,7 +9,7 @@ import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;
 /** Pending consents of one organization and environment. */
-const mostOpen = 500;
+const maxOpen = 500;
 
 /** A consent that is requested. */
 export interface Question {
@@ -94,12 +94,12 @@ export class States {
         sealed,
         scope.correlationId,
         stateSeconds,
-        mostOpen,
+        maxOpen,
       );
     });
     if (kept) return { state, verifier };
-    const message = `At most ${mostOpen} accounts may be waiting for the consent of their owners.`;
-    throw new AppError('rate_limit_exceeded', message, { limit: mostOpen }, { retryAfter: 60 });
+    const message = `At most ${maxOpen} accounts may be waiting for the consent of their owners.`;
+    throw new AppError('rate_limit_exceeded', message, { limit: maxOpen }, { retryAfter: 60 });
   }
 
   /** Takes the pending consent of a state, which can be used once. @returns undefined for one that is not open */

@@ -72,7 +72,7 @@ export async function callTool(
   const channel = turnSigns.elsewhere(waiter);
   const begun = await scope.one(begin, turnId, round, position, channel);
   if (!begun) return;
-  turnSigns.tellChange(turnId);
+  turnSigns.notifyChange(turnId);
   failPoint('turn.tool_begun');
 
   const limit = endOfTurn(turnPolicy, open);
@@ -95,5 +95,5 @@ export async function callTool(
   const sealed = contents.sealEntry(place, { text, isError });
   await scope.rows(record, turnId, round, position, sealed, channel, ...scope.auditValues(entry));
   failPoint('turn.tool_recorded');
-  turnSigns.tellChange(turnId);
+  turnSigns.notifyChange(turnId);
 }

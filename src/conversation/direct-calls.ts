@@ -136,7 +136,7 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, questio
     // A renewal that is under way would extend the lease again.
     await renewed;
     await scope.rows(hold, turnId, end.askAgainInMs).catch(() => {});
-    turnSigns.tellChange(turnId);
+    turnSigns.notifyChange(turnId);
   } finally {
     clearInterval(renewal);
     clearTimeout(stopping);

@@ -84,7 +84,7 @@ export async function completeTurn(
     return true;
   });
   failPoint('turn.recorded');
-  turnSigns.tellChange(turnId);
+  turnSigns.notifyChange(turnId);
   return done;
 }
 
@@ -112,7 +112,7 @@ export async function stopTurn(
     }
     return true;
   });
-  turnSigns.tellChange(turnId);
+  turnSigns.notifyChange(turnId);
   return stopped;
 }
 

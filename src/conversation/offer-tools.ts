@@ -44,6 +44,6 @@ export async function offerTools(
   }
   const sealed = turnContents(sealer, scope).seal(turnId, 'tools', offered);
   await scope.rows(record, turnId, sealed, turnSigns.elsewhere(waiter));
-  turnSigns.tellChange(turnId);
+  turnSigns.notifyChange(turnId);
   return offered;
 }

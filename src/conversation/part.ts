@@ -20,8 +20,8 @@ export interface ConversationServices {
   turnPolicy: TurnPolicy;
 }
 
-const overdueAtOnce = 50;
-const forgottenAtOnce = 1_000;
+const overdueBatchSize = 50;
+const forgetBatchSize = 1_000;
 
 /** Messages to models and agents, and their replies. */
 export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
@@ -62,12 +62,13 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
     {
       name: 'end messages that nobody works on',
       everyMs: 60_000,
-      run: () => inBatches((limit) => endOverdueTurns(services, services.turnPolicy.deadlineMs, limit), overdueAtOnce),
+      run: () =>
+        inBatches((limit) => endOverdueTurns(services, services.turnPolicy.deadlineMs, limit), overdueBatchSize),
     },
     {
       name: 'remove messages after a day',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetTurns(services.database, limit), forgottenAtOnce),
+      run: () => inBatches((limit) => forgetTurns(services.database, limit), forgetBatchSize),
     },
   ],
 };

@@ -5,7 +5,7 @@ import { ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TurnPolicy, TurnProgress } from '../temporal/contracts/conversation.ts';
 import { countTokens } from '../tenancy/usage.ts';
-import { mostRounds } from '../tools/core/rounds.ts';
+import { maxRounds } from '../tools/core/rounds.ts';
 import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
@@ -86,7 +86,7 @@ class Question {
   async ask({ round, streams, attempt, signal }: AskCall): Promise<TurnProgress> {
     const open = this.#open;
     const tools = await this.#offered(signal);
-    const isLast = round > mostRounds;
+    const isLast = round > maxRounds;
     const { request } = open;
     const answer = await this.#model().reply(
       {
@@ -159,7 +159,7 @@ class Question {
       return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
     }
     failPoint('turn.round_recorded');
-    this.#services.turnSigns.tellChange(turnId);
+    this.#services.turnSigns.notifyChange(turnId);
     return { kind: 'calls', calls: toExecute(recorded, tools) };
   }
 

@@ -10,7 +10,7 @@ export interface Delta {
 }
 
 /** Characters that wait for a slow reader. Further text is sent from the reply, when it is complete. */
-const mostWaiting = 64 * 1024;
+const maxWaiting = 64 * 1024;
 
 /** Exact for halves of surrogate pairs too. */
 const add = (hash: Hash, text: string) => hash.update(Buffer.from(text, 'utf16le'));
@@ -51,7 +51,7 @@ export class SentText {
     const unseen = text.slice(this.#seen - at);
     const again = unseen.slice(0, this.#length - this.#seen);
     const fresh = unseen.slice(again.length);
-    if (this.#waiting.length + fresh.length > mostWaiting) return;
+    if (this.#waiting.length + fresh.length > maxWaiting) return;
     this.#compare(again);
     if (this.#isContradicted || fresh === '') return;
     this.#waiting += fresh;

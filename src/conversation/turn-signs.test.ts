@@ -15,10 +15,10 @@ const tenant: Tenant = { organizationId: randomUUID(), environment: 'test' };
 function openPair(takesMs = 0) {
   const payloads: string[] = [];
   let underWay = 0;
-  let mostAtOnce = 0;
+  let maxConcurrent = 0;
   const pool = {
     async query({ values: [channels, sent] }: { values: [string[], string[]] }) {
-      mostAtOnce = Math.max(mostAtOnce, ++underWay);
+      maxConcurrent = Math.max(maxConcurrent, ++underWay);
       await sleep(takesMs);
       underWay--;
       for (const [n, payload] of sent.entries()) if (channels[n] === reader.channel) reader.receive(payload);
@@ -28,7 +28,7 @@ function openPair(takesMs = 0) {
   };
   const worker = new TurnSigns({ pool } as unknown as Database, sealer);
   const reader = new TurnSigns({ pool } as unknown as Database, sealer);
-  return { worker, reader, payloads, mostAtOnce: () => mostAtOnce };
+  return { worker, reader, payloads, maxConcurrent: () => maxConcurrent };
 }
 
 /** Writes a text as a model does. @returns what a reader of it was told */
@@ -66,7 +66,7 @@ test('many replies at a time are one statement at a time, and a slow database ma
     for (const [n, { told }] of written.entries()) read[n] += told.take();
     return read.every((text, n) => text === `Reply ${n} in many small parts. `.repeat(20));
   });
-  expect(pair.mostAtOnce()).toBe(1);
+  expect(pair.maxConcurrent()).toBe(1);
   expect(pair.payloads.length).toBeLessThan(50 * 4);
 });
 

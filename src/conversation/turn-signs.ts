@@ -28,7 +28,7 @@ const notifyAll = statement(
 /** PostgreSQL takes payloads below 8,000 bytes: three bytes a character, sealed and in base64, are less. */
 const piecesOf = 1_800;
 /** Text of one turn that waits to be sent. Further text is dropped here, and sent from the complete reply. */
-const mostWaiting = 64 * 1024;
+const maxWaiting = 64 * 1024;
 /** Between two batches. Text that comes meanwhile joins what waits. */
 const pauseMs = 25;
 
@@ -85,7 +85,7 @@ export class TurnSigns {
   }
 
   /** To be called when something of a turn was recorded in this process. */
-  tellChange(turnId: string): void {
+  notifyChange(turnId: string): void {
     for (const follower of this.#followers.get(turnId) ?? []) follower.onChange();
     this.waiters.tell(turnId);
   }
@@ -99,7 +99,7 @@ export class TurnSigns {
     const waiting = this.#outgoing.get(turnId);
     if (waiting && waiting.attempt === delta.attempt) {
       const follows = waiting.at + waiting.text.length === delta.at;
-      if (follows && waiting.text.length + delta.text.length <= mostWaiting) waiting.text += delta.text;
+      if (follows && waiting.text.length + delta.text.length <= maxWaiting) waiting.text += delta.text;
     } else this.#outgoing.set(turnId, { channel: waiter, tenant, ...delta });
     void this.#send();
   }
@@ -112,7 +112,7 @@ export class TurnSigns {
   /** Takes what another process sent: the id of a turn that changed, or with a part of its reply. */
   receive(payload: string): void {
     const [turnId = '', sealed] = payload.split(' ');
-    if (sealed === undefined) this.tellChange(turnId);
+    if (sealed === undefined) this.notifyChange(turnId);
     else this.#receiveDelta(turnId, sealed);
   }
 

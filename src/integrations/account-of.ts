@@ -6,29 +6,29 @@ import type { Account } from './provider-call.ts';
 /** Limit on identifying the connected account. */
 export const accountMs = 10_000;
 
-const longestId = 320;
-const longestName = 320;
-const longestDetail = 2_000;
-const mostDetails = 20;
+const maxIdLength = 320;
+const maxNameLength = 320;
+const maxDetailLength = 2_000;
+const maxDetails = 20;
 
 // Refuses what PostgreSQL cannot store, and control characters.
-const text = (longest: number) =>
+const text = (maxLength: number) =>
   z
     .string()
-    .max(longest)
+    .max(maxLength)
     .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value));
 const accountSchema = z.object({
-  id: text(longestId).min(1),
+  id: text(maxIdLength).min(1),
   name: z.string().transform((name) =>
     name
       .toWellFormed()
       .replace(/\p{Cc}/gu, ' ')
-      .slice(0, longestName)
+      .slice(0, maxNameLength)
       .toWellFormed(),
   ),
   details: z
-    .record(z.string().max(40), text(longestDetail))
-    .refine((details) => Object.keys(details).length <= mostDetails),
+    .record(z.string().max(40), text(maxDetailLength))
+    .refine((details) => Object.keys(details).length <= maxDetails),
 });
 
 /** An account in the form in which it is stored. @throws ZodError for one that a provider cannot mean */

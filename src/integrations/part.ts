@@ -55,8 +55,8 @@ export interface IntegrationServices {
   followPolicy: FollowPolicy;
 }
 
-const overdueAtOnce = 50;
-const forgottenAtOnce = 1_000;
+const overdueBatchSize = 50;
+const forgetBatchSize = 1_000;
 
 /** Third-party tools that tenants connect: actions, and events that are delivered to webhooks. */
 export const integrations: Part<
@@ -146,17 +146,20 @@ export const integrations: Part<
       name: 'end actions that nobody works on',
       everyMs: 60_000,
       run: () =>
-        inBatches((limit) => endOverdueActions({ database, log, sealer, waiters }, deadlineMs, limit), overdueAtOnce),
+        inBatches(
+          (limit) => endOverdueActions({ database, log, sealer, waiters }, deadlineMs, limit),
+          overdueBatchSize,
+        ),
     },
     {
       name: 'remove actions after a day',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetActions(database, limit), forgottenAtOnce),
+      run: () => inBatches((limit) => forgetActions(database, limit), forgetBatchSize),
     },
     {
       name: 'forget inbound events',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetInboundEvents(database, limit), forgottenAtOnce),
+      run: () => inBatches((limit) => forgetInboundEvents(database, limit), forgetBatchSize),
     },
   ],
 };

@@ -16,7 +16,7 @@ export type Tested =
 const timeoutMs = 10_000;
 /** Where the provider asks to wait and does not say how long, in seconds. */
 const usualWait = 60;
-const longestWait = 3_600;
+const maxWaitSeconds = 3_600;
 
 /**
  * Asks the provider of a connection whose it is, with one request.
@@ -54,7 +54,8 @@ export async function testConnection(
     if (isOutOfTime(error)) return { success: false, latency: latency(), details: { error: 'timeout' } };
     if (!(error instanceof IntegrationFailure)) throw error;
     const { kind, providerCode, retryAfterSeconds = usualWait } = error;
-    if (kind === 'rate_limited') throw providerRateLimited(id, Math.min(Math.max(1, retryAfterSeconds), longestWait));
+    if (kind === 'rate_limited')
+      throw providerRateLimited(id, Math.min(Math.max(1, retryAfterSeconds), maxWaitSeconds));
     return { success: false, latency: latency(), details: { error: providerCode ?? kind } };
   }
 }

@@ -47,9 +47,9 @@ export const mayReach = ({ allowed, denied }: EgressRules, address: string): boo
   !denied.has(address) && (allowed.has(address) || isPublicAddress(address));
 
 const loopback = ['127.0.0.1', '::1'];
-const longestUrl = 2_048;
+const maxUrlLength = 2_048;
 /** Of a request that we make: a query of a search language stands in the address of some APIs. */
-export const longestRequestUrl = 32_768;
+export const maxRequestUrlLength = 32_768;
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
@@ -79,12 +79,12 @@ const isName = (hostname: string): boolean => {
  * @param longest in characters
  * @returns the problem as a sentence that begins in lower case; undefined for an allowed URL
  */
-export function checkDestination(text: string, rules: EgressRules, longest = longestUrl): string | undefined {
-  const url = text.length <= longest ? URL.parse(text) : null;
+export function checkDestination(text: string, rules: EgressRules, maxLength = maxUrlLength): string | undefined {
+  const url = text.length <= maxLength ? URL.parse(text) : null;
   const schemes = rules.httpsOnly ? ['https:'] : ['https:', 'http:'];
   if (!url || !['https:', 'http:'].includes(url.protocol)) {
     const beginning = rules.httpsOnly ? 'https://' : 'https:// or http://';
-    return `expected an absolute URL of at most ${longest} characters that begins with ${beginning}`;
+    return `expected an absolute URL of at most ${maxLength} characters that begins with ${beginning}`;
   }
   if (!schemes.includes(url.protocol)) return 'only https is allowed';
   if (url.username !== '' || url.password !== '') return 'a URL with a user name or password is not allowed';

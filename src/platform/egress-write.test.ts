@@ -41,9 +41,9 @@ function request(
 
 function writer() {
   const hash = createHash('sha256');
-  const seen = { bytes: 0, open: 0, mostOpen: 0, largest: 0 };
+  const seen = { bytes: 0, open: 0, maxOpen: 0, largest: 0 };
   const write = async (piece: Buffer) => {
-    seen.mostOpen = Math.max(seen.mostOpen, ++seen.open);
+    seen.maxOpen = Math.max(seen.maxOpen, ++seen.open);
     seen.largest = Math.max(seen.largest, piece.length);
     // Sometimes at once and sometimes later, as disks do.
     if (piece.length % 2 === 0) await turn();
@@ -67,7 +67,7 @@ test('files of any size arrive whole, one piece after another', async () => {
       bytes: size,
     });
     expect(digest()).toBe(digestOf(content.subarray(0, size)));
-    expect(seen.mostOpen).toBeLessThanOrEqual(1);
+    expect(seen.maxOpen).toBeLessThanOrEqual(1);
     expect(seen.largest).toBeLessThan(1_000_000);
   }
   expect(server.connections - before).toBeLessThanOrEqual(2);

@@ -93,15 +93,15 @@ describe('a request', () => {
   });
 
   test('opens no more connections to one origin than it may, and serves everyone', async () => {
-    let most = 0;
+    let max = 0;
     const server = await web((_, response) => {
-      most = Math.max(most, server.open);
+      max = Math.max(max, server.open);
       setImmediate(() => response.end('ok'));
     });
     const egress = openEgress({ connectionsPerOrigin: 3 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => egress.request(get(at(server)))));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
-    expect(most).toBeLessThanOrEqual(3);
+    expect(max).toBeLessThanOrEqual(3);
   });
 
   test('is not kept waiting by others that hang at the same origin', async () => {

@@ -2,7 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { dial, dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
-import { checkDestination, checkHeader, type EgressRules, isOpened, longestRequestUrl } from './egress-destination.ts';
+import {
+  checkDestination,
+  checkHeader,
+  type EgressRules,
+  isOpened,
+  maxRequestUrlLength,
+} from './egress-destination.ts';
 import { EgressFailure, toEgressFailure } from './egress-failure.ts';
 
 export interface EgressRequest {
@@ -113,8 +119,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     // What follows a pause is an empty piece, and pausing for it would never end.
     if (chunk.length === 0) return;
     const isWritten = this.#write !== undefined && this.status === 200;
-    const most = this.#write && !isWritten ? Math.min(maxOtherBytes, this.#maxBytes) : this.#maxBytes;
-    const kept = chunk.subarray(0, most - this.#size);
+    const maxBytes = this.#write && !isWritten ? Math.min(maxOtherBytes, this.#maxBytes) : this.#maxBytes;
+    const kept = chunk.subarray(0, maxBytes - this.#size);
     this.#size += kept.length;
     if (this.#write && isWritten) this.#pass(kept, this.#write, controller);
     else this.#chunks.push(kept);
@@ -225,7 +231,7 @@ export class Egress {
   }
 
   #permitted(text: string): URL {
-    const problem = checkDestination(text, this.#rules, longestRequestUrl);
+    const problem = checkDestination(text, this.#rules, maxRequestUrlLength);
     if (problem !== undefined) {
       throw new EgressFailure('forbidden_destination', `Requests to this URL are not allowed: ${problem}.`);
     }

@@ -69,10 +69,10 @@ export interface FieldError {
   message: string;
 }
 
-const mostErrorsListed = 100;
+const maxErrorsListed = 100;
 
 /** The errors that an answer lists: the first hundred. A body of 1 MiB can have a hundred thousand. */
-export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0, mostErrorsListed);
+export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0, maxErrorsListed);
 
 export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>
   new AppError('validation_error', message, { errors: listed(errors) });

@@ -4,7 +4,7 @@ import { FairTurns } from './fair-turns.ts';
 
 function opened() {
   const clock = { now: 0 };
-  const turns = new FairTurns({ alone: 4, together: 2, mostWaiting: 3, rememberMs: 1_000 }, () => clock.now);
+  const turns = new FairTurns({ alone: 4, together: 2, maxWaiting: 3, rememberMs: 1_000 }, () => clock.now);
   const underWay: string[] = [];
   const ends = new Map<string, () => void>();
   return {

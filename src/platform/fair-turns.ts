@@ -11,7 +11,7 @@ export interface FairTurnsPolicy {
   /** Shared equally by the keys that have work; each may do one at least. */
   together: number;
   /** Work of one key that waits. */
-  mostWaiting: number;
+  maxWaiting: number;
   /** So long a key keeps its share when its work is done: who comes again finds the place free. */
   rememberMs: number;
 }
@@ -33,7 +33,7 @@ export class FairTurns {
 
   /** Whether further work of the key may come. */
   hasRoom(key: string): boolean {
-    return (this.#lines.get(key)?.waiting.length ?? 0) < this.#policy.mostWaiting;
+    return (this.#lines.get(key)?.waiting.length ?? 0) < this.#policy.maxWaiting;
   }
 
   /** Of each key that has work, how much more of it would begin at once. */

@@ -28,7 +28,7 @@ const turns = async () => {
 };
 
 test('items that come together are done together, up to a limit, and those that come later go into the next batch', async () => {
-  const { batches, run } = newWork({ atOnce: 2, shareOf: () => 1 / 3 });
+  const { batches, run } = newWork({ maxConcurrent: 2, shareOf: () => 1 / 3 });
   const asked = [1, 2, -3, 4, 5, 6, 7].map((item) => run('one', item));
   const other = run('other', 8);
   await turns();
@@ -45,7 +45,7 @@ test('items that come together are done together, up to a limit, and those that 
 });
 
 test('a batch that fails fails its items alone, and the number of those that wait is bounded', async () => {
-  const { gathered, batches, run } = newWork({ atOnce: 1, shareOf: () => 1, mostWaiting: 2 });
+  const { gathered, batches, run } = newWork({ maxConcurrent: 1, shareOf: () => 1, maxWaiting: 2 });
   const asked = [run('one', 1)];
   await turns();
   asked.push(run('one', 2), run('one', 3));
@@ -65,7 +65,7 @@ test('a batch that fails fails its items alone, and the number of those that wai
 });
 
 test('no batch is larger than allowed, but that of one large item', async () => {
-  const { batches, run } = newWork({ atOnce: 1, shareOf: (item) => item / 100 });
+  const { batches, run } = newWork({ maxConcurrent: 1, shareOf: (item) => item / 100 });
   const asked = [60, 40, 30, 250, 1].map((item) => run('one', item));
   for (const items of [[60, 40], [30], [250], [1]]) {
     await turns();

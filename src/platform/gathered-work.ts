@@ -25,11 +25,11 @@ export async function orEachAlone<Item, Outcome>(
 
 export interface GatheringLimits<Item> {
   /** Batches of one key that are under way at the same time. */
-  atOnce: number;
+  maxConcurrent: number;
   /** The share of a batch that an item takes. A batch has one item, or several that take at most the whole of it. */
   shareOf(item: Item): number;
   /** Items of one key that wait. Default: as many as come. */
-  mostWaiting?: number;
+  maxWaiting?: number;
 }
 
 interface Waiting<Item, Outcome> {
@@ -57,8 +57,8 @@ export class GatheredWork<Item, Outcome> {
 
   /** Whether a further item of the key may come. */
   hasRoom(key: string): boolean {
-    const { mostWaiting = Number.POSITIVE_INFINITY } = this.#limits;
-    return (this.#lines.get(key)?.waiting.length ?? 0) < mostWaiting;
+    const { maxWaiting = Number.POSITIVE_INFINITY } = this.#limits;
+    return (this.#lines.get(key)?.waiting.length ?? 0) < maxWaiting;
   }
 
   /** @param work does the batch; the same for all items of the key. When it rejects, so do all items of the batch. */
@@ -66,7 +66,7 @@ export class GatheredWork<Item, Outcome> {
     const line = this.#lines.get(key) ?? { underWay: 0, waiting: [] };
     this.#lines.set(key, line);
     const done = new Promise<Outcome>((resolve, reject) => line.waiting.push({ item, resolve, reject }));
-    if (line.underWay < this.#limits.atOnce) {
+    if (line.underWay < this.#limits.maxConcurrent) {
       line.underWay++;
       void this.#workOff(key, line, work);
     }

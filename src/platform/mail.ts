@@ -58,7 +58,7 @@ const reasons: Record<string, string> = {
 
 const timeoutMs = 10_000;
 /** Connections of one process to the mail server. */
-const atOnce = 20;
+const maxConnections = 20;
 
 /** The sender in MAIL_FROM, and the domain of its address, which is also that of every Message-ID. */
 async function parseSender(from: string): Promise<{ name: string; address: string; domain: string }> {
@@ -93,7 +93,7 @@ const gated = (content: () => Readable, gate: () => Promise<void>): Readable =>
 /** Loads its library, and connects, with the first mail. */
 export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   let opened: ReturnType<typeof openTransport> | undefined;
-  const turns = new Turns(atOnce, Number.POSITIVE_INFINITY);
+  const turns = new Turns(maxConnections, Number.POSITIVE_INFINITY);
   /** By Message-ID, of the mails that are being sent. */
   const gates = new Map<string, () => Promise<void>>();
 

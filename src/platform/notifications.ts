@@ -4,7 +4,7 @@ import { databaseRoles } from './database.ts';
 import type { Log } from './log.ts';
 
 const firstReconnectMs = 100;
-const longestReconnectMs = 5_000;
+const maxReconnectMs = 5_000;
 const pingEveryMs = 1_000;
 
 /** Called after each connect, before notifications are handled. */
@@ -99,7 +99,7 @@ export class Notifications {
     this.#client = undefined;
     this.#receivedUpTo = Number.NEGATIVE_INFINITY;
     for (const onLost of this.#onLost) onLost();
-    for (let pause = firstReconnectMs; !this.#stopped; pause = Math.min(pause * 2, longestReconnectMs)) {
+    for (let pause = firstReconnectMs; !this.#stopped; pause = Math.min(pause * 2, maxReconnectMs)) {
       try {
         return await this.start();
       } catch (error) {

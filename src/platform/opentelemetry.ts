@@ -39,7 +39,7 @@ const exportLimitMs = 5_000;
 const closeLimitMs = 2_000;
 /** Spans that are buffered while the collector is unavailable. Further spans are dropped. */
 const maxQueuedSpans = 8_192;
-const longestText = 256;
+const maxTextLength = 256;
 const warnEveryMs = 60_000;
 
 /** Logs a warning at most once a minute: every export fails while the collector is unavailable. */
@@ -78,7 +78,7 @@ function openProvider(settings: TracingSettings, idGenerator: SpanIds): TracerPr
     idGenerator,
     resource: defaultResource().merge(resourceFromAttributes(about)),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
-    spanLimits: { attributeValueLengthLimit: longestText },
+    spanLimits: { attributeValueLengthLimit: maxTextLength },
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,

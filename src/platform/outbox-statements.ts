@@ -46,7 +46,7 @@ const lease = statement<LeasedEntry>(
 /** How many entries may be leased. */
 export interface LeaseRoom {
   /** In all. */
-  most: number;
+  limit: number;
   /** Of tenants that have work, by `tenantKey`. */
   known: ReadonlyMap<string, number>;
   /** Of each other tenant. */
@@ -60,12 +60,12 @@ export const tenantKey = ({ organizationId, environment }: Tenant): string => `$
 export function leaseEntries(
   sql: Sql,
   kind: string,
-  { most, known, ofOthers }: LeaseRoom,
+  { limit, known, ofOthers }: LeaseRoom,
   leaseMs: number,
 ): Promise<LeasedEntry[]> {
   const tenants = [...known.keys()].map((key) => key.split(' '));
   const column = (index: number) => tenants.map((parts) => parts[index]);
-  return sql.rows(lease, [kind, most, leaseMs, column(0), column(1), [...known.values()], ofOthers]);
+  return sql.rows(lease, [kind, limit, leaseMs, column(0), column(1), [...known.values()], ofOthers]);
 }
 
 export const finish = statement('outbox.delete', 'delete from outbox where id = $1');

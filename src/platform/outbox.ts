@@ -42,16 +42,16 @@ export type OutboxHandlers = Record<string, OutboxHandler>;
 
 export interface OutboxPolicy {
   /** Entries of one kind that the drain of one process works on at the same time. */
-  atOnce: number;
+  maxConcurrent: number;
   /**
    * The same for a kind that nobody waits for, and its attempts right after commits. Few, so that its backlog leaves
    * connections and Temporal to the kinds that somebody waits for.
    */
-  othersAtOnce: number;
+  maxConcurrentOthers: number;
   /** Entries of one kind that one call of the drain takes up. */
   perDrain: number;
   /** Attempts of one kind right after commits; what is over that is left to the drain. */
-  directAtOnce: number;
+  maxDirect: number;
   /**
    * Of one kind, attempts of one tenant at the same time while no other tenant has any, and attempts that several tenants
    * share: thousands of starts at once would hold up those of all others.
@@ -67,37 +67,37 @@ export interface OutboxPolicy {
   /** Longer than the deadline: nobody else takes up an entry that is being attempted. */
   leaseMs: number;
   /** Before the second attempt; doubled before each further one. */
-  firstBackOffMs: number;
-  mostBackOffMs: number;
+  firstBackoffMs: number;
+  maxBackoffMs: number;
 }
 
 export const defaultOutboxPolicy: OutboxPolicy = {
-  atOnce: 16,
-  othersAtOnce: 4,
+  maxConcurrent: 16,
+  maxConcurrentOthers: 4,
   perDrain: 200,
-  directAtOnce: 1_000,
+  maxDirect: 1_000,
   ofTenantAlone: 4 * availableParallelism(),
   ofTenants: availableParallelism(),
   rememberTenantMs: 5_000,
   directWaiting: 200,
   deadlineMs: 20_000,
   leaseMs: 30_000,
-  firstBackOffMs: 1_000,
-  mostBackOffMs: 120_000,
+  firstBackoffMs: 1_000,
+  maxBackoffMs: 120_000,
 };
 
 /** After so many attempts, a failing entry is an error and no longer a warning. */
 const manyAttempts = 8;
 
 /** Full jitter above one half: entries that failed together are not tried again together. */
-export const backOffMs = (attempts: number, { firstBackOffMs, mostBackOffMs }: OutboxPolicy, chance: number): number =>
-  Math.min(mostBackOffMs, firstBackOffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
+export const backoffMs = (attempts: number, { firstBackoffMs, maxBackoffMs }: OutboxPolicy, chance: number): number =>
+  Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
 
 const tenantTurns = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
   new FairTurns({
     alone: ofTenantAlone,
     together: ofTenants,
-    mostWaiting: directWaiting,
+    maxWaiting: directWaiting,
     rememberMs: rememberTenantMs,
   });
 
@@ -147,7 +147,7 @@ export class Outbox implements OutboxOfProcess {
     this.#policy = policy;
     this.#promptKinds = new Set(promptKinds);
     this.#turns = new Map(this.kinds.map((kind) => [kind, tenantTurns(policy)]));
-    this.#others = new Turns(policy.othersAtOnce, Number.POSITIVE_INFINITY);
+    this.#others = new Turns(policy.maxConcurrentOthers, Number.POSITIVE_INFINITY);
     for (const kind of [...kindsInStatements(), ...promptKinds]) this.requireKind(kind);
   }
 
@@ -165,7 +165,7 @@ export class Outbox implements OutboxOfProcess {
     for (const entry of entries) {
       const turns = this.#turnsOf(entry.kind);
       const key = tenantKey(tenant);
-      if (this.#underWay(entry.kind) >= this.#policy.directAtOnce || !turns.hasRoom(key)) continue;
+      if (this.#underWay(entry.kind) >= this.#policy.maxDirect || !turns.hasRoom(key)) continue;
       const drainFrom = performance.now() + directGraceMs;
       this.#services.background.runAfterAnswer(entry.kind, () =>
         turns.run(key, async () => {
@@ -232,11 +232,11 @@ export class Outbox implements OutboxOfProcess {
     this.#draining.add(kind);
     const underWay = new Set<Promise<void>>();
     const turns = this.#turnsOf(kind);
-    const atOnce = this.#promptKinds.has(kind) ? this.#policy.atOnce : this.#policy.othersAtOnce;
+    const maxConcurrent = this.#promptKinds.has(kind) ? this.#policy.maxConcurrent : this.#policy.maxConcurrentOthers;
     try {
       for (let left = this.#policy.perDrain; left > 0; ) {
         const before = underWay.size;
-        const room = Math.min(left, atOnce - before);
+        const room = Math.min(left, maxConcurrent - before);
         const { leased, isLimited } = await this.#lease(kind, room);
         for (const entry of leased) {
           const attempt: Promise<void> = turns
@@ -247,7 +247,7 @@ export class Outbox implements OutboxOfProcess {
         left -= leased.length;
         if (leased.length < room && !(isLimited && before + leased.length > 0)) break;
         // Takes up several at a time, however many of those before hang.
-        const full = leased.length < room ? Math.max(0, underWay.size - 1) : atOnce / 2;
+        const full = leased.length < room ? Math.max(0, underWay.size - 1) : maxConcurrent / 2;
         while (underWay.size > full) await Promise.race(underWay);
       }
     } finally {
@@ -257,10 +257,10 @@ export class Outbox implements OutboxOfProcess {
   }
 
   /** Also says whether a tenant has as many as it may, and so perhaps more. */
-  async #lease(kind: string, most: number): Promise<{ leased: LeasedEntry[]; isLimited: boolean }> {
+  async #lease(kind: string, limit: number): Promise<{ leased: LeasedEntry[]; isLimited: boolean }> {
     const turns = this.#turnsOf(kind);
     const [known, ofOthers] = [turns.free(), turns.freeOfOthers()];
-    const room = { most, known, ofOthers };
+    const room = { limit, known, ofOthers };
     const leased = await leaseEntries(sqlOn(this.#services.database.pool), kind, room, this.#policy.leaseMs);
     const left = new Map(known);
     for (const key of leased.map(tenantKey)) left.set(key, (left.get(key) ?? ofOthers) - 1);
@@ -283,7 +283,7 @@ export class Outbox implements OutboxOfProcess {
 
   async #failed({ id, kind, subjectId, attempts }: LeasedEntry, error: unknown): Promise<void> {
     const { database, log } = this.#services;
-    const waitMs = backOffMs(attempts, this.#policy, Math.random());
+    const waitMs = backoffMs(attempts, this.#policy, Math.random());
     const facts = { err: error, kind, subjectId, attempts, retryInMs: Math.round(waitMs) };
     if (attempts >= manyAttempts) log.error(facts, 'an outbox entry keeps failing');
     else log.warn(facts, 'an outbox entry failed and will be retried');

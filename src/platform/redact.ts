@@ -1,5 +1,5 @@
-const longestLine = 16 * 1024;
-const longestText = 2_000;
+const maxLineLength = 16 * 1024;
+const maxTextLength = 2_000;
 const replacement = '[redacted]';
 
 /** Fields whose value is always redacted. */
@@ -20,9 +20,9 @@ const secretForms: { part: RegExp; form: RegExp }[] = [
   { part: /bearer /i, form: /bearer +[^\s"\\]+/gi },
 ];
 
-const longestHost = 255;
+const maxHostLength = 255;
 /** Longest name before the @ of an e-mail address, and before the password of a URL. */
-const longestName = 64;
+const maxNameLength = 64;
 
 /** Where the password before an @ begins, if the @ ends the user and the password of a URL. */
 function findPassword(text: string, from: number, at: number): number | undefined {
@@ -30,7 +30,7 @@ function findPassword(text: string, from: number, at: number): number | undefine
   while (start > from && !/[\s"/@]/.test(text[start - 1]!)) start--;
   const colon = text.indexOf(':', start);
   const isPassword = text.slice(Math.max(from, start - 3), start) === '://' && colon >= 0 && colon + 1 < at;
-  return isPassword && colon - start <= longestName ? colon + 1 : undefined;
+  return isPassword && colon - start <= maxNameLength ? colon + 1 : undefined;
 }
 
 /** Redacts passwords in URLs, and e-mail addresses. One expression for both would take a time that grows with a line's square. */
@@ -45,8 +45,8 @@ function withoutAddresses(text: string): string {
       continue;
     }
     let start = at;
-    while (start > from && at - start < longestName && !/[\s"\\@<>(),:;/=]/.test(text[start - 1]!)) start--;
-    const host = /^[0-9A-Za-z][0-9A-Za-z.-]*/.exec(text.slice(at + 1, at + 1 + longestHost));
+    while (start > from && at - start < maxNameLength && !/[\s"\\@<>(),:;/=]/.test(text[start - 1]!)) start--;
+    const host = /^[0-9A-Za-z][0-9A-Za-z.-]*/.exec(text.slice(at + 1, at + 1 + maxHostLength));
     if (start === at || !host) continue;
     result += text.slice(from, start) + replacement;
     from = at + 1 + host[0].length;
@@ -56,7 +56,7 @@ function withoutAddresses(text: string): string {
 
 function shortened(value: unknown): unknown {
   if (typeof value === 'string') {
-    return value.length > longestText ? `${value.slice(0, longestText)}… (${value.length} characters)` : value;
+    return value.length > maxTextLength ? `${value.slice(0, maxTextLength)}… (${value.length} characters)` : value;
   }
   if (Array.isArray(value)) return value.slice(0, 50).map(shortened);
   if (typeof value !== 'object' || value === null) return value;
@@ -67,9 +67,9 @@ function shortened(value: unknown): unknown {
 function shortenLine(line: string): string {
   const whole = JSON.parse(line);
   const cut = JSON.stringify({ ...(shortened(whole) as object), truncated: true });
-  if (cut.length < longestLine) return `${cut}\n`;
+  if (cut.length < maxLineLength) return `${cut}\n`;
   const { level, time, process, requestId, correlationId, msg } = whole;
-  const rest = { level, time, process, requestId, correlationId, msg: String(msg).slice(0, longestText) };
+  const rest = { level, time, process, requestId, correlationId, msg: String(msg).slice(0, maxTextLength) };
   return `${JSON.stringify({ ...rest, truncated: true })}\n`;
 }
 
@@ -80,7 +80,7 @@ function shortenLine(line: string): string {
 export function redactorOf(secrets: readonly string[]): (line: string) => string {
   const known = secrets.filter((secret) => secret.length >= 8).map((secret) => JSON.stringify(secret).slice(1, -1));
   return (line) => {
-    let text = line.length > longestLine ? shortenLine(line) : line;
+    let text = line.length > maxLineLength ? shortenLine(line) : line;
     text = text.replace(secretMembers, `"$1":"${replacement}"`);
     for (const secret of known) if (text.includes(secret)) text = text.replaceAll(secret, replacement);
     for (const { part, form } of secretForms) if (part.test(text)) text = text.replace(form, replacement);

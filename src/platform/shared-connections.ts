@@ -5,7 +5,7 @@ import { type Statement, watched } from './sql.ts';
 import type { Tenant } from './tenant.ts';
 
 /** Statements that are under way on one connection at most: whoever comes next waits for those before it. */
-const mostOnOne = 16;
+const maxUsersOfConnection = 16;
 
 /** Streams that collect what is written, until the callbacks of this turn of the event loop have run. */
 const collecting = new WeakSet<Duplex>();
@@ -87,7 +87,7 @@ export class SharedConnections {
   }
 
   #borrow(): Lent {
-    for (const lent of this.#lent) if (lent.users < mostOnOne) return lent;
+    for (const lent of this.#lent) if (lent.users < maxUsersOfConnection) return lent;
     const connecting = this.#pool.connect();
     const lent: Lent = { connecting, client: undefined, assignment: undefined, users: 0, isBroken: false };
     this.#lent.add(lent);

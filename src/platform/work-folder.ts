@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const prefix = 'atelier-work-';
 
 /** No piece of work takes as long: an older folder belonged to a process that was killed. */
-const longestWorkMs = 2 * 3_600_000;
+const maxWorkMs = 2 * 3_600_000;
 const removeEveryMs = 3_600_000;
 
 /** A folder of the local disk for the files of one piece of work. Whoever opened it discards it. */
@@ -24,7 +24,7 @@ export async function removeLeftFolders(): Promise<void> {
       ({ mtimeMs }) => mtimeMs,
       () => Infinity,
     );
-    if (Date.now() - changedAt > longestWorkMs) await rm(path, { recursive: true, force: true }).catch(() => {});
+    if (Date.now() - changedAt > maxWorkMs) await rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }
 

@@ -15,7 +15,7 @@ export interface FailedCall {
 }
 
 /** Upper limit of a requested retry delay. */
-const longestWaitMs = 24 * 3_600_000;
+const maxWaitMs = 24 * 3_600_000;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -78,7 +78,7 @@ function retryAfter(headers: Headers | undefined, body: ErrorBody): number | und
   const exact = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
   const rounded = readRetryAfter(headers?.get('retry-after'), Date.now()) ?? 0;
   const asked = [exact, rounded, body.retryDelayMs ?? 0].find((wait) => wait > 0);
-  return asked === undefined ? undefined : Math.min(Math.ceil(asked), longestWaitMs);
+  return asked === undefined ? undefined : Math.min(Math.ceil(asked), maxWaitMs);
 }
 
 /** Characters of a provider's message that are read, and that are shown. */

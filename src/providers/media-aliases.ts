@@ -60,7 +60,7 @@ const entries = {
     ...common,
     kind: z.literal('video'),
     ratios,
-    maxSeconds: z.number().min(videoSeconds.least).max(videoSeconds.most),
+    maxSeconds: z.number().min(videoSeconds.min).max(videoSeconds.max),
     offers: z.array(z.number().positive()).default([]),
     maxPromptCharacters: z.int().min(1).max(promptCharacters).optional(),
     fromImage: z.strictObject({ upstream, image: field }),
@@ -68,7 +68,7 @@ const entries = {
   music: z.strictObject({
     ...common,
     kind: z.literal('music'),
-    maxSeconds: z.number().min(musicSeconds.least).max(musicSeconds.most),
+    maxSeconds: z.number().min(musicSeconds.min).max(musicSeconds.max),
   }),
   upscale: z.strictObject({ ...common, kind: z.literal('upscale') }),
   background_removal: z.strictObject({ ...common, kind: z.literal('background_removal') }),

@@ -25,10 +25,10 @@ const maxSlots = 10_000;
 /** The refusal of days that have more times than that. @param first the first time that is too many */
 function tooManySlots(first: Slot, timezone: string): AppError {
   const day = new ZoneClock(timezone, { startsAt: first.startsAt, endsAt: first.endsAt }).dayAt(first.startsAt);
-  const longestEnd = writeDay(day - 1);
+  const latestEnd = writeDay(day - 1);
   const count = maxSlots.toLocaleString('en-US');
-  const errors = [{ path: 'end', message: `Expected at most ${count} times. Ask for days up to ${longestEnd}.` }];
-  return new AppError('validation_error', 'The request is not valid.', { errors, longestEnd, slots: maxSlots });
+  const errors = [{ path: 'end', message: `Expected at most ${count} times. Ask for days up to ${latestEnd}.` }];
+  return new AppError('validation_error', 'The request is not valid.', { errors, latestEnd, slots: maxSlots });
 }
 
 /**

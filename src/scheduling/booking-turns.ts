@@ -25,18 +25,18 @@ export interface MadeBooking {
 }
 
 /** Of a tenant in one process: each move, and each batch of new bookings, waits with a connection in its hands. */
-const [movesAtOnce, batchesAtOnce] = [2, 2];
-const mostWaiting = 2_000;
+const [maxConcurrentMoves, maxConcurrentBatches] = [2, 2];
+const maxWaiting = 2_000;
 /** The hosts of a batch are locked until its commit, and nobody who asks later waits for more than a batch before its own. */
 const perBatch = 16;
 
 /** Bookings that one process moves and makes. */
 export class BookingTurns {
-  readonly moves = new Turns(movesAtOnce, mostWaiting);
+  readonly moves = new Turns(maxConcurrentMoves, maxWaiting);
   readonly made = new GatheredWork<AskedBooking, MadeBooking>({
-    atOnce: batchesAtOnce,
+    maxConcurrent: maxConcurrentBatches,
     shareOf: () => 1 / perBatch,
-    mostWaiting,
+    maxWaiting,
   });
 }
 

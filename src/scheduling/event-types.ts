@@ -47,7 +47,7 @@ export interface EventTypeView extends EventTypeFields {
   updatedAt: Date;
 }
 
-export const mostEventTypes = 500;
+export const maxEventTypes = 500;
 
 const viewOf = (row: SchedulingEventType): EventTypeView => ({
   id: row.id,
@@ -104,8 +104,8 @@ export function createEventType(
   checkQuestions(fields.questions);
   const create = async (tx: Transaction) => {
     const taken = await readSlugs(tx);
-    if (taken.size >= mostEventTypes) {
-      throw new AppError('conflict', `There are ${mostEventTypes} event types already.`, { limit: mostEventTypes });
+    if (taken.size >= maxEventTypes) {
+      throw new AppError('conflict', `There are ${maxEventTypes} event types already.`, { limit: maxEventTypes });
     }
     await requireRoom(tx, 'eventTypes');
     if (wanted !== undefined && taken.has(wanted)) throw slugTaken(wanted);

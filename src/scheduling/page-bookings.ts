@@ -62,7 +62,7 @@ const dayAt = (at: number, timezone: string): DayNumber =>
 
 const week = 7;
 /** Of a page. More are beyond what anybody reads. */
-const mostChoices = 1_000;
+const maxChoices = 1_000;
 const lastDay = readDay('9999-12-01')!;
 
 /**
@@ -87,11 +87,11 @@ export async function findPageWeek(
   for await (const page of walkAvailability(scope, bookable, query, { now, except: booking.id })) {
     const free = page.filter(({ available, startsAt }) => available && startsAt !== own);
     choices.push(...free.map(({ startsAt, endsAt }) => ({ start: new Date(startsAt), end: new Date(endsAt) })));
-    if (choices.length >= mostChoices) break;
+    if (choices.length >= maxChoices) break;
   }
   return {
     before: from > today ? writeDay(Math.max(today, from - week)) : undefined,
     after: from + week <= lastDay ? writeDay(from + week) : undefined,
-    choices: choices.slice(0, mostChoices),
+    choices: choices.slice(0, maxChoices),
   };
 }

@@ -81,16 +81,16 @@ describe('the spool', () => {
 
   test('takes streams a piece at a time, and measures them', async () => {
     let ahead = 0;
-    let most = 0;
+    let max = 0;
     async function* pieces() {
       for (let index = 0; index < 256; index++) {
-        most = Math.max(most, ++ahead);
+        max = Math.max(max, ++ahead);
         yield Buffer.alloc(64 * 1024, index);
         ahead--;
       }
     }
     const { bytes, sha256, path } = await spool.write(newName(), pieces(), { maxBytes: 16 * 1024 * 1024 });
-    expect({ bytes, length: sha256.length, most }).toEqual({ bytes: 16 * 1024 * 1024, length: 32, most: 1 });
+    expect({ bytes, length: sha256.length, max }).toEqual({ bytes: 16 * 1024 * 1024, length: 32, max: 1 });
     await rm(path);
   });
 

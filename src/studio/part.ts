@@ -28,7 +28,7 @@ export interface StudioServices {
   generationWatch: GenerationWatch;
 }
 
-const overdueAtOnce = 50;
+const overdueBatchSize = 50;
 
 /** Pictures, videos and music made by models. */
 export const studio: Part<Foundation & ProviderServices & StorageServices, StudioServices> = {
@@ -71,7 +71,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
       run: () =>
         inBatches(
           (limit) => endOverdueGenerations({ database, log, files, waiters }, deadlineMs, limit),
-          overdueAtOnce,
+          overdueBatchSize,
         ),
     },
     {

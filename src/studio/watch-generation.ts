@@ -21,7 +21,7 @@ const claimQuestion = statement<{ id: string }>(
 const betweenMs = 250;
 
 /** Organizations whose last question is remembered. */
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
 export interface WatchOptions {
   temporal: TemporalClient;
@@ -57,7 +57,7 @@ export class GenerationWatch {
     this.#lastOf.delete(organizationId);
     this.#lastOf.set(organizationId, now);
     const [first] = this.#lastOf.keys();
-    if (this.#lastOf.size > mostRemembered) this.#lastOf.delete(first!);
+    if (this.#lastOf.size > maxRemembered) this.#lastOf.delete(first!);
     return true;
   }
 

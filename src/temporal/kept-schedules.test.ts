@@ -56,7 +56,7 @@ const wanted = (paused: boolean): KeptSchedule => ({
   workflowType: 'follow',
   queue: queues.integrations,
   args: { of: 'one' },
-  longestRunMs: 1_000,
+  maxRunMs: 1_000,
   paused,
   pauseNote: 'No access.',
   resumeNote: 'Access again.',

@@ -24,7 +24,7 @@ export interface KeptSchedule {
   queue: Queue;
   args: object;
   /** A run that no worker finishes must not keep the next one from starting for longer than this. */
-  longestRunMs: number;
+  maxRunMs: number;
   /** Whether its row waits for something. */
   paused: boolean;
   /** What we pause it with; a pause with another note is an operator's, and stays. */
@@ -63,7 +63,7 @@ const deleteSchedule = (temporal: TemporalClient, id: string): Promise<unknown> 
   ifThere(() => within(temporal, () => handleOf(temporal, id).delete()));
 
 function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
-  const { id, tenant, resourceId, everyMs, workflowType, queue, args, longestRunMs } = wanted;
+  const { id, tenant, resourceId, everyMs, workflowType, queue, args, maxRunMs } = wanted;
   const typedSearchAttributes = attributesOf(tenant.organizationId, resourceId, id);
   return {
     spec: { intervals: [{ every: everyMs }], jitter: Math.floor(everyMs / 3) },
@@ -77,7 +77,7 @@ function optionsOf(temporal: TemporalClient, wanted: KeptSchedule) {
       taskQueue: temporal.taskQueue(queue),
       args: [args],
       priority: { priorityKey: priorities.background, fairnessKey: tenant.organizationId },
-      workflowExecutionTimeout: longestRunMs,
+      workflowExecutionTimeout: maxRunMs,
       typedSearchAttributes,
     },
   } as const;
@@ -132,7 +132,7 @@ async function keepSchedule(temporal: TemporalClient, wanted: KeptSchedule): Pro
   }
 }
 
-const mostLooks = 10;
+const maxLooks = 10;
 
 /**
  * Makes a Schedule as its row says, also when several processes do so at the same time. Harmless to repeat. An operator's
@@ -146,7 +146,7 @@ export async function keepAsRow(
   wantedNow: () => Promise<KeptSchedule | undefined>,
 ): Promise<KeptSchedule | undefined> {
   let wanted = await wantedNow();
-  for (let look = 0; look < mostLooks; look++) {
+  for (let look = 0; look < maxLooks; look++) {
     await (wanted ? keepSchedule(temporal, wanted) : deleteSchedule(temporal, id));
     const now = await wantedNow();
     if (isDeepStrictEqual(now, wanted)) return now;

@@ -20,7 +20,7 @@ export interface ConfigurationChange {
   secrets?: Readonly<Record<string, string | null>> | undefined;
 }
 
-const longestField = 4_096;
+const maxFieldLength = 4_096;
 /** Secrets travel in headers and addresses, which have no spaces; certificates are of several lines. */
 const visible = /^[\x21-\x7e]+$/;
 const certificates = /^[\t\n\r\x20-\x7e]+$/;
@@ -29,8 +29,8 @@ const sentence = (problem: string): string => `${problem.charAt(0).toUpperCase()
 
 function fieldProblem(name: string, field: Field | undefined, text: string): string | undefined {
   if (!field) return 'This server has no setting of this name.';
-  const longest = field.longest ?? longestField;
-  if (text === '' || text.length > longest) return `Expected 1 to ${longest} characters.`;
+  const maxLength = field.maxLength ?? maxFieldLength;
+  if (text === '' || text.length > maxLength) return `Expected 1 to ${maxLength} characters.`;
   if (field.choices && !field.choices.includes(text)) return `Expected one of ${field.choices.join(', ')}.`;
   const pattern = field.pattern ?? (name === 'ca' ? certificates : visible);
   return pattern.test(text) ? undefined : 'Expected another form, or there are characters that are not allowed.';

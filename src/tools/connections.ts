@@ -136,8 +136,8 @@ export class ToolConnections {
     const alike = () => [...this.#entries.values()].filter((entry) => entry.weight === weight);
     const own = () => alike().filter(({ organizationId }) => organizationId === target.tenant.organizationId);
     const { perOrganization, perProcess } = this.#limits;
-    const makeRoomAmong = (entries: () => Entry[], most: number) => {
-      while (entries().length >= most) {
+    const makeRoomAmong = (entries: () => Entry[], maxEntries: number) => {
+      while (entries().length >= maxEntries) {
         const idle = entries().filter(({ users }) => users === 0);
         const oldest = idle.toSorted((one, other) => one.usedAt - other.usedAt)[0];
         if (!oldest) return false;

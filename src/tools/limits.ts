@@ -27,14 +27,14 @@ export const toolLimits: ToolLimits = {
 };
 
 /** Of JSON: what a model writes as arguments of one call. */
-export const longestArguments = 256 * 1024;
+export const maxArgumentsLength = 256 * 1024;
 /** Of JSON: one message of a server. */
-export const longestMessage = 4 * 1024 * 1024;
+export const maxMessageLength = 4 * 1024 * 1024;
 /** Messages of a server during one call that are not its answer. */
 export const maxNotifications = 1_000;
 /** Tools that a model is offered at once. */
-export const mostTools = 64;
+export const maxTools = 64;
 /** Of the descriptions of tools. */
-export const longestDescription = 1_024;
+export const maxDescriptionLength = 1_024;
 /** Of JSON: the input schema of one tool. A tool with a larger one is not offered. */
-export const longestSchema = 16 * 1024;
+export const maxSchemaLength = 16 * 1024;

@@ -3,13 +3,13 @@ import { cleaned } from '../platform/core/clean-text.ts';
 import type { ResultPart } from './core/result-text.ts';
 import { textOfParts } from './core/result-text.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
-import { longestDescription, longestSchema, mostTools } from './limits.ts';
+import { maxDescriptionLength, maxSchemaLength, maxTools } from './limits.ts';
 import type { JsonObject, ListedTool, ToolConnection } from './tool.ts';
 
 /** Times are limited by signals; the client's own limit only ends what nobody waits for any more. */
 const clientTimeoutMs = 120_000;
 /** Further pages of a server are not requested: it could send empty ones without end. */
-const mostPages = 20;
+const maxPages = 20;
 
 /** Results are not validated against the server's output schemas: compiling foreign schemas may be costly. */
 const noValidation = {
@@ -37,11 +37,11 @@ function read(tool: {
   annotations?: unknown;
 }): ListedTool | undefined {
   const hints = (tool.annotations ?? {}) as { readOnlyHint?: unknown; idempotentHint?: unknown };
-  if (tool.name === '' || tool.name.length > 200 || JSON.stringify(tool.inputSchema).length > longestSchema)
+  if (tool.name === '' || tool.name.length > 200 || JSON.stringify(tool.inputSchema).length > maxSchemaLength)
     return undefined;
   return cleaned({
     tool: tool.name,
-    description: (isText(tool.description) ? tool.description : '').slice(0, longestDescription),
+    description: (isText(tool.description) ? tool.description : '').slice(0, maxDescriptionLength),
     inputSchema: tool.inputSchema as JsonObject,
     idempotent: hints.readOnlyHint === true || hints.idempotentHint === true,
   });
@@ -69,14 +69,14 @@ class McpConnection implements ToolConnection {
   async list(signal: AbortSignal): Promise<ListedTool[]> {
     const found: ListedTool[] = [];
     let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page++) {
+    for (let page = 0; page < maxPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const answer = await this.#client.request({ method: 'tools/list', params }, { signal, timeout: clientTimeoutMs });
       found.push(...answer.tools.map(read).filter((tool) => tool !== undefined));
       cursor = answer.nextCursor;
-      if (cursor === undefined || found.length >= mostTools) break;
+      if (cursor === undefined || found.length >= maxTools) break;
     }
-    return found.slice(0, mostTools);
+    return found.slice(0, maxTools);
   }
 
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ToolResult> {

@@ -56,8 +56,8 @@ export class ToolFailure extends Error {
 export class AnswerTooLarge extends ToolFailure {
   override name = 'AnswerTooLarge';
 
-  constructor(mostBytes: number) {
-    super(`The tool answered with more than ${mostBytes / (1_024 * 1_024)} MiB. Ask for less.`);
+  constructor(maxBytes: number) {
+    super(`The tool answered with more than ${maxBytes / (1_024 * 1_024)} MiB. Ask for less.`);
   }
 }
 

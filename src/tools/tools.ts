@@ -13,10 +13,10 @@ import {
 } from './configurations.ts';
 import type { ToolConnections, ToolTarget } from './connections.ts';
 import { cutResult } from './core/result-text.ts';
-import { isToolServerId, mostServers, type ToolServerId } from './core/server-ids.ts';
+import { isToolServerId, maxServers, type ToolServerId } from './core/server-ids.ts';
 import { declaredName } from './core/tool-names.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
-import { longestArguments, mostTools, type ToolLimits } from './limits.ts';
+import { maxArgumentsLength, maxTools, type ToolLimits } from './limits.ts';
 import { type DeclaredTool, type ToolCall, ToolFailure, ToolServerUnavailable } from './tool.ts';
 import type { ToolTurns } from './turns.ts';
 
@@ -64,7 +64,7 @@ export class Tools {
   /** The same for several lists of servers, with one read of the configurations. */
   async findProblems(scope: Scope, lists: readonly NamedServers[]): Promise<FieldError[]> {
     const unknown = lists.flatMap(({ serverIds, path }) => {
-      if (serverIds.length > mostServers) return [{ path, message: `Expected at most ${mostServers} tool servers.` }];
+      if (serverIds.length > maxServers) return [{ path, message: `Expected at most ${maxServers} tool servers.` }];
       return serverIds.flatMap((id, index) =>
         isToolServerId(id) ? [] : [{ path: `${path}.${index}`, message: `${id} is not a tool server.` }],
       );
@@ -89,7 +89,7 @@ export class Tools {
     const lists = await Promise.all(serverIds.map((server) => this.#listOf(scope, server, signal)));
     const declared = new Map<string, DeclaredTool>();
     for (const tool of lists.flat()) if (!declared.has(tool.name)) declared.set(tool.name, tool);
-    return [...declared.values()].slice(0, mostTools);
+    return [...declared.values()].slice(0, maxTools);
   }
 
   /**
@@ -153,8 +153,8 @@ export class Tools {
 
   async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult> {
     const { turns, limits } = this.#options;
-    if (Buffer.byteLength(given) > longestArguments) {
-      return failedResult(`The arguments have more than ${longestArguments / 1_024} KiB.`);
+    if (Buffer.byteLength(given) > maxArgumentsLength) {
+      return failedResult(`The arguments have more than ${maxArgumentsLength / 1_024} KiB.`);
     }
     // One round trip each, at the same time.
     const reading = this.#targetOf(scope, call.server);

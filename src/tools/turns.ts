@@ -32,7 +32,7 @@ async function ask(session: Session, of: { name: string; text: string }, key: st
 }
 
 const firstPauseMs = 10;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 
 /**
  * Locks of PostgreSQL, all on one connection of this process: a process that ends gives them back, and calls that take
@@ -81,7 +81,7 @@ export class ToolTurns {
   }
 
   async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolTurn | undefined> {
-    for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
+    for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
       this.#session ??= this.#open();
       const session = await this.#session;
       if (await ask(session, tryLock, key)) {

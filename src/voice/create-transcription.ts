@@ -15,7 +15,7 @@ export interface TranscriptionServices extends CreateServices {
 }
 
 /** Of a recording. */
-const mostSeconds = 1_800;
+const maxSeconds = 1_800;
 
 /** How long a recording may wait for its turn to be examined. */
 const waitMs = 60_000;
@@ -37,7 +37,7 @@ export async function examineRecording(
     throw error instanceof WorkQueueFull ? unavailable('The examination of recordings') : error;
   });
   if (!examined) throw refused('Unsupported format');
-  if (examined.seconds > mostSeconds) throw refused('Audio too long');
+  if (examined.seconds > maxSeconds) throw refused('Audio too long');
   const { format, seconds } = examined;
   return { format, seconds };
 }

@@ -20,8 +20,8 @@ export interface VoiceServices {
   uploadPlaces: UploadPlaces;
 }
 
-const overdueAtOnce = 50;
-const forgottenAtOnce = 1_000;
+const overdueBatchSize = 50;
+const forgetBatchSize = 1_000;
 
 /** Texts that are spoken, and recordings that are transcribed. */
 export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
@@ -57,12 +57,12 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
       name: 'end voice calls that nobody works on',
       everyMs: 60_000,
       run: () =>
-        inBatches((limit) => endOverdueCalls({ database, log, files, waiters }, deadlineMs, limit), overdueAtOnce),
+        inBatches((limit) => endOverdueCalls({ database, log, files, waiters }, deadlineMs, limit), overdueBatchSize),
     },
     {
       name: 'remove voice calls after a day',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetCalls(database, limit), forgottenAtOnce),
+      run: () => inBatches((limit) => forgetCalls(database, limit), forgetBatchSize),
     },
   ],
 };

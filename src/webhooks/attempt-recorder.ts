@@ -19,7 +19,7 @@ interface Batch {
 /** The pause after the database failed. */
 const retryAfterMs = 1_000;
 /** Together longer than a lease: by then another process makes the attempts again. */
-const mostTries = 60;
+const maxTries = 60;
 
 /** Attempts that end within this time share a batch, where something else is more urgent than they are. */
 const lingerMs = 20;
@@ -72,7 +72,7 @@ export class AttemptRecorder {
       const recorded = new Map((await recordAttempts(scope, outcomes, this.#policy)).map((of) => [of.deliveryId, of]));
       for (const { outcome, done } of waiting) done(recorded.get(outcome.work.deliveryId));
     } catch (error) {
-      const again = ++batch.tries < mostTries;
+      const again = ++batch.tries < maxTries;
       const facts = { err: error, attempts: waiting.length, ...scope.tenant };
       this.#log.warn(facts, again ? 'attempts will be recorded again' : 'attempts could not be recorded');
       if (again) setTimeout(() => this.#writeBatch(batch), retryAfterMs);

@@ -4,9 +4,9 @@ import { type FieldError, invalid } from '../platform/errors.ts';
 import { isSignatureHeader } from './core/signing.ts';
 import type { Headers } from './subscription-secrets.ts';
 
-export const mostHeaders = 20;
-export const longestHeaderValue = 1_000;
-const mostHeaderBytes = 8 * 1024;
+export const maxHeaders = 20;
+export const maxHeaderValueLength = 1_000;
+const maxHeaderBytes = 8 * 1024;
 
 /** Headers that the product sets itself. */
 const own = ['content-type', 'user-agent'];
@@ -15,17 +15,17 @@ function headerProblem(name: string, value: string, brand: string): string | und
   const problem = checkHeader(name, value);
   if (problem !== undefined) return problem;
   if (own.includes(name.toLowerCase()) || isSignatureHeader(name, brand)) return `the header ${name} cannot be set`;
-  return value.length > longestHeaderValue ? `expected at most ${longestHeaderValue} characters` : undefined;
+  return value.length > maxHeaderValueLength ? `expected at most ${maxHeaderValueLength} characters` : undefined;
 }
 
 const sentence = (problem: string): string => `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
 
 function findHeaderProblems(headers: Headers, brand: string): FieldError[] {
   const given = Object.entries(headers);
-  if (given.length > mostHeaders) return [{ path: 'headers', message: `Expected at most ${mostHeaders} headers.` }];
+  if (given.length > maxHeaders) return [{ path: 'headers', message: `Expected at most ${maxHeaders} headers.` }];
   const bytes = given.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  if (bytes > mostHeaderBytes) {
-    return [{ path: 'headers', message: `Expected at most ${mostHeaderBytes} bytes of names and values together.` }];
+  if (bytes > maxHeaderBytes) {
+    return [{ path: 'headers', message: `Expected at most ${maxHeaderBytes} bytes of names and values together.` }];
   }
   const names = given.map(([name]) => name.toLowerCase());
   return given.flatMap(([name, value], index) => {

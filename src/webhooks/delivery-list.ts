@@ -133,11 +133,11 @@ function marksOf(kind: Kind) {
 function pageOf(kind: Kind) {
   const [at, id, limit, skip] = [1, 2, 3, 4].map((nth) => `$${kind.parameters + nth}`);
   const condition = `(d.created_at, d.id) <= (${at}::timestamptz, ${id}::uuid)`;
-  const most = `${newestFirst('d')} limit ${limit}::int + ${skip}::int`;
+  const newest = `${newestFirst('d')} limit ${limit}::int + ${skip}::int`;
   return statement<DeliveryRow>(
     `delivery.page${kind.name}`,
     `select ${entryColumns}
-       from (select d.id ${positions(kind, condition, most)} ${newestFirst('d')} limit ${limit}::int offset ${skip}::int) chosen
+       from (select d.id ${positions(kind, condition, newest)} ${newestFirst('d')} limit ${limit}::int offset ${skip}::int) chosen
        join delivery d on d.id = chosen.id and ${own} ${eventOf('d', 'id, type, correlation_id')} e
       ${newestFirst('d')}`,
   );

@@ -31,7 +31,7 @@ export interface DeliveryPolicy {
   /** The same while requests wait for runs. */
   parkedPerSecondBesideRuns: number;
   /** Attempts that the dispatcher of one process has in flight at most. */
-  attemptsAtOnce: number;
+  maxConcurrentAttempts: number;
   /** Attempts a second to one host at most, by all organizations and processes together. */
   hostRate: number;
 }
@@ -49,7 +49,7 @@ export const defaultDeliveryPolicy: DeliveryPolicy = {
   heldLookMs: 5_000,
   parkedPerSecond: 60,
   parkedPerSecondBesideRuns: 20,
-  attemptsAtOnce: 256,
+  maxConcurrentAttempts: 256,
   hostRate: 100,
 };
 
@@ -64,14 +64,14 @@ export function scaled(policy: DeliveryPolicy, scale: number): DeliveryPolicy {
     retry: {
       ...retry,
       firstDelayMs: times(retry.firstDelayMs),
-      longestDelayMs: times(retry.longestDelayMs),
-      longestRetryAfterMs: times(retry.longestRetryAfterMs),
+      maxDelayMs: times(retry.maxDelayMs),
+      maxRetryAfterMs: times(retry.maxRetryAfterMs),
     },
     clock: {
       aheadMs: Math.max(times(clock.aheadMs), 12_000),
       settleMs: Math.max(times(clock.settleMs), 250),
       retryingLookMs: Math.max(times(clock.retryingLookMs), 6_000),
-      longestLookMs: Math.max(times(clock.longestLookMs), 12_000),
+      maxLookMs: Math.max(times(clock.maxLookMs), 12_000),
     },
     breaker: { ...breaker, probeEveryMs: times(breaker.probeEveryMs) },
     deadlineMs,

@@ -91,14 +91,14 @@ export class Dispatcher {
   /** Leases and sends what is due. @returns after how many ms to poll again */
   async #begin(): Promise<number> {
     const { deliveryPolicy, log } = this.#services;
-    const free = deliveryPolicy.attemptsAtOnce - this.#underWay;
+    const free = deliveryPolicy.maxConcurrentAttempts - this.#underWay;
     this.#pacedUntil = 0;
     if (free <= 0) return pollEveryMs;
     const now = Date.now();
     const room = {
       free,
       held: (id: string) => this.#underWayOf.get(id) ?? 0,
-      most: (id: string) => this.#pace.most(id, now),
+      maxStarts: (id: string) => this.#pace.maxStarts(id, now),
       spent: this.#pace.spent(now),
     };
     if (room.spent.length > 0) this.#pacedUntil = now + pacedWaitMs;

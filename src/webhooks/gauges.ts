@@ -34,7 +34,7 @@ interface FailingWebhooks {
   lateSeconds: number;
 }
 
-const mostClocks = 1_000;
+const maxCountedReleases = 1_000;
 
 // One entry of an index for each webhook with retries that wait.
 const failingWebhooks = statement<FailingWebhooks>(
@@ -44,7 +44,7 @@ const failingWebhooks = statement<FailingWebhooks>(
      left join (
        select case when c.paused_at is not null then 'paused' when s.next_probe_at is not null then 'open' else 'retrying' end
                 as state, extract(epoch from clock_timestamp() - due.at) as late
-         from (select subscription_id, paused_at from retry_clock limit ${mostClocks}) c
+         from (select subscription_id, paused_at from retry_clock limit ${maxCountedReleases}) c
          join webhook_subscription s on s.id = c.subscription_id
          left join lateral (
            select next_attempt_at as at from delivery
@@ -83,7 +83,7 @@ export function deliveryGauges(observer: Probe): GaugeOptions[] {
     },
     {
       name: 'atelier_webhooks_failing',
-      help: `Webhooks with retries that wait, by what they wait for; counted up to ${mostClocks}.`,
+      help: `Webhooks with retries that wait, by what they wait for; counted up to ${maxCountedReleases}.`,
       installationWide: true,
       labelNames: ['state'],
       read: async () => (await readFailing()).map(({ state, count }) => ({ labels: { state }, value: count })),

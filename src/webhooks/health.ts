@@ -3,7 +3,7 @@ import { statement } from '../platform/sql.ts';
 import { attemptsOfDay } from './attempt-hours.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { type HealthState, healthState, successRate } from './core/health.ts';
-import { mostCounted } from './core/retry-clock.ts';
+import { maxCounted } from './core/retry-clock.ts';
 import { webhookNotFound } from './errors.ts';
 import { getSubscription, type Subscription, type SubscriptionServices } from './subscriptions.ts';
 
@@ -14,9 +14,9 @@ export interface WebhookHealth {
   failingSince: Date | null;
   /** While the breaker is open: no attempt before. */
   nextProbeAt: Date | null;
-  /** Deliveries with attempts still to come; counted up to `mostCounted`. */
+  /** Deliveries with attempts still to come; counted up to `maxCounted`. */
   waiting: number;
-  /** Counted up to `mostCounted`. */
+  /** Counted up to `maxCounted`. */
   deadLettered: number;
   /** Events that were not delivered, because too many deliveries waited, and that no recovery has brought since. */
   skipped: number;
@@ -38,7 +38,7 @@ interface HealthRow {
 // Each names the condition of a partial index.
 const counted = (condition: string) =>
   `(select count(*)::int from (select from delivery d where d.organization_id = $1 and d.environment = $2
-        and d.subscription_id = s.id and ${condition} limit ${mostCounted}) counted)`;
+        and d.subscription_id = s.id and ${condition} limit ${maxCounted}) counted)`;
 
 const findHealth = statement<HealthRow>(
   'subscription.health',
@@ -71,7 +71,7 @@ export async function getSubscriptionDetail(
     state,
     failingSince,
     nextProbeAt,
-    waiting: Math.min(waiting, mostCounted),
+    waiting: Math.min(waiting, maxCounted),
     deadLettered,
     skipped,
     successRate24h: successRate(delivered, failed),

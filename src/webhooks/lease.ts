@@ -13,9 +13,9 @@ import { hostWaitMs, limitedHost, takeHostPlaces } from './host-rate.ts';
 import { isWaiting } from './retry-clock.ts';
 import { changeOf, type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
 
-const subscriptionsAtOnce = 64;
+const maxSubscriptions = 64;
 /** Attempts of one subscription in one batch at most, so that others have their turn. */
-const mostOfOne = 64;
+const maxOfSubscription = 64;
 
 // Each names the condition of a partial index. The time is that of the statement: for a volatile one no index is used.
 export const isFirst = "status = 'pending' and attempts = 0";
@@ -62,7 +62,7 @@ const lockDue = statement<{ id: string }>(
 );
 
 const countOf = (condition: string) =>
-  `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit ${mostOfOne}) free)`;
+  `(select count(*)::int from (select from delivery where subscription_id = s.id and ${condition} and ${isFree} limit ${maxOfSubscription}) free)`;
 
 type DueRow = LoadRow & { url: string } & Pick<DueSubscription, 'exempt' | 'first' | 'retries'>;
 
@@ -156,7 +156,7 @@ const sooner = (a: number | undefined, b: number | undefined) => (a === undefine
 
 async function leaseOn(sql: Sql, room: Room, services: LeaseServices): Promise<DueAttempts> {
   const spent = room.spent ?? [];
-  const locked = await sql.rows(lockDue, [subscriptionsAtOnce, spent]);
+  const locked = await sql.rows(lockDue, [maxSubscriptions, spent]);
   const laterMs = async () => sooner(spent.length > 0 ? pacedWaitMs : undefined, await nextMs(sql));
   if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
   const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);

@@ -4,7 +4,7 @@ import type { PlanName } from '../tenancy/core/plans.ts';
 import { eventOf } from './publish-event.ts';
 
 /** Of a subscription; older ones are replayed by a redrive, the command line or the API. */
-export const mostParked = 1_000;
+export const maxDeadLetters = 1_000;
 
 /** In `parked_at`, as SQL: the workflow of the dead letter is to end, and may not know it yet. '-infinity': it has none. */
 export const leaving = 'epoch';
@@ -35,7 +35,7 @@ export const findUnparked = statement<{ id: string }>(
 const oldestKept = `(select s.id as subscription_id, t.created_at, t.id from unnest($1::uuid[]) as s (id)
        cross join lateral (
          select created_at, id from delivery where subscription_id = s.id and status = 'dead_lettered'
-          order by created_at desc, id desc offset ${mostParked - 1} limit 1) t)`;
+          order by created_at desc, id desc offset ${maxDeadLetters - 1} limit 1) t)`;
 
 /** Dead letters beyond the newest thousand get no workflow. Many may become dead letters at once. */
 export const leaveOlder = statement<{ id: string }>(

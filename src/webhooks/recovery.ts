@@ -18,7 +18,7 @@ import { beginRetries } from './retry-clock.ts';
 /** Dead letters, or events, that one part reads. */
 const perPart = 1_000;
 /** Parts that the request itself does: of dead letters, and one of events, which creates deliveries. */
-const partsAtOnce = 3;
+const maxParts = 3;
 /** How long the outbox works on a recovery before it takes its turn again. */
 const turnMs = 8_000;
 
@@ -182,7 +182,7 @@ export async function recoverDeliveries(
     await tx.rows(begin, recoveryId, subscriptionId, since);
     let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };
     const isFull = await hasFullBacklog(tx);
-    for (let part = 0, isEnough = isFull; part < partsAtOnce && !done.complete && !isEnough; part++) {
+    for (let part = 0, isEnough = isFull; part < maxParts && !done.complete && !isEnough; part++) {
       isEnough = done.readsEvents;
       done = await recoverPart(tx, recoveryId, done);
     }

@@ -4,7 +4,7 @@ import { statement } from '../platform/sql.ts';
 import type { RetryLook, RetryOrders } from '../temporal/contracts/webhooks.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { describeWebhook } from './core/failure-sentence.ts';
-import { describeWaiting, mostCounted, nextLookMs, type Waiting } from './core/retry-clock.ts';
+import { describeWaiting, maxCounted, nextLookMs, type Waiting } from './core/retry-clock.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { deliveriesChannel } from './publish-event.ts';
 
@@ -95,14 +95,14 @@ const releaseMore = statement<{ pausedAt: Date | null; releasedBefore: Date | nu
 );
 
 /** At once by one statement: what waits may be many. */
-const mostHurried = 5_000;
+const maxHurried = 5_000;
 
 const hurryWaiting = statement(
   'delivery.hurry',
   `update delivery set next_attempt_at = clock_timestamp()
     where organization_id = $1 and environment = $2 and id in (
       select id from delivery where organization_id = $1 and environment = $2 and subscription_id = $3 and ${isWaiting}
-         and next_attempt_at > statement_timestamp() order by next_attempt_at limit ${mostHurried} for update)
+         and next_attempt_at > statement_timestamp() order by next_attempt_at limit ${maxHurried} for update)
    returning id`,
 );
 
@@ -127,11 +127,11 @@ const releasedUntil = '(select released_until from retry_clock where subscriptio
 const readWaiting = statement<WaitingRow>(
   'retry_clock.waiting',
   `select clock_timestamp() as now,
-          (select count(*)::int from (select ${ofIt} and ${isWaiting} limit ${mostCounted}) w) as count,
+          (select count(*)::int from (select ${ofIt} and ${isWaiting} limit ${maxCounted}) w) as count,
           (select min(next_attempt_at) ${ofIt} and ${isWaiting}) as "nextAt",
           (select max(next_attempt_at) ${ofIt} and ${isWaiting} and next_attempt_at <= ${releasedUntil}) as "lastReleasedAt",
           (select min(next_attempt_at) ${ofIt} and ${isWaiting} and next_attempt_at > ${releasedUntil}) as "nextUnreleasedAt",
-          (select count(*)::int from (select ${ofIt} and status = 'dead_lettered' limit ${mostCounted}) d) as "deadLetters"`,
+          (select count(*)::int from (select ${ofIt} and status = 'dead_lettered' limit ${maxCounted}) d) as "deadLetters"`,
 );
 
 const lookLater = statement(
@@ -178,7 +178,7 @@ export function lookAtRetries(
     const { pausedAt, releasedBefore } = (await tx.one(releaseMore, subscriptionId, clock.aheadMs, order))!;
     let isMore = false;
     if (retryNow && pausedAt === null) {
-      isMore = (await tx.rows(hurryWaiting, subscriptionId)).length === mostHurried;
+      isMore = (await tx.rows(hurryWaiting, subscriptionId)).length === maxHurried;
       await tx.rows(probeNow, subscriptionId);
     }
     const row = (await tx.one(readWaiting, subscriptionId))!;

@@ -4,7 +4,7 @@ import { statement } from '../platform/sql.ts';
 import { everyEvent } from './core/events.ts';
 
 /** How many active webhooks may send one event to one URL. */
-export const mostOfOneUrl = 5;
+export const maxOfSameUrl = 5;
 
 interface ActiveUrl {
   id: string;
@@ -38,8 +38,8 @@ export async function checkSameUrl(tx: Scope, own: ActiveUrl): Promise<void> {
   const others = (await tx.rows(findActive)).filter(({ id, url: of }) => id !== own.id && normalizedUrl(of) === url);
   const events = new Set([own, ...others].flatMap((of) => of.events));
   for (const event of events) {
-    if (!listens(own, event) || others.filter((other) => listens(other, event)).length < mostOfOneUrl) continue;
-    const message = `At most ${mostOfOneUrl} active webhooks may send the same event to the same URL.`;
+    if (!listens(own, event) || others.filter((other) => listens(other, event)).length < maxOfSameUrl) continue;
+    const message = `At most ${maxOfSameUrl} active webhooks may send the same event to the same URL.`;
     throw invalid([{ path: 'url', message }]);
   }
 }

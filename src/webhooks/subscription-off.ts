@@ -14,12 +14,12 @@ export type OffReason = DisabledReason | null;
 const statesBefore = (to: DeliveryStatus) => deliveryStates.sql(...deliveryStates.before(to));
 
 /** Deliveries that one statement ends. Those of a subscription with more are ended by the outbox, within seconds. */
-const atOnce = 1_000;
+const batchSize = 1_000;
 
 const some = (states: string) => `id in (
         select id from delivery
          where organization_id = $1::uuid and environment = $2::varchar and subscription_id = $3::uuid
-           and status in (${states}) limit ${atOnce})`;
+           and status in (${states}) limit ${batchSize})`;
 
 const endRest = statement<{ subjectId: string; entryId: string }>(
   'subscription.end_rest',
@@ -31,7 +31,7 @@ const endRest = statement<{ subjectId: string; entryId: string }>(
 /** Ends deliveries of a subscription, and leaves it to the outbox when there may be more. */
 async function endSome(scope: Scope, subscriptionId: string, of: typeof parkOpen): Promise<void> {
   const ended = await scope.rows(of, subscriptionId);
-  if (ended.length === atOnce) await scope.rows(endRest, subscriptionId, scope.correlationId);
+  if (ended.length === batchSize) await scope.rows(endRest, subscriptionId, scope.correlationId);
 }
 
 // The first reason stays.
@@ -134,7 +134,7 @@ export async function endOpenDeliveries(scope: Scope, subscriptionId: string): P
     const isLast = await scope.transaction(async (tx) => {
       await tx.rows(lockSubscription, subscriptionId);
       const ended = [await tx.rows(parkOpen, subscriptionId), await tx.rows(endAll, subscriptionId)];
-      const isDone = ended.every(({ length }) => length < atOnce);
+      const isDone = ended.every(({ length }) => length < batchSize);
       const isLate = performance.now() > end;
       if (isDone) await wakeRetries(tx, subscriptionId);
       else if (isLate) await tx.rows(endRest, subscriptionId, tx.correlationId);

@@ -72,7 +72,7 @@ const findLost = statement<Tenant & { id: string }>(
    returning subscription_id as id, organization_id as "organizationId", environment`,
 );
 
-const lostAtOnce = 100;
+const lostBatchSize = 100;
 /** The correlation id of this search; the deliveries keep those of their events. */
 const searchCorrelation = 'lost-retries';
 
@@ -119,12 +119,12 @@ export function retryRescue(database: Database, services: WakeRetriesServices): 
   };
 
   return async () => {
-    for (const { id, ...tenant } of await sql.rows(findUnclocked, [strandedMs, lostAtOnce])) {
+    for (const { id, ...tenant } of await sql.rows(findUnclocked, [strandedMs, lostBatchSize])) {
       await new Scope(database, tenant, searchCorrelation).transaction((tx) => beginRetries(tx, [id]));
     }
     const failed: Rescued['failed'] = [];
     await findStopped().catch((error) => failed.push({ subjectId: 'stopped workflows', error }));
-    const lost = await sql.rows(findLost, [strandedMs, lostAtOnce]);
+    const lost = await sql.rows(findLost, [strandedMs, lostBatchSize]);
     for (const { id, ...tenant } of lost) {
       try {
         await wakeRetryClock(services, new Scope(database, tenant, searchCorrelation), id);

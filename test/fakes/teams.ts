@@ -52,7 +52,7 @@ export const teamsTenant = {
 };
 
 const channelPath = /^\/v1\.0\/teams\/([^/]+)\/channels\/([^/]+)\/messages(?:\/([^/]+))?(?:\/replies\/([^/]+))?$/;
-const longestMs = 3 * 86_400_000;
+const maxMs = 3 * 86_400_000;
 
 /** Microsoft's login and Graph: teams with one channel, messages, and subscriptions. */
 export async function startFakeTeams(): Promise<FakeTeams> {
@@ -123,7 +123,7 @@ export async function startFakeTeams(): Promise<FakeTeams> {
     const lasts = Date.parse(expirationDateTime) - Date.now();
     const isRight = changeType === 'created' && typeof clientState === 'string' && clientState.length <= 128;
     if (!isKnown) return teamsError(403, 'Forbidden');
-    if (!isRight || !(lasts > 0 && lasts <= longestMs)) return teamsError(400, 'InvalidRequest');
+    if (!isRight || !(lasts > 0 && lasts <= maxMs)) return teamsError(400, 'InvalidRequest');
     if (lasts > 3_600_000 && !lifecycleNotificationUrl) return teamsError(400, 'InvalidRequest');
     const made = {
       id: randomUUID(),

@@ -4,7 +4,7 @@ import { Background } from '../../src/platform/background.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { enqueueSql, kindsInStatements } from '../../src/platform/enqueue.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { backOffMs, defaultOutboxPolicy, Outbox, type OutboxHandlers } from '../../src/platform/outbox.ts';
+import { backoffMs, defaultOutboxPolicy, Outbox, type OutboxHandlers } from '../../src/platform/outbox.ts';
 import { listOutbox } from '../../src/platform/outbox-entries.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { sqlOn, statement } from '../../src/platform/sql.ts';
@@ -222,7 +222,7 @@ describe('the drain', () => {
           return hang.promise;
         },
       },
-      { deadlineMs: 50, othersAtOnce: 2 },
+      { deadlineMs: 50, maxConcurrentOthers: 2 },
     );
     await leave('test.hangs', 6);
     const { drained, failed } = await outbox.drain();
@@ -245,14 +245,14 @@ describe('the drain', () => {
       const [entry] = await entries();
       expect(entry).toMatchObject({ subjectId: id, attempts: attempt });
       const waitMs = entry!.nextAttemptAt.getTime() - entry!.lastAttemptAt!.getTime();
-      const full = Math.min(defaultOutboxPolicy.mostBackOffMs, 1_000 * 2 ** (attempt - 1));
+      const full = Math.min(defaultOutboxPolicy.maxBackoffMs, 1_000 * 2 ** (attempt - 1));
       expect(waitMs).toBeGreaterThan(full * 0.5 - 50);
       expect(waitMs).toBeLessThan(full + 5_000);
     }
     expect(lines.filter(({ level }) => level === 50)).toMatchObject([
       { msg: 'an outbox entry keeps failing', kind: 'test.fails' },
     ]);
-    expect(backOffMs(1_000, defaultOutboxPolicy, 1)).toBe(defaultOutboxPolicy.mostBackOffMs);
+    expect(backoffMs(1_000, defaultOutboxPolicy, 1)).toBe(defaultOutboxPolicy.maxBackoffMs);
   });
 
   test('two drains at once do each entry once', async () => {
@@ -265,19 +265,19 @@ describe('the drain', () => {
   });
 
   test.each([
-    ['test.prompt_slow', { atOnce: 4 }],
-    ['test.slow', { othersAtOnce: 4 }],
+    ['test.prompt_slow', { maxConcurrent: 4 }],
+    ['test.slow', { maxConcurrentOthers: 4 }],
   ])('works on no more of a kind at once than it may: %s', async (kind, policy) => {
-    let [underWay, most] = [0, 0];
+    let [underWay, max] = [0, 0];
     const slow = async () => {
-      most = Math.max(most, ++underWay);
+      max = Math.max(max, ++underWay);
       await new Promise((resolve) => setTimeout(resolve, 5));
       underWay--;
     };
     const outbox = open({ [kind]: slow }, policy);
     await leave(kind, 30);
     expect((await outbox.drain()).drained).toBe(30);
-    expect(most).toBe(4);
+    expect(max).toBe(4);
   });
 
   test('leaves entries of an unknown kind, and reports them', async () => {

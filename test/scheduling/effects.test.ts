@@ -103,9 +103,9 @@ describe('the mails of a live booking', () => {
         '\n',
       ),
       attendee: [`MAILTO:${address}`, 'ACCEPTED', 'FALSE'],
-      longestLine: expect.any(Number),
+      maxLineLength: expect.any(Number),
     };
-    expect(invitationOf(confirmed!).longestLine).toBeLessThanOrEqual(75);
+    expect(invitationOf(confirmed!).maxLineLength).toBeLessThanOrEqual(75);
     const first = { ...same, start: '2040-06-13T10:00:00Z', end: '2040-06-13T11:00:00Z' };
     const last = { ...same, start: '2040-06-13T14:30:00Z', end: '2040-06-13T15:30:00Z' };
     expect(invitationOf(confirmed!)).toEqual({ ...first, method: 'REQUEST', sequence: '0', status: 'CONFIRMED' });

@@ -107,6 +107,6 @@ export function invitationOf({ attachments }: ParsedMail) {
     organizerName: event.getFirstProperty('organizer')!.getFirstParameter('cn'),
     attendee: [attendee.getFirstValue(), attendee.getFirstParameter('partstat'), attendee.getFirstParameter('rsvp')],
     hasStamp: event.hasProperty('dtstamp'),
-    longestLine: Math.max(...text.split('\r\n').map((line) => Buffer.byteLength(line))),
+    maxLineLength: Math.max(...text.split('\r\n').map((line) => Buffer.byteLength(line))),
   };
 }

@@ -79,10 +79,10 @@ test('a session that the server forgot is begun anew, and the call is made once'
 
 test('calls of one server of a tenant are one at a time in all processes, and others go on beside them', async () => {
   let now = 0;
-  let most = 0;
+  let max = 0;
   await github.begin({
     async call() {
-      most = Math.max(most, ++now);
+      max = Math.max(max, ++now);
       await sleep(50);
       now--;
       return { content: [{ type: 'text', text: 'done' }] };
@@ -91,7 +91,7 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
   const processes = [github.one, github.scene.open(), github.scene.open()];
   const calls = processes.flatMap((process) => [1, 2, 3].map(() => process.call(github.scope, 'github_echo')));
   expect((await Promise.all(calls)).filter(({ text }) => text === 'done')).toHaveLength(9);
-  expect(most).toBe(1);
+  expect(max).toBe(1);
   const hurried = github.scene.open({ turnMs: 100 });
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   github.fake.call = async () => {

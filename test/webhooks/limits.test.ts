@@ -46,7 +46,7 @@ describe('a subscription', () => {
     const { id, path } = await scene.subscribe({ concurrency: 2 }, () => ({ status: 200, afterMs: 30 }));
     await sendTests(id, 20);
     await all(id, 'delivered', 20);
-    expect(scene.receiver.mostAtOnce(path)).toBeLessThanOrEqual(2);
+    expect(scene.receiver.maxConcurrent(path)).toBeLessThanOrEqual(2);
     expect(scene.receiver.to(path)).toHaveLength(20);
   });
 

@@ -141,7 +141,7 @@ test('two processes together send no more at once, and no faster, than a webhook
   const begun = Date.now();
   await Promise.all([sendTests(narrow.id, 40), sendTests(slow.id, 25)]);
   await Promise.all([arrived(narrow.id, 40), arrived(slow.id, 25)]);
-  expect(scene.receiver.mostAtOnce(narrow.path)).toBe(1);
+  expect(scene.receiver.maxConcurrent(narrow.path)).toBe(1);
   expect(scene.receiver.to(narrow.path)).toHaveLength(40);
   const at = scene.receiver.to(slow.path).map((request) => request.at);
   expect(at).toHaveLength(25);

@@ -44,7 +44,7 @@ export interface Receiver {
   has(path: string, count: number): Promise<Received[]>;
   script(path: string, script: Script): void;
   /** Most requests to a path that were under way at the same time. */
-  mostAtOnce(path: string): number;
+  maxConcurrent(path: string): number;
   close(): Promise<void>;
 }
 
@@ -69,15 +69,15 @@ async function send(response: ServerResponse, reply: Reply): Promise<void> {
 export async function openReceiver(): Promise<Receiver> {
   const received = new Map<string, Received[]>();
   const scripts = new Map<string, Script>();
-  const atOnce = new Map<string, { now: number; most: number }>();
+  const concurrency = new Map<string, { now: number; max: number }>();
   const to = (path: string) => received.get(path) ?? [];
   const server = await httpServer((request, response) => {
     const path = request.url!;
     const chunks: Buffer[] = [];
-    const count = atOnce.get(path) ?? { now: 0, most: 0 };
-    atOnce.set(path, count);
+    const count = concurrency.get(path) ?? { now: 0, max: 0 };
+    concurrency.set(path, count);
     count.now++;
-    count.most = Math.max(count.most, count.now);
+    count.max = Math.max(count.max, count.now);
     response.on('close', () => count.now--);
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
@@ -93,7 +93,7 @@ export async function openReceiver(): Promise<Receiver> {
     to,
     has: (path, count) => until(`${count} requests to ${path}`, async () => to(path).length >= count && to(path)),
     script: (path, script) => void scripts.set(path, script),
-    mostAtOnce: (path) => atOnce.get(path)?.most ?? 0,
+    maxConcurrent: (path) => concurrency.get(path)?.max ?? 0,
     close: server.close,
   };
 }

@@ -24,7 +24,7 @@ test('a retry that is due takes its turn beside a long backlog of first attempts
 
   const requests = scene.receiver.to(path);
   expect(requests).toHaveLength(backlog + 2);
-  expect(scene.receiver.mostAtOnce(path)).toBe(1);
+  expect(scene.receiver.maxConcurrent(path)).toBe(1);
   const eventId = requests[0]!.headers['webhook-id'];
   const retry = requests.findLastIndex(({ headers }) => headers['webhook-id'] === eventId);
   const due = Date.parse(nextAttemptAt);

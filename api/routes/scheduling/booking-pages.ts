@@ -18,9 +18,9 @@ import { pageOf, pagePolicy, problem } from '../../html-page.ts';
 import { cancelForm, facts, joined, links, rescheduleForm, type ShownBooking, timeOf, zoneForm } from './page-html.ts';
 
 const requestsPerMinute = 30;
-const mostFormBytes = 16 * 1024;
-const longestReason = 500;
-const longestZone = 64;
+const maxFormBytes = 16 * 1024;
+const maxReasonLength = 500;
+const maxZoneLength = 64;
 
 /** An open page: whose it is, and how its reader wants to see it. */
 interface Opened {
@@ -81,7 +81,7 @@ async function readForm(c: ApiContext): Promise<PageForm> {
   }
   const form = new URLSearchParams(await c.req.text());
   const reason = form.get('reason')?.replaceAll('\r\n', '\n').replaceAll('\0', '').trim() ?? '';
-  if ([...reason].length > longestReason) {
+  if ([...reason].length > maxReasonLength) {
     throw invalid([{ path: 'reason', message: 'The reason is too long.' }], 'The reason is too long.');
   }
   const timezone = form.get('timezone') ?? undefined;
@@ -95,7 +95,7 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
   /** @param name of a zone, as the reader chose it; one that there is not is as none */
   function inZone(opened: Omit<Opened, 'timezone' | 'isChosen'>, name: string | undefined): Opened {
     const { isHost, booking } = opened;
-    const chosen = name === undefined || name.length > longestZone ? undefined : findTimezone(name);
+    const chosen = name === undefined || name.length > maxZoneLength ? undefined : findTimezone(name);
     return {
       ...opened,
       timezone: chosen ?? (isHost ? booking.hostTimezone : booking.attendee.timezone),
@@ -162,9 +162,9 @@ export function bookingPageRoutes(services: Services): OpenAPIHono<ApiEnv> {
       await next();
     }),
     bodyLimit({
-      maxSize: mostFormBytes,
+      maxSize: maxFormBytes,
       onError: () => {
-        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes: mostFormBytes });
+        throw new AppError('payload_too_large', 'The form is too large.', { maxBytes: maxFormBytes });
       },
     }),
   ] as const;

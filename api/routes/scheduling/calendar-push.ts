@@ -11,14 +11,14 @@ import { withUnprovenBody } from '../../unproven-body.ts';
 const maxBytes = 64 * 1024;
 
 /** Of one request; a notification is a few hundred bytes. */
-const mostNotifications = 100;
-const longestValidation = 1_024;
+const maxNotifications = 100;
+const maxValidationLength = 1_024;
 
 const bodySchema = z.object({
   value: z
     .array(z.object({ clientState: z.string().max(200), lifecycleEvent: z.string().optional() }))
     .min(1)
-    .max(mostNotifications),
+    .max(maxNotifications),
 });
 
 const pushDescription =
@@ -76,7 +76,7 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
     const validation = c.req.query('validationToken');
     if (validation !== undefined) {
       // Microsoft asks so whether a new address is ours.
-      if (validation.length > longestValidation) throw new AppError('validation_error', 'The token is too long.');
+      if (validation.length > maxValidationLength) throw new AppError('validation_error', 'The token is too long.');
       return c.text(validation, 200);
     }
     const read = await withUnprovenBody(c, maxBytes, async (bytes) => parse(bytes));

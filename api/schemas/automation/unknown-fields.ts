@@ -2,7 +2,7 @@ import type { WorkflowWarning } from '../../../src/automation/core/step-referenc
 import { inputDefinition, modelChoice, newWorkflowSchema, retry, stepShape } from './workflow.ts';
 
 /** So many warnings are told; the rest is alike. */
-const mostWarnings = 50;
+const maxWarnings = 50;
 
 const ofEveryStep = ['id', 'type', 'name', 'prompt'];
 const ofActions = ['integration', 'action', 'payload'];
@@ -27,7 +27,7 @@ const recordsOf = (value: unknown): [number, Record<string, unknown>][] =>
 const unknownIn = (value: unknown, shape: object, path: string): WorkflowWarning[] =>
   Object.keys(isRecord(value) ? value : {})
     .filter((name) => !Object.hasOwn(shape, name))
-    .slice(0, mostWarnings)
+    .slice(0, maxWarnings)
     .map((name) => {
       const shown = name.slice(0, 100);
       return { path: path + shown, code: 'unknown_field', message: `There is no field "${shown}"; it was ignored.` };
@@ -48,7 +48,7 @@ export function findIgnoredFields(body: unknown): WorkflowWarning[] {
   if (!isRecord(body)) return [];
   const warnings = unknownIn(body, newWorkflowSchema.shape, '');
   for (const [index, step] of recordsOf(body.steps)) {
-    if (warnings.length >= mostWarnings) break;
+    if (warnings.length >= maxWarnings) break;
     const path = `steps.${index}.`;
     warnings.push(...unknownIn(step, stepShape, path), ...unusedIn(step, path));
     warnings.push(...unknownIn(step.retry, retry.shape, `${path}retry.`));
@@ -57,5 +57,5 @@ export function findIgnoredFields(body: unknown): WorkflowWarning[] {
   }
   for (const [index, input] of recordsOf(body.inputs))
     warnings.push(...unknownIn(input, inputDefinition.shape, `inputs.${index}.`));
-  return warnings.slice(0, mostWarnings);
+  return warnings.slice(0, maxWarnings);
 }

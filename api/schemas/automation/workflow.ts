@@ -5,7 +5,7 @@ import { inputTypes } from '../../../src/automation/core/inputs.ts';
 import { workflowWarningCodes } from '../../../src/automation/core/step-references.ts';
 import { endOfRun, maxSteps, providers, stepIdPattern } from '../../../src/automation/core/steps.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { mostServers } from '../../../src/tools/core/server-ids.ts';
+import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { freeForm } from '../free-form.ts';
 import { inDialect } from '../in-dialect.ts';
 import { flatPage, paginationSchema } from '../pagination.ts';
@@ -67,7 +67,7 @@ const stepFields = {
     description:
       'Required for actions: a valid payload of the action. Its strings are templates; what depends on them is checked when the step is executed.',
   }),
-  tools: z.array(z.string().min(1).max(100)).max(mostServers).optional().openapi({
+  tools: z.array(z.string().min(1).max(100)).max(maxServers).optional().openapi({
     description:
       'For prompts: ids of tool servers whose tools the model may call, as in chat. Test keys have all of them; a live key those that are configured.',
   }),

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { TurnRequest } from '../../../src/conversation/contents.ts';
-import { mostServers } from '../../../src/tools/core/server-ids.ts';
+import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { countedList } from '../counted-list.ts';
 
 /** Also where no model is named. */
@@ -18,7 +18,7 @@ const messageSchema = z
   .openapi('Message', { description: 'A part of a conversation.' });
 
 /** A body has no room for more. */
-const mostMessages = 35_000;
+const maxMessages = 35_000;
 
 const options = {
   model: z
@@ -29,7 +29,7 @@ const options = {
     .openapi({ description: `${defaultModel} (the default), gemini-1.5-pro, or another listed text model.` }),
   mcpServers: z
     .array(z.string().min(1).max(100))
-    .max(mostServers)
+    .max(maxServers)
     .optional()
     .openapi({ description: 'Ids of tool servers whose tools the model may call. Test keys have all of them.' }),
   stream: z.boolean().optional().openapi({ description: 'Answer with Server-Sent Events.' }),
@@ -48,7 +48,7 @@ export const chatSchema = z
         .openapi({
           description: 'The conversation so far. The last message is the one to reply to, with the role user.',
         }),
-      mostMessages,
+      maxMessages,
     ),
     ...options,
   })
@@ -64,7 +64,7 @@ export const agentSchema = z
       .max(1)
       .optional()
       .openapi({ description: `Default ${defaultTemperature}. Models without a temperature ignore it.` }),
-    history: countedList(z.array(messageSchema), mostMessages)
+    history: countedList(z.array(messageSchema), maxMessages)
       .optional()
       .openapi({ description: 'The conversation before the message.' }),
     ...options,

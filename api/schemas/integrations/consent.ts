@@ -1,19 +1,19 @@
 import { z } from '@hono/zod-openapi';
 
-const longestUrl = 2_048;
-const mostScopes = 50;
+const maxUrlLength = 2_048;
+const maxScopes = 50;
 
 /** A request to connect an integration. */
 export const newIntegrationConsentSchema = z
   .object({
-    redirectUrl: z.string().max(longestUrl, `Expected at most ${longestUrl} characters.`).optional().openapi({
+    redirectUrl: z.string().max(maxUrlLength, `Expected at most ${maxUrlLength} characters.`).optional().openapi({
       description:
         "Where the owner of the account goes afterwards, with `integration=&status=connected` or `integration=&status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",
     }),
     scopes: z
       .array(z.string().max(200, 'Expected at most 200 characters.'))
       .min(1, 'Expected at least one scope.')
-      .max(mostScopes, `Expected at most ${mostScopes} scopes.`)
+      .max(maxScopes, `Expected at most ${maxScopes} scopes.`)
       .optional()
       .openapi({
         description: "The scopes to request, in place of the default ones, which the integration's actions need.",

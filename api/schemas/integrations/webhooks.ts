@@ -10,8 +10,8 @@ const triggers = [...new Set(catalog.flatMap((integration) => Object.keys(integr
 const event = z.string().openapi({ description: `An event of the integration: one of ${triggers.join(', ')}.` });
 
 const fewestCharacters = 16;
-const mostCharacters = 255;
-const secretProblem = `Expected ${fewestCharacters} to ${mostCharacters} printable characters.`;
+const maxCharacters = 255;
+const secretProblem = `Expected ${fewestCharacters} to ${maxCharacters} printable characters.`;
 
 export const newIntegrationWebhookSchema = z
   .object({
@@ -21,7 +21,7 @@ export const newIntegrationWebhookSchema = z
     url: newWebhookSchema.shape.url,
     secret: z
       .string()
-      .regex(new RegExp(`^[\\x20-\\x7e]{${fewestCharacters},${mostCharacters}}$`), secretProblem)
+      .regex(new RegExp(`^[\\x20-\\x7e]{${fewestCharacters},${maxCharacters}}$`), secretProblem)
       .optional()
       .openapi({ description: 'The key that signs deliveries. Generated if it is absent.' }),
   })

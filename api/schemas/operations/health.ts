@@ -115,8 +115,8 @@ export const beaconsSchema = z.union([beaconSchema, beaconListSchema]).openapi('
   description: 'One measurement alone, without the list around it, is accepted too.',
 });
 
-const longestPaint = { name: 'LCP', value: 1834.5, id: 'v4-1763717400000', path: '/workflows' };
-export const beaconExamples = { several: [longestPaint, { name: 'CLS', value: 0.04 }] };
+const exampleVital = { name: 'LCP', value: 1834.5, id: 'v4-1763717400000', path: '/workflows' };
+export const beaconExamples = { several: [exampleVital, { name: 'CLS', value: 0.04 }] };
 
 export const vitalsExample = {
   vitals: [

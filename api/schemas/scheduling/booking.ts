@@ -13,12 +13,12 @@ import { bookingId, date, instant, timezone } from './values.ts';
 
 export const bookingInPath = prefixedIdInPath('id', bookingId);
 
-const mostBytes = 16 * 1024;
+const maxBytes = 16 * 1024;
 
 /** An object of the caller's own. */
 const attached = (what: string) =>
   freeForm
-    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= mostBytes, 'Expected at most 16 KiB as JSON.')
+    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, 'Expected at most 16 KiB as JSON.')
     .openapi({ type: 'object', additionalProperties: {}, description: `${what} At most 16 KiB as JSON.` });
 
 const attendee = z

@@ -5,8 +5,8 @@ import { alike } from './values.ts';
 const names = ['google', 'microsoft', 'office365', 'outlook'] as const;
 const service = z.enum(names).openapi({ description: '`office365` and `outlook` are other names of `microsoft`.' });
 
-const longestUrl = 2_048;
-const longestHint = 320;
+const maxUrlLength = 2_048;
+const maxHintLength = 320;
 
 /** A request to connect a calendar. */
 export const newConsentSchema = z
@@ -14,11 +14,11 @@ export const newConsentSchema = z
     service: service.optional(),
     provider: service.optional().openapi({ description: 'Another name of `service`.' }),
     hostId: z.string().optional().openapi({ description: 'Whose time it is. The default host where it is missing.' }),
-    redirectUrl: text(longestUrl).optional().openapi({
+    redirectUrl: text(maxUrlLength).optional().openapi({
       description:
         "Where the owner of the account goes afterwards, with `status=connected&calendarId=` or `status=error&error=` added to the query: one of the organization's allowed addresses, with any query. Without it a page says how it went.",
     }),
-    loginHint: lineText(longestHint).optional().openapi({
+    loginHint: lineText(maxHintLength).optional().openapi({
       description:
         'Which account is meant, such as an address of mail, without control characters. `sandbox:denied` is refused in the sandbox.',
     }),

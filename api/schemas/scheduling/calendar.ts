@@ -42,7 +42,7 @@ export const calendarChangeSchema = z
   .partial()
   .openapi('CalendarChange');
 
-const mostSandboxEvents = 500;
+const maxSandboxEvents = 500;
 
 const sandboxEvent = z
   .object({
@@ -82,7 +82,7 @@ export const putSandboxSchema = z
   .object({
     events: z
       .array(sandboxEvent)
-      .max(mostSandboxEvents, `Expected at most ${mostSandboxEvents} events.`)
+      .max(maxSandboxEvents, `Expected at most ${maxSandboxEvents} events.`)
       .superRefine((events, context) => {
         const seen = new Set<string>();
         for (const [index, { id }] of events.entries()) {

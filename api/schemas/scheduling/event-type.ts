@@ -1,18 +1,18 @@
 import { z } from '@hono/zod-openapi';
-import { defaultReminders, mostReminders } from '../../../src/scheduling/core/effects.ts';
+import { defaultReminders, maxReminders } from '../../../src/scheduling/core/effects.ts';
 import { questionTypes } from '../../../src/scheduling/entities.ts';
-import { mostEventTypes } from '../../../src/scheduling/event-types.ts';
+import { maxEventTypes } from '../../../src/scheduling/event-types.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { filledLine, filledText, text } from '../text.ts';
 import { alike, eventTypeId, exampleTime } from './values.ts';
 
 export const eventTypeInPath = prefixedIdInPath('id', eventTypeId);
 
-const mostLocations = 20;
-const mostQuestions = 50;
-const mostOptions = 100;
+const maxLocations = 20;
+const maxQuestions = 50;
+const maxOptions = 100;
 /** Thirty days. */
-const mostMinutesBefore = 43_200;
+const maxMinutesBefore = 43_200;
 
 const location = z
   .object({
@@ -34,7 +34,7 @@ const question = z
       .openapi({ description: 'A booking must then answer it; a checkbox with `true`.' }),
     options: z
       .array(filledText(200))
-      .max(mostOptions, `Expected at most ${mostOptions} options.`)
+      .max(maxOptions, `Expected at most ${maxOptions} options.`)
       .optional()
       .openapi({ description: 'Of a `select`, which needs at least one.' }),
   })
@@ -42,7 +42,7 @@ const question = z
 
 const questions = z
   .array(question)
-  .max(mostQuestions, `Expected at most ${mostQuestions} questions.`)
+  .max(maxQuestions, `Expected at most ${maxQuestions} questions.`)
   .superRefine((given, context) => {
     for (const [index, { label }] of given.entries()) {
       if (given.findIndex((one) => one.label === label) === index) continue;
@@ -51,7 +51,7 @@ const questions = z
   })
   .openapi({ description: 'Each has a label of its own.' });
 
-const minutes = (most: number, least = 0) => z.int().min(least).max(most);
+const minutes = (max: number, min = 0) => z.int().min(min).max(max);
 
 const fields = {
   name: filledLine(100),
@@ -63,7 +63,7 @@ const fields = {
   description: text(2_000)
     .nullable()
     .openapi({ type: ['string', 'null'] }),
-  locations: z.array(location).max(mostLocations, `Expected at most ${mostLocations} locations.`),
+  locations: z.array(location).max(maxLocations, `Expected at most ${maxLocations} locations.`),
   bufferBefore: minutes(1_440).openapi({ description: 'Minutes kept free before each booking. Default 0.' }),
   bufferAfter: minutes(1_440).openapi({ description: 'Minutes kept free after each booking. Default 0.' }),
   minNotice: minutes(8_760).openapi({ description: 'Hours from now in which nothing can be booked. Default 0.' }),
@@ -72,8 +72,8 @@ const fields = {
     .openapi({ description: 'Days from today, of the host, that can be booked. Default null: no limit.' }),
   questions,
   reminders: z
-    .array(minutes(mostMinutesBefore, 1))
-    .max(mostReminders, `Expected at most ${mostReminders} reminders.`)
+    .array(minutes(maxMinutesBefore, 1))
+    .max(maxReminders, `Expected at most ${maxReminders} reminders.`)
     .openapi({
       description: 'Minutes before the start at which the attendee is reminded by mail. Default a day and an hour.',
     }),
@@ -110,7 +110,7 @@ export const eventTypeSchema = z
 export type EventTypeAnswer = z.output<typeof eventTypeSchema>;
 
 export const eventTypeListSchema = z.object({
-  eventTypes: z.array(eventTypeSchema).openapi({ description: `At most ${mostEventTypes}, newest first.` }),
+  eventTypes: z.array(eventTypeSchema).openapi({ description: `At most ${maxEventTypes}, newest first.` }),
 });
 
 export const deletedEventTypeSchema = z.object({ id: z.string(), deleted: z.literal(true) });

@@ -3,8 +3,8 @@ import { hostIds } from '../../../src/scheduling/core/ids.ts';
 import { text } from '../text.ts';
 import { alike, date, dayHours, hostOfSetting, timezone, weekInput, weekShown } from './values.ts';
 
-const mostExceptions = 500;
-const mostHolidays = 20;
+const maxExceptions = 500;
+const maxHolidays = 20;
 
 export const newRulesSchema = z
   .object({
@@ -34,7 +34,7 @@ const exception = z.object({
 
 const exceptions = z
   .array(exception)
-  .max(mostExceptions, `Expected at most ${mostExceptions} exceptions.`)
+  .max(maxExceptions, `Expected at most ${maxExceptions} exceptions.`)
   .superRefine((given, context) => {
     const seen = new Set<string>();
     for (const [index, { date, hostId }] of given.entries()) {
@@ -48,7 +48,7 @@ const exceptions = z
       'A date stands once for all hosts, and once for each host, for which that one takes the place of the other.',
   });
 
-const holidays = z.array(z.string().max(10)).max(mostHolidays, `Expected at most ${mostHolidays} calendars.`).openapi({
+const holidays = z.array(z.string().max(10)).max(maxHolidays, `Expected at most ${maxHolidays} calendars.`).openapi({
   description:
     'Public holidays: codes of countries (ISO 3166), or of their regions as in `DE-BY`, in either case. Each is closed.',
 });

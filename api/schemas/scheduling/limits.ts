@@ -3,7 +3,7 @@ import { findLimitProblems, maxConsecutive } from '../../../src/scheduling/core/
 import type { BookingLimits } from '../../../src/scheduling/core/rules.ts';
 import { alike, date, hostOfSetting } from './values.ts';
 
-const most = (unit: string) =>
+const maxBookings = (unit: string) =>
   z
     .int()
     .min(1)
@@ -12,9 +12,9 @@ const most = (unit: string) =>
     .openapi({ description: `The most bookings of an event type ${unit}. Null: no limit.` });
 
 const fields = {
-  dailyMax: most('that start on one day of the host'),
-  weeklyMax: most('in one week, from Monday'),
-  monthlyMax: most('in one month'),
+  dailyMax: maxBookings('that start on one day of the host'),
+  weeklyMax: maxBookings('in one week, from Monday'),
+  monthlyMax: maxBookings('in one month'),
   consecutiveMax: z.int().min(1).max(maxConsecutive).nullable().openapi({
     description: 'The most bookings of a host in a row, with pauses of at most `minGapMinutes` or their buffers.',
   }),

@@ -45,12 +45,12 @@ const range = z
     description: '`HH:MM-HH:MM`, its end after its start, until 24:00 at most. `23:59` as the end means 24:00.',
   });
 
-const mostRanges = 24;
+const maxRanges = 24;
 
 /** The open hours of a day; null or an empty list for a closed day. */
 export const dayHours = z
   .array(range)
-  .max(mostRanges, `Expected at most ${mostRanges} ranges.`)
+  .max(maxRanges, `Expected at most ${maxRanges} ranges.`)
   .nullable()
   .openapi({ description: 'Ranges may overlap. Null or an empty list: closed.' });
 

@@ -45,8 +45,8 @@ const eachModel = <Kind extends 'image' | 'video' | 'music'>(
     .join('; ');
 
 const ratiosOf = (kind: 'image' | 'video') => `By model: ${eachModel(kind, ({ ratios }) => ratios.join(', '))}.`;
-const lengthsOf = (kind: 'video' | 'music', least: number) =>
-  `By model: ${eachModel(kind, ({ maxSeconds }) => `${least} to ${maxSeconds}`)}.`;
+const lengthsOf = (kind: 'video' | 'music', min: number) =>
+  `By model: ${eachModel(kind, ({ maxSeconds }) => `${min} to ${maxSeconds}`)}.`;
 
 export const generateSchema = z
   .object({
@@ -69,11 +69,11 @@ export const generateMusicSchema = z
       .openapi({ description: `Default ${defaultModels.music}, which makes at most 30 seconds.` }),
     duration: z
       .number()
-      .min(musicSeconds.least)
-      .max(musicSeconds.most)
+      .min(musicSeconds.min)
+      .max(musicSeconds.max)
       .optional()
-      .openapi({ description: `In seconds. Default 10. ${lengthsOf('music', musicSeconds.least)}` }),
-    bpm: z.number().min(bpm.least).max(bpm.most).optional().openapi({ description: 'Beats per minute.' }),
+      .openapi({ description: `In seconds. Default 10. ${lengthsOf('music', musicSeconds.min)}` }),
+    bpm: z.number().min(bpm.min).max(bpm.max).optional().openapi({ description: 'Beats per minute.' }),
   })
   .openapi('GenerateMusic');
 
@@ -91,11 +91,11 @@ export const generateVideoSchema = z
       .openapi({ description: `Default ${defaultModels.video}.` }),
     duration: z
       .number()
-      .min(videoSeconds.least)
-      .max(videoSeconds.most)
+      .min(videoSeconds.min)
+      .max(videoSeconds.max)
       .optional()
       .openapi({
-        description: `In seconds, fractions too. Default ${videoSeconds.least}. What is delivered is paid by started seconds, and never more than what was asked. ${lengthsOf('video', videoSeconds.least)}`,
+        description: `In seconds, fractions too. Default ${videoSeconds.min}. What is delivered is paid by started seconds, and never more than what was asked. ${lengthsOf('video', videoSeconds.min)}`,
       }),
     aspectRatio: aspectRatio.openapi({
       description: `Default 16:9. ${ratiosOf('video')} \`GET /api/studio/models\` tells those of this installation.`,
@@ -141,7 +141,7 @@ export const readMusicRequest = (body: z.infer<typeof generateMusicSchema>): Mus
   kind: 'music',
   prompt: body.prompt,
   model: body.model ?? defaultModels.music,
-  duration: body.duration ?? musicSeconds.least,
+  duration: body.duration ?? musicSeconds.min,
   bpm: body.bpm ?? null,
 });
 
@@ -149,7 +149,7 @@ export const readVideoRequest = (body: Omit<z.infer<typeof generateVideoSchema>,
   kind: 'video',
   prompt: body.prompt,
   model: body.model ?? defaultModels.video,
-  duration: body.duration ?? videoSeconds.least,
+  duration: body.duration ?? videoSeconds.min,
   aspectRatio: (body.aspectRatio ?? '16:9') as AspectRatio,
 });
 

@@ -4,7 +4,7 @@ import { toolServerIds } from '../../../src/tools/core/server-ids.ts';
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const mostFields = 20;
+const maxFields = 20;
 
 /** An object whose members are strings, or null for those to remove. */
 const changes = (description: string) =>
@@ -12,9 +12,9 @@ const changes = (description: string) =>
     .custom<Record<string, string | null>>(isRecord, 'Expected an object.')
     .superRefine((record, context) => {
       const names = Object.keys(record);
-      if (names.length > mostFields)
-        context.addIssue({ code: 'custom', message: `Expected at most ${mostFields} fields.` });
-      for (const name of names.slice(0, mostFields)) {
+      if (names.length > maxFields)
+        context.addIssue({ code: 'custom', message: `Expected at most ${maxFields} fields.` });
+      for (const name of names.slice(0, maxFields)) {
         const value: unknown = record[name];
         if (typeof value === 'string' || value === null) continue;
         context.addIssue({ code: 'custom', path: [name], message: 'Expected a string.' });
@@ -22,7 +22,7 @@ const changes = (description: string) =>
     })
     .openapi({
       type: 'object',
-      maxProperties: mostFields,
+      maxProperties: maxFields,
       additionalProperties: { type: ['string', 'null'] },
       description,
     });

@@ -4,7 +4,7 @@ import { speechLimits, type Voice, voices } from '../../../src/providers/core/sp
 import type { SpeechRequest } from '../../../src/providers/voice-ports.ts';
 import { refused } from '../../../src/voice/errors.ts';
 
-const { codePoints: mostCharacters, speed: pace } = speechLimits;
+const { codePoints: maxCharacters, speed: pace } = speechLimits;
 const defaults = { voice: 'alloy', speed: 1 } as const satisfies { voice: Voice; speed: number };
 
 /** Everything that it says is refused by `checkSpeech` before, in the published order and words. */
@@ -15,9 +15,9 @@ export const speechSchema = z
       .regex(/\S/)
       .openapi({
         minLength: 1,
-        maxLength: mostCharacters,
+        maxLength: maxCharacters,
         pattern: '\\S',
-        description: `The text to speak: at most ${mostCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
+        description: `The text to speak: at most ${maxCharacters.toLocaleString('en-US')} characters, not all of them blank.`,
       }),
     voice: z
       .enum(voices)
@@ -25,8 +25,8 @@ export const speechSchema = z
       .openapi({ description: `Default ${defaults.voice}.` }),
     speed: z
       .number()
-      .min(pace.least)
-      .max(pace.most)
+      .min(pace.min)
+      .max(pace.max)
       .optional()
       .openapi({ description: `Default ${defaults.speed}. The pitch of the voice stays.` }),
   })
@@ -46,12 +46,12 @@ export function charactersOf(text: string): number {
 
 const isVoice = (value: unknown): value is Voice => (voices as readonly unknown[]).includes(value);
 const isSpeed = (value: unknown): value is number =>
-  typeof value === 'number' && value >= pace.least && value <= pace.most;
+  typeof value === 'number' && value >= pace.min && value <= pace.max;
 
 /** Refuses what cannot be said, in the published order and with the published sentences. @throws AppError */
 export function checkSpeech({ text, voice, speed }: Record<string, unknown>): void {
   if (typeof text !== 'string' || text.trim() === '') throw refused('Text is required');
-  if (charactersOf(text) > mostCharacters) throw refused('Text too long');
+  if (charactersOf(text) > maxCharacters) throw refused('Text too long');
   if (voice !== undefined && !isVoice(voice)) throw refused('Invalid voice');
   if (speed !== undefined && !isSpeed(speed)) throw refused('Invalid speed');
 }

@@ -96,7 +96,7 @@ export const deliveryDetailSchema = z
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
 
 const dayMs = 86_400_000;
-const longestRecoveryMs = keptDays * dayMs;
+const maxRecoveryMs = keptDays * dayMs;
 
 export const recoverySchema = z
   .object({
@@ -105,7 +105,7 @@ export const recoverySchema = z
       .transform((text) => new Date(text))
       .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
       .refine(
-        (since) => since.getTime() >= Date.now() - longestRecoveryMs,
+        (since) => since.getTime() >= Date.now() - maxRecoveryMs,
         `Expected a time within the last ${keptDays} days.`,
       )
       .openapi({

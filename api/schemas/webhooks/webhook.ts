@@ -1,17 +1,17 @@
 import { z } from '@hono/zod-openapi';
 import { headerNamePattern, headerValuePattern } from '../../../src/platform/egress-destination.ts';
 import { eventTypes } from '../../../src/services.ts';
-import { longestHeaderValue, mostHeaders } from '../../../src/webhooks/check-subscription.ts';
+import { maxHeaders, maxHeaderValueLength } from '../../../src/webhooks/check-subscription.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';
 import { type HealthState, healthStates } from '../../../src/webhooks/core/health.ts';
-import { mostCounted } from '../../../src/webhooks/core/retry-clock.ts';
-import { defaultMaxAttempts, mostAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
+import { maxCounted } from '../../../src/webhooks/core/retry-clock.ts';
+import { defaultMaxAttempts, maxAllowedAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
 import {
   type DisabledReason,
   disabledReasons,
   subscriptionStates,
 } from '../../../src/webhooks/core/subscription-state.ts';
-import { mostOfOneUrl } from '../../../src/webhooks/same-url.ts';
+import { maxOfSameUrl } from '../../../src/webhooks/same-url.ts';
 import { defaultConcurrency } from '../../../src/webhooks/subscriptions.ts';
 import { texts } from '../free-form.ts';
 import { prefixedIdInPath } from '../ids.ts';
@@ -39,8 +39,8 @@ const events = z
   })
   .openapi({ uniqueItems: true, description: 'Event types. `*` subscribes to all, including future ones.' });
 
-const mostPerMinute = 60_000;
-const mostAtOnce = 64;
+const maxPerMinute = 60_000;
+const maxConcurrency = 64;
 
 const fields = {
   name: nameText,
@@ -53,7 +53,7 @@ const fields = {
       description: [
         'An https URL with a public address and without a user name or password; http is for installations that are not in',
         'production. Redirects are not followed.',
-        `At most ${mostOfOneUrl} active webhooks may send the same event to the same URL.`,
+        `At most ${maxOfSameUrl} active webhooks may send the same event to the same URL.`,
       ].join(' '),
     }),
   events,
@@ -66,11 +66,11 @@ const fields = {
   maxAttempts: z
     .int()
     .min(1)
-    .max(mostAttempts)
+    .max(maxAllowedAttempts)
     .openapi({ description: `Default ${defaultMaxAttempts}, over about two and a half days.` }),
   headers: texts.openapi({
-    maxProperties: mostHeaders,
-    additionalProperties: { type: 'string', maxLength: longestHeaderValue, pattern: headerValuePattern.source },
+    maxProperties: maxHeaders,
+    additionalProperties: { type: 'string', maxLength: maxHeaderValueLength, pattern: headerValuePattern.source },
     ...({ propertyNames: { pattern: headerNamePattern.source } } as object),
     description:
       'Custom headers sent with every delivery. Names differ in more than case; those of the connection, `Content-Type`, `User-Agent` and those of signatures are refused. At most 8 KiB together. Stored encrypted.',
@@ -78,13 +78,13 @@ const fields = {
   rateLimit: z
     .int()
     .min(1)
-    .max(mostPerMinute)
+    .max(maxPerMinute)
     .nullable()
     .openapi({ description: 'The most attempts per minute. Default null: no limit.' }),
   concurrency: z
     .int()
     .min(1)
-    .max(mostAtOnce)
+    .max(maxConcurrency)
     .openapi({ description: `The most concurrent attempts. Default ${defaultConcurrency}.` }),
 };
 
@@ -139,10 +139,10 @@ const health = z
       description: 'While the state is `open`: when the next attempt may be made. Otherwise null.',
     }),
     waiting: z.int().openapi({
-      description: `Deliveries with attempts still to come. ${mostCounted} means ${mostCounted} or more.`,
+      description: `Deliveries with attempts still to come. ${maxCounted} means ${maxCounted} or more.`,
     }),
     deadLettered: z.int().openapi({
-      description: `Deliveries that can be replayed. ${mostCounted} means ${mostCounted} or more.`,
+      description: `Deliveries that can be replayed. ${maxCounted} means ${maxCounted} or more.`,
     }),
     skipped: z.int().openapi({
       description: [

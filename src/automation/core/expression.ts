@@ -152,7 +152,7 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
     needed: stepsNeededIn(program.ast),
     evaluate({ input, variables, steps }) {
       const values = { input, variables, steps: mapMembers(steps, (output) => ({ output })) };
-      if (longestCollection(values) > maxElements[nesting]) {
+      if (largestListIn(values) > maxElements[nesting]) {
         throw new ExpressionError('A list is too long for this expression.');
       }
       meter.reset();
@@ -176,8 +176,8 @@ export function compileExpression(source: string, kind: ExpressionKind): Express
 const mapMembers = (record: Record<string, unknown>, map: (value: unknown) => unknown) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 
-function longestCollection(value: unknown): number {
+function largestListIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Array.isArray(value) ? value : Object.values(value);
-  return members.reduce((longest: number, one) => Math.max(longest, longestCollection(one)), members.length);
+  return members.reduce((max: number, one) => Math.max(max, largestListIn(one)), members.length);
 }

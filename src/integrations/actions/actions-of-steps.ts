@@ -14,13 +14,13 @@ const codes = ['not_connected', 'auth_expired', 'rate_limited', 'action_failed']
 type Code = (typeof codes)[number];
 
 /** How many problems of a payload the message contains. */
-const mostTold = 3;
+const maxErrors = 3;
 
 function messageOf({ message, facts }: AppError): string {
   const { errors, providerCode } = (facts ?? {}) as { errors?: FieldError[]; providerCode?: string };
   if (errors) {
-    const told = errors.slice(0, mostTold).map((one) => `${one.path || 'payload'}: ${one.message}`);
-    return [message, ...told].join(' ').slice(0, 1_000);
+    const listed = errors.slice(0, maxErrors).map((one) => `${one.path || 'payload'}: ${one.message}`);
+    return [message, ...listed].join(' ').slice(0, 1_000);
   }
   return providerCode === undefined ? message : `${message} It said ${providerCode}.`;
 }
@@ -38,7 +38,7 @@ function outcomeOf(error: unknown): Outcome {
 }
 
 /** How long a step waits while its organization is at the limit of actions under way. */
-const mostPatienceMs = 60_000;
+const maxPatienceMs = 60_000;
 
 const isFull = (error: unknown): error is AppError =>
   error instanceof AppError && error.kind === 'rate_limit_exceeded' && error.retryAfter !== undefined;
@@ -61,7 +61,7 @@ export const actionsOfSteps = (services: BeginServices) => ({
   /** As `performForStep`. @throws the reason of the signal; errors of our own */
   async perform(scope: Scope, action: ActionOfStep): Promise<Outcome> {
     const { signal } = action;
-    const until = performance.now() + mostPatienceMs;
+    const until = performance.now() + maxPatienceMs;
     for (;;) {
       try {
         return { answer: await performForStep(services, scope, action) };

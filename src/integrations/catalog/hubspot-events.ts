@@ -20,7 +20,7 @@ const event = z.object({
 const events = z.array(event).min(1).max(1_000);
 type HubSpotEvent = z.infer<typeof event>;
 
-const longestValue = 65_536;
+const maxValueLength = 65_536;
 
 /** @returns undefined for an event that nobody can subscribe to */
 function meaningOf(told: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undefined {
@@ -32,7 +32,7 @@ function meaningOf(told: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undef
     return { trigger: 'contact_created', data: { contactId: objectId, occurredAt } };
   }
   if (verb === 'propertyChange' && (noun === 'deal' || (noun === 'object' && objectTypeId === '0-3'))) {
-    const value = String(propertyValue ?? '').slice(0, longestValue);
+    const value = String(propertyValue ?? '').slice(0, maxValueLength);
     return { trigger: 'deal_updated', data: { dealId: objectId, property: propertyName ?? '', value, occurredAt } };
   }
   return undefined;

@@ -41,10 +41,10 @@ const errorBody = z.object({
 const waits: Readonly<Record<string, number>> = { SECONDLY: 1, TEN_SECONDLY_ROLLING: 10, DAILY: 3_600 };
 
 const namePattern = /^\w{1,100}$/;
-const mostErrors = 50;
+const maxErrors = 50;
 
 function errorsOf(said: z.infer<typeof errorBody> | undefined, code: string): FieldError[] {
-  const found = (said?.errors ?? []).slice(0, mostErrors).flatMap((error) => {
+  const found = (said?.errors ?? []).slice(0, maxErrors).flatMap((error) => {
     const [named] = [error.context?.propertyName ?? error.in].flat();
     if (typeof named !== 'string' || !namePattern.test(named)) return [];
     const why = namePattern.test(error.code ?? '') ? error.code : code;

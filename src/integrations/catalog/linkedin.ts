@@ -83,11 +83,11 @@ function checkAccount(accountId: string, { account }: ProviderCall): void {
   throw new IntegrationFailure('invalid_payload', { errors: [{ path: 'accountId', message }] });
 }
 
-const longestUrl = 500;
+const maxUrlLength = 500;
 /** The name in `https://www.linkedin.com/in/<name>`. */
 const profileUrl = z
   .string()
-  .max(longestUrl)
+  .max(maxUrlLength)
   .refine((url) => nameIn(url) !== undefined, 'Expected a URL like https://www.linkedin.com/in/<name>.');
 function nameIn(text: string): string | undefined {
   const url = URL.parse(text);

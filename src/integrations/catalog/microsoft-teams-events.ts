@@ -98,7 +98,7 @@ const chatMessage = z.object({
   body: z.object({ contentType: z.string().nullish(), content: z.string().nullish() }),
 });
 
-const longestText = 40_000;
+const maxTextLength = 40_000;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
 
 /** What a message in HTML says. Teams writes a small part of HTML, in which text needs no more than these entities. */
@@ -118,7 +118,7 @@ function dataOf({ team, channel }: Place, message: z.infer<typeof chatMessage>, 
   if (!user || user === self) return undefined;
   const content = body.content ?? '';
   const words = body.contentType === 'html' ? textOf(content) : content;
-  return { channel: `${team}/${channel}`, user, text: words.slice(0, longestText), ts: message.id };
+  return { channel: `${team}/${channel}`, user, text: words.slice(0, maxTextLength), ts: message.id };
 }
 
 async function fetchMessage(given: Record<string, string>, call: ProviderCall): Promise<unknown> {
@@ -173,7 +173,7 @@ export const teamsInbound: Inbound = {
 
 const channels = z.object({ value: z.array(z.object({ id: z.string().max(200) })).max(1_000) });
 const subscription = z.object({ id: z.string().min(1).max(200), expirationDateTime: z.string().max(50) });
-const most = 50;
+const maxFetches = 50;
 const subscriptionPath = (id: string) => `/v1.0/subscriptions/${encodeURIComponent(id)}`;
 
 function endOf({ expirationDateTime }: z.infer<typeof subscription>, asked: Date): Date {
@@ -192,7 +192,7 @@ async function channelResources(call: ProviderCall): Promise<string[]> {
   } as const;
   const { value } = await call.request(request, channels);
   const ids = value.map(({ id }) => id).filter((id) => channelPattern.test(id));
-  return ids.slice(0, most).map((id) => `/teams/${team}/channels/${id}/messages`);
+  return ids.slice(0, maxFetches).map((id) => `/teams/${team}/channels/${id}/messages`);
 }
 
 const channelResource = /^\/teams\/([^/]+)\/channels\/([^/]+)\/messages$/;

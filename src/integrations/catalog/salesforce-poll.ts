@@ -52,7 +52,7 @@ const opportunities: Source = {
 const overlapMs = 120_000;
 const perPage = 200;
 /** Of what was told in the overlap. What is forgotten has the same key when it is told again. */
-const mostTold = 500;
+const maxPublished = 500;
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const idPattern = /^[A-Za-z0-9]{15,18}$/;
@@ -70,14 +70,14 @@ const placeSchema = z.object({
   /** Within a round that is under way. */
   at: z.object({ time, id: z.string().regex(idPattern) }).optional(),
   /** Short hashes of the last keys that were told. */
-  told: z.array(z.string().max(20)).max(mostTold),
+  told: z.array(z.string().max(20)).max(maxPublished),
 });
 type Place = z.infer<typeof placeSchema>;
 const cursorSchema = z.object({ Contact: placeSchema, Opportunity: placeSchema });
 
 const epoch = '1970-01-01T00:00:00.000Z';
 
-const toldAfter = (told: readonly string[], more: readonly string[]) => [...told, ...more].slice(-mostTold);
+const publishedAfter = (told: readonly string[], more: readonly string[]) => [...told, ...more].slice(-maxPublished);
 
 /** `2026-11-20T09:30:00.000+0000`, as Salesforce writes it. */
 const stamp = z
@@ -153,7 +153,7 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
     seenMs: newest === place.newest ? place.seenMs : now,
     from: nextFrom,
     ...(isMore && { at: { time: last.at, id: last.Id } }),
-    told: toldAfter(
+    told: publishedAfter(
       told,
       events.map(({ key }) => hashOf(key)),
     ),

@@ -91,7 +91,7 @@ const createLead = defineAction({
 });
 
 /** Salesforce refuses addresses from 16,384 bytes on, its own part included. */
-const longestQuery = 16_000;
+const maxQueryLength = 16_000;
 const nextPattern = /^\/services\/data\/v\d{2,3}\.\d\/query\/[A-Za-z0-9_-]{1,200}$/;
 
 const page = z.object({
@@ -144,8 +144,8 @@ const query = defineAction({
   async perform({ soql, nextRecordsUrl }, call) {
     const request: ProviderRequest =
       nextRecordsUrl === undefined ? queryRequest(soql!) : { method: 'GET', path: nextRecordsUrl };
-    if (new URLSearchParams(request.query).toString().length > longestQuery) {
-      throw atQuery('soql', `Expected at most ${longestQuery} characters when it is encoded for an address.`);
+    if (new URLSearchParams(request.query).toString().length > maxQueryLength) {
+      throw atQuery('soql', `Expected at most ${maxQueryLength} characters when it is encoded for an address.`);
     }
     try {
       return await call.request(request, page);

@@ -26,7 +26,7 @@ export interface AttemptLimits {
 
 /** Seconds of Retry-After: where the provider gives none, and at most. */
 const usualRetryAfter = 60;
-const longestRetryAfter = 3_600;
+const maxRetryAfter = 3_600;
 /** The most problems in an error about a payload. */
 const errorsTold = 20;
 
@@ -37,7 +37,7 @@ function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): 
     case 'auth_expired':
       return { code: 'auth_expired' };
     case 'rate_limited':
-      return { code: 'rate_limited', retryAfter: Math.min(retryAfterSeconds ?? usualRetryAfter, longestRetryAfter) };
+      return { code: 'rate_limited', retryAfter: Math.min(retryAfterSeconds ?? usualRetryAfter, maxRetryAfter) };
     case 'invalid_payload':
       return { code: 'invalid_payload', errors: errors.slice(0, errorsTold) };
     case 'lost':

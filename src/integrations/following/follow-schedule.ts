@@ -57,7 +57,7 @@ export async function followSchedule(
       workflowType: followWorkflows.followIntegration,
       queue: queues.integrations,
       args,
-      longestRunMs: followLimitMs,
+      maxRunMs: followLimitMs,
       paused: connected.status !== 'connected',
       pauseNote: 'There is no access to the account. It goes on when the integration is connected again.',
       resumeNote: 'The integration was connected again.',

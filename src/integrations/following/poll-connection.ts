@@ -5,9 +5,9 @@ import type { Integration, Poll } from '../integration.ts';
 import type { Followed } from './followed.ts';
 
 /** In one run. The rest waits for the next one. */
-const mostPages = 50;
+const maxPages = 50;
 /** Events in one statement. */
-const atOnce = 1_000;
+const batchSize = 1_000;
 
 const findCursor = statement<{ cursor: string }>(
   'integration.poll_cursor',
@@ -62,7 +62,7 @@ export async function pollConnection(
   }
   let known = (await scope.one(findCursor, id))?.cursor ?? null;
   let published = 0;
-  for (let pages = 0; pages < mostPages; pages++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     const before = known;
     const polled = await use((call) => poll(before, call));
     failPoint('integration.polled');
@@ -70,8 +70,8 @@ export async function pollConnection(
     const ids = await scope.transaction(async (tx) => {
       if (!(await tx.one(before === null ? saveCursor : moveCursor, id, before, polled.cursor))) return undefined;
       const written: string[] = [];
-      for (let at = 0; at < events.length; at += atOnce) {
-        const some = events.slice(at, at + atOnce);
+      for (let at = 0; at < events.length; at += batchSize) {
+        const some = events.slice(at, at + batchSize);
         written.push(...(await publishTriggers(tx, { integration, connectionId: id }, some)));
       }
       return written;

@@ -107,7 +107,7 @@ export async function keepPushed(services: FollowServices, followed: Followed, p
 }
 
 /** How long before now is asked for what was missed: what was told in this time is known by its key. */
-const longestMissedMs = 12 * 3_600_000;
+const maxMissedMs = 12 * 3_600_000;
 
 /** Asks for what was missed, if anything was, until it is too old. What was pushed all the same has the same keys. */
 async function catchUp(
@@ -117,7 +117,7 @@ async function catchUp(
   { listenedSince, missedAt }: Pick<Pushed, 'listenedSince' | 'missedAt'>,
 ): Promise<void> {
   if (missedAt === null) return;
-  const oldest = Date.now() - longestMissedMs;
+  const oldest = Date.now() - maxMissedMs;
   const since = new Date(Math.max(listenedSince.getTime(), oldest));
   const mayAsk = missed !== undefined && Date.parse(missedAt) > oldest;
   const notices = mayAsk ? await use((call) => missed(resource, since, call)) : [];

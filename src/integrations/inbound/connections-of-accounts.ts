@@ -54,12 +54,15 @@ export const connectionsById = (
 ): Promise<EventsConnection[]> => sqlOn(database.pool).rows(findById, [integrationId, ids]);
 
 /** Connections to one account that events are published for. */
-const mostOfAccounts = 10_000;
+const maxConnections = 10_000;
 
 /** Finds the connections of live keys to the accounts that events name, for several requests in one statement. */
 export class LiveConnections {
   readonly #database: Database;
-  readonly #gathered = new GatheredWork<string, readonly EventsConnection[]>({ atOnce: 2, shareOf: () => 1 / 100 });
+  readonly #gathered = new GatheredWork<string, readonly EventsConnection[]>({
+    maxConcurrent: 2,
+    shareOf: () => 1 / 100,
+  });
 
   constructor(database: Database) {
     this.#database = database;
@@ -70,14 +73,14 @@ export class LiveConnections {
     const [accountId, ...others] = accountIds;
     if (accountId === undefined) return [];
     // Most requests name one account.
-    if (others.length > 0) return connectionsOf(this.#database, integrationId, accountIds, 'live', mostOfAccounts);
+    if (others.length > 0) return connectionsOf(this.#database, integrationId, accountIds, 'live', maxConnections);
     const findAll = (all: readonly string[]) => this.#findOfEach(integrationId, all);
     return this.#gathered.run(integrationId, accountId, (all) => orEachAlone(all, findAll));
   }
 
   async #findOfEach(integrationId: string, asked: readonly string[]): Promise<(readonly EventsConnection[])[]> {
     const accounts = [...new Set(asked)].filter(canBeStored);
-    const found = await sqlOn(this.#database.pool).rows(findOfEach, [integrationId, accounts, mostOfAccounts]);
+    const found = await sqlOn(this.#database.pool).rows(findOfEach, [integrationId, accounts, maxConnections]);
     const ofAccount = Map.groupBy(found, ({ accountId }) => accountId);
     return asked.map((accountId) => ofAccount.get(accountId) ?? []);
   }

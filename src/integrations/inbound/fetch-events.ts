@@ -27,14 +27,14 @@ interface Waiting {
   tries: number;
 }
 
-const atOnce = 20;
+const batchSize = 20;
 
 // Those that failed wait behind the others.
 const findWaiting = statement<Waiting>(
   'integration.waiting_events',
   `select digest, trigger, reference, tries from integration_inbound_event
     where organization_id = $1 and environment = $2 and connection_id = $3 and reference is not null
-    order by tries, received_at, digest limit ${atOnce}`,
+    order by tries, received_at, digest limit ${batchSize}`,
 );
 
 const ofOne = 'where organization_id = $1 and environment = $2 and connection_id = $3 and digest = $4';

@@ -31,7 +31,7 @@ export interface Proven {
 }
 
 /** Sandboxes with one account whose secrets are tried. Their accounts have names that are made at random. */
-const mostSandboxes = 3;
+const maxSandboxes = 3;
 
 const accountsOf = (notices: readonly Notice[]): string[] => [...new Set(notices.map(({ accountId }) => accountId))];
 
@@ -80,7 +80,7 @@ async function bySandbox(
   const [accountId, ...others] = notices && notices.length > 0 ? accountsOf(notices) : asked ? [asked] : [];
   // One signature is computed, whatever the request names.
   if (accountId === undefined || others.length > 0) return undefined;
-  for (const connection of await connectionsOf(database, integration.id, [accountId], 'test', mostSandboxes)) {
+  for (const connection of await connectionsOf(database, integration.id, [accountId], 'test', maxSandboxes)) {
     const { id, organizationId, environment, sealedSandboxSecret } = connection;
     if (sealedSandboxSecret === null) continue;
     const secret = openSandboxSecret(sealer, sealedSandboxSecret, id, { organizationId, environment });

@@ -32,7 +32,7 @@ export const digestOf = (connectionId: string, key: string): string =>
   hash('sha256', `${connectionId} ${key}`, 'hex').slice(0, 32);
 
 /** Events in one statement: those of a request, so that they share its thousand deliveries. */
-export const mostAtOnce = 1_000;
+export const maxEventsOfStatement = 1_000;
 
 /** Those of the types of `given` that a webhook of the tenant listens to: a thousand events have a handful of types. */
 export const heardTypes = `heard as materialized (
@@ -53,7 +53,7 @@ const publishFresh = `
    new_event as (
      insert into event (id, organization_id, environment, type, subject_id, facts, correlation_id, created_at)
      select id, $1::uuid, $2::text, type, digest, facts, correlation,
-            moment.now + (place - ${mostAtOnce}) * interval '1 microsecond'
+            moment.now + (place - ${maxEventsOfStatement}) * interval '1 microsecond'
        from fresh, moment order by digest
      on conflict (subject_id, type) do nothing
      returning id, type, created_at),
@@ -144,7 +144,7 @@ interface Told {
 }
 
 /** Of JSON, in characters: one request has at most a million. */
-const longestStatement = 2 ** 20;
+const maxStatementLength = 2 ** 20;
 
 async function publishAll(told: readonly Told[]): Promise<undefined[]> {
   await told[0]!.scope.rows(publishQuietly, `[${told.map(({ json }) => json).join()}]`);
@@ -157,8 +157,8 @@ async function publishAll(told: readonly Told[]): Promise<undefined[]> {
  */
 export class TriggerPublisher {
   readonly #gathered = new GatheredWork<Told, undefined>({
-    atOnce: 3,
-    shareOf: ({ json, count }) => Math.max(json.length / longestStatement, count / mostAtOnce),
+    maxConcurrent: 3,
+    shareOf: ({ json, count }) => Math.max(json.length / maxStatementLength, count / maxEventsOfStatement),
   });
 
   /**

@@ -8,7 +8,7 @@ import type { Integration } from '../integration.ts';
 import type { Integrations } from '../integrations.ts';
 import type { EventsConnection } from './connections-of-accounts.ts';
 import type { Proven } from './prove.ts';
-import { mostAtOnce, type TriggeredEvent, type TriggerPublisher } from './publish-triggers.ts';
+import { maxEventsOfStatement, type TriggeredEvent, type TriggerPublisher } from './publish-triggers.ts';
 import { queueFetches } from './queue-fetches.ts';
 
 export interface TakeServices {
@@ -30,8 +30,8 @@ function eventOf(integration: Integration, { trigger = '', key, data }: Notice):
 }
 
 const inParts = <Item>(items: readonly Item[]): Item[][] =>
-  Array.from({ length: Math.ceil(items.length / mostAtOnce) }, (_, index) =>
-    items.slice(index * mostAtOnce, (index + 1) * mostAtOnce),
+  Array.from({ length: Math.ceil(items.length / maxEventsOfStatement) }, (_, index) =>
+    items.slice(index * maxEventsOfStatement, (index + 1) * maxEventsOfStatement),
   );
 
 /** Takes the events of one connection. All of them are committed when it returns. */

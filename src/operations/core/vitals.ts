@@ -14,7 +14,7 @@ export const vitalNamePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,39}$/;
 /** The path of a URL. */
 export const vitalPathPattern = /^\/[\x21-\x7e]*$/;
 
-const longestPage = 200;
+const maxPageLength = 200;
 
 const identifier = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{2,5}_[0-9a-f]{32}|trg_.*)$/i;
 
@@ -32,7 +32,7 @@ export function pageOf(path: string): string {
     .map((part, at, parts) => (identifier.test(part) || (at === 2 && beforeTokens.has(parts[1])) ? ':id' : part))
     .join('/')
     .replace(outsidePages, '')
-    .slice(0, longestPage);
+    .slice(0, maxPageLength);
 }
 
 /** Number of latest values that a series keeps; percentiles are computed from these. */

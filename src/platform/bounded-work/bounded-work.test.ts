@@ -16,11 +16,11 @@ const task: BoundedTask<Args, unknown> = {
 const open = () => new BoundedWork({ log: openLog('error', 'test'), tasks: [task], processes: 2 });
 
 /** The longest time that the event loop of this process was held while `work` went on. */
-async function longestPause(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
+async function measureMaxPause(work: () => Promise<unknown>): Promise<number> {
+  let maxMs = 0;
   let last = performance.now();
   const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
+    maxMs = Math.max(maxMs, performance.now() - last);
     last = performance.now();
   }, 5);
   try {
@@ -28,7 +28,7 @@ async function longestPause(work: () => Promise<unknown>): Promise<number> {
   } finally {
     clearInterval(timer);
   }
-  return longest;
+  return maxMs;
 }
 
 describe('bounded work', () => {
@@ -85,7 +85,7 @@ describe('bounded work', () => {
 
   test('does not hold the event loop', async () => {
     await run('answer');
-    const pause = await longestPause(() => Promise.allSettled([run('spin'), run('grow'), run('allocate')]));
+    const pause = await measureMaxPause(() => Promise.allSettled([run('spin'), run('grow'), run('allocate')]));
     // On the event loop the first of them would never end.
     expect(pause).toBeLessThan(10_000);
   });

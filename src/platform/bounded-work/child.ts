@@ -36,8 +36,8 @@ const watchEveryMs = 50;
 
 /** Ends this process when it occupies more than a task may. Libraries with threads of their own leave the loop free for it. */
 function watchMemory(megabytes: number): NodeJS.Timeout {
-  const most = megabytes * 1024 * 1024;
-  return setInterval(() => process.memoryUsage.rss() > most && process.exit(outOfMemory), watchEveryMs);
+  const maxBytes = megabytes * 1024 * 1024;
+  return setInterval(() => process.memoryUsage.rss() > maxBytes && process.exit(outOfMemory), watchEveryMs);
 }
 
 /** What is cut short leaves the libraries in a state that nobody knows: the process is spent. */

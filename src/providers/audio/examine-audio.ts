@@ -21,7 +21,7 @@ export type ExaminedAudio = {
 export const transcriptName = 'SANDBOX_TRANSCRIPT';
 
 /** Of a transcript, in code points. */
-const longest = speechLimits.codePoints;
+const maxLength = speechLimits.codePoints;
 
 const lengths: Record<AudioFormat, (file: Buffer) => number> = {
   mp3: mpegSeconds,
@@ -35,7 +35,7 @@ async function readTranscript(file: Buffer): Promise<string | null> {
   const tags = Object.values(metadata?.native ?? {}).flat();
   const own = tags.find(({ id }) => id === `TXXX:${transcriptName}`)?.value;
   // The sandbox writes none that is longer. Anybody can write one of 25 MB, which would be stored and answered.
-  return typeof own === 'string' && [...own.slice(0, 3 * longest)].length <= longest ? own : null;
+  return typeof own === 'string' && [...own.slice(0, 3 * maxLength)].length <= maxLength ? own : null;
 }
 
 /** Measures what is in a file. Its headers are not believed: they decide what a transcription costs. */

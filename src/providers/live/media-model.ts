@@ -53,7 +53,7 @@ const rules: Record<MediaKind, OutputRules> = {
 /** After so many attempts in a row a job or a file that is not there is not expected any more. */
 const findAttempts = 4;
 /** Submits with an image, which stands in memory several times while it is sent. Its longest form has 33 MiB. */
-const imagesAtOnce = new Turns(2, Number.POSITIVE_INFINITY);
+const imageSlots = new Turns(2, Number.POSITIVE_INFINITY);
 /** How long a file may wait for its turn to be examined. */
 const waitMs = 60_000;
 
@@ -129,7 +129,7 @@ export function liveMediaModel(host: MediaHost, { models, egress, work }: LiveMe
         if (signal.aborted) throw new ProviderFailure('unavailable', 'The job could not be sent in time.');
         return host.submit(hostJob(job), upstreamOf(models, job, imageUrl).input, signal);
       };
-      return job.image ? imagesAtOnce.run('submit', send) : send();
+      return job.image ? imageSlots.run('submit', send) : send();
     },
 
     poll: async (job, upstreamId, call) =>

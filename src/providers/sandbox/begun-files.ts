@@ -3,7 +3,7 @@ import type { MadeMedia } from '../media-ports.ts';
 /** What is not taken within this time is thrown away: its generation is made elsewhere, or not at all. */
 const keptMs = 15_000;
 /** Files that are begun and not taken yet. Further ones are made when they are asked for. */
-const mostBegun = 32;
+const maxStarted = 32;
 
 interface Begun {
   made: Promise<MadeMedia | undefined>;
@@ -18,7 +18,7 @@ export class BegunFiles {
 
   /** Begins to make the file of a job, where there is room. */
   keep(jobId: string, make: () => Promise<MadeMedia>): void {
-    if (this.#begun.size >= mostBegun) return;
+    if (this.#begun.size >= maxStarted) return;
     // Whatever went wrong goes wrong again when it is asked for, where it can be told.
     const made = make().catch(() => undefined);
     const timer = setTimeout(() => {

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../ports.ts';
 const generousDepth = 4;
 const deepest = 32;
 /** Maximum size of an instance. */
-const most = { values: 10_000, characters: 256 * 1024 };
+const initialBudget = { values: 10_000, characters: 256 * 1024 };
 
 const formats: Record<string, string> = {
   'date-time': '2026-01-01T00:00:00Z',
@@ -135,16 +135,19 @@ function fitting(pattern: string, { patterns }: Making, hasLength: (text: string
 function makeString(schema: JsonSchema, making: Making): string {
   const { text, index, budget } = making;
   const { pattern, format } = schema;
-  const [shortest, longest] = [numberOf(schema.minLength) ?? 0, numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY];
-  const hasLength = (one: string) => one.length >= shortest && one.length <= longest;
+  const [minLength, maxLength] = [
+    numberOf(schema.minLength) ?? 0,
+    numberOf(schema.maxLength) ?? Number.POSITIVE_INFINITY,
+  ];
+  const hasLength = (one: string) => one.length >= minLength && one.length <= maxLength;
   const known = typeof pattern === 'string' ? fitting(pattern, making, hasLength) : undefined;
   if (known !== undefined) return known;
   if (typeof format === 'string' && formats[format] !== undefined) return formats[format];
   const left = Math.max(0, budget.characters);
   // Cut between characters: half of a surrogate pair cannot be stored.
   const said = `${index > 0 ? `${index + 1} ` : ''}${text}`.slice(0, left);
-  const characters = [...said].slice(0, Math.max(0, longest));
-  const made = characters.join('').padEnd(characters.length >= shortest ? 0 : Math.min(shortest, left), '.');
+  const characters = [...said].slice(0, Math.max(0, maxLength));
+  const made = characters.join('').padEnd(characters.length >= minLength ? 0 : Math.min(minLength, left), '.');
   budget.characters -= made.length;
   return made;
 }
@@ -217,4 +220,4 @@ function make(given: unknown, making: Making): unknown {
  * supported, and `not`, `if` and `dependent…` are ignored: add `examples` to such schemas.
  */
 export const instanceOf = (schema: JsonSchema, text: string): unknown =>
-  make(schema, { root: schema, text, depth: 0, index: 0, budget: { ...most }, patterns: new Map() });
+  make(schema, { root: schema, text, depth: 0, index: 0, budget: { ...initialBudget }, patterns: new Map() });

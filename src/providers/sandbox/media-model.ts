@@ -50,7 +50,7 @@ const wordsIn = ({ request, image }: Pick<MediaJob, 'request' | 'image'>): Sandb
 const leastVideoSeconds = 2;
 
 /** Videos that one process computes or has waiting at the same time. The others wait in their workflows. */
-const videosAtOnce = 4;
+const maxConcurrentVideos = 4;
 
 const types = { image: 'png', upscale: 'png', background_removal: 'png', video: 'mp4', music: 'mp3' } as const;
 
@@ -145,7 +145,8 @@ export function sandboxMediaModel(work: BoundedWork): MediaModel {
       }
       const failure = requestedFailure(words, modelOf(request));
       if (failure) throw failure;
-      if (request.kind === 'video' && videos >= videosAtOnce) return { kind: 'working', askAfterMs: againMs(-left) };
+      if (request.kind === 'video' && videos >= maxConcurrentVideos)
+        return { kind: 'working', askAfterMs: againMs(-left) };
       return { kind: 'ready' };
     },
 

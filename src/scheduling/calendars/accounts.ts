@@ -26,8 +26,8 @@ export interface CalendarAccounts {
   of(environment: Environment, service: Service): FindAccount;
 }
 
-const longestName = 320;
-const name = z.string().min(1).max(longestName);
+const maxNameLength = 320;
+const name = z.string().min(1).max(maxNameLength);
 const googleSchema = z.object({ id: name });
 const microsoftSchema = z.object({
   id: z.string().min(1).max(1_000),
@@ -67,7 +67,7 @@ export function calendarAccounts(base: Record<Service, string>, options: Options
       { ...options, title: 'Microsoft Outlook', baseUrl: base.microsoft },
       { path: '/me/calendar?$select=id,owner', schema: microsoftSchema },
       ({ id, owner }) => ({
-        id: (owner?.address ?? id).toLowerCase().slice(0, longestName),
+        id: (owner?.address ?? id).toLowerCase().slice(0, maxNameLength),
         name: owner?.address ?? 'Outlook',
       }),
     ),

@@ -60,7 +60,7 @@ export interface Changes {
 export async function applyChanges(
   scope: Scope,
   { calendarId, syncId, generation, window, events, token }: Changes,
-  most: number,
+  limit: number,
 ): Promise<'applied' | 'superseded' | 'too_many'> {
   const { blocking, others } = splitBusy(events, window);
   const { hasEnded, hasRoom } = (await scope.one(
@@ -71,7 +71,7 @@ export async function applyChanges(
     others,
     syncId,
     token,
-    most,
+    limit,
   ))!;
   return hasEnded ? 'applied' : hasRoom ? 'superseded' : 'too_many';
 }

@@ -40,7 +40,7 @@ export interface CalendarRequest {
 
 /** A page of 2,500 events is a few MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024;
-const longestWaitMs = 24 * 3_600_000;
+const maxWaitMs = 24 * 3_600_000;
 
 /** An answer that is no success, before it is known what it means for the request. */
 export class CalendarRefusal extends Error {
@@ -174,7 +174,7 @@ export class CalendarHttp {
     const json = parse(body);
     if (status < 200 || status >= 300) {
       const wait = readRetryAfter(headers['retry-after'], Date.now());
-      const retryAfterMs = wait === undefined ? undefined : Math.min(wait, longestWaitMs);
+      const retryAfterMs = wait === undefined ? undefined : Math.min(wait, maxWaitMs);
       throw new CalendarRefusal(status, this.#options.codesOf(json), retryAfterMs);
     }
     const result = schema.safeParse(json);

@@ -22,7 +22,7 @@ export interface CalendarView {
 }
 
 /** Of a host: what is read for each of its slots is bounded. */
-export const mostCalendarsOfHost = 10;
+export const maxCalendarsOfHost = 10;
 
 export const viewOfCalendar = (row: Calendar): CalendarView => ({
   id: row.id,
@@ -83,9 +83,9 @@ export async function createCalendar(
   const now = new Date();
   const name = accountName.slice(0, 200);
   const known = await tx.em.findOne(Calendar, { connectionId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  if (known?.hostId !== hostId && (await tx.em.count(Calendar, { hostId })) >= mostCalendarsOfHost) {
-    const message = `A host has at most ${mostCalendarsOfHost} calendars.`;
-    throw new AppError('conflict', message, { limit: mostCalendarsOfHost });
+  if (known?.hostId !== hostId && (await tx.em.count(Calendar, { hostId })) >= maxCalendarsOfHost) {
+    const message = `A host has at most ${maxCalendarsOfHost} calendars.`;
+    throw new AppError('conflict', message, { limit: maxCalendarsOfHost });
   }
   const calendar =
     known ??

@@ -187,7 +187,7 @@ function describe(booking: BookingRow, links: BookingLinks | null): string {
 }
 
 /** How often an event is written again because its booking was changed by others meanwhile. */
-const mostWrites = 5;
+const maxWrites = 5;
 
 /**
  * Writes the event that stands for a booking into a calendar of its host, or changes it. Harmless to repeat: the event's id
@@ -206,7 +206,7 @@ export async function putBookingEntry(
   // The effects of a booking and the sync of a calendar write at the same time, and what arrives last stands: who finds the
   // booking changed after its own write corrects it.
   let { entry, wrote } = first;
-  for (let writes = 1; writes < mostWrites; writes++) {
+  for (let writes = 1; writes < maxWrites; writes++) {
     const now = await scope.one(findBooking, bookingId);
     if (!now) return entry;
     if (!now.isConfirmed) {

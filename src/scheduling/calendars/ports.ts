@@ -110,8 +110,8 @@ export class CalendarGone extends Error {
 export class CalendarTooLarge extends ProviderFailure {
   override name = 'CalendarTooLarge';
 
-  constructor(most: number) {
-    super('invalid_request', `The calendar has more than ${most.toLocaleString('en-US')} events.`);
+  constructor(maxEvents: number) {
+    super('invalid_request', `The calendar has more than ${maxEvents.toLocaleString('en-US')} events.`);
   }
 }
 

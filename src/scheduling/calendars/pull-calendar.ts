@@ -24,11 +24,11 @@ export interface PullServices extends SettleServices, WatchServices {
 }
 
 /** Of one calendar, in the window that is read. */
-export const mostEvents = 20_000;
+export const maxEvents = 20_000;
 /** Of one reading; a provider could otherwise go on for ever with pages that are empty. */
-const mostPages = 2_000;
+const maxPages = 2_000;
 /** Changes that one transaction applies. After more of them everything is read again, page by page. */
-const mostChanges = 5_000;
+const maxChanges = 5_000;
 /** Pages of a baseline that was given up are of use to the next attempt for so long: their tokens end. */
 const resumeWithinMs = 30 * 60_000;
 
@@ -90,9 +90,9 @@ async function applyAll(
   const window = { startsAt: calendar.windowStartsAt!.getTime(), endsAt: calendar.windowEndsAt!.getTime() };
   const apply = async (on: Scope, events: readonly ListedEvent[]) => {
     const changes = { calendarId: id, syncId, generation, window, events, token };
-    const result = await applyChanges(on, changes, mostEvents);
+    const result = await applyChanges(on, changes, maxEvents);
     if (result === 'superseded') throw new Superseded();
-    if (result === 'too_many') throw new CalendarTooLarge(mostEvents);
+    if (result === 'too_many') throw new CalendarTooLarge(maxEvents);
   };
   // Most changes are of others' events alone, and are one statement.
   if (!(await mayHaveOwnEvents(scope, id, found))) return apply(scope, found);
@@ -107,10 +107,10 @@ async function readChanges(sync: Sync, since: string): Promise<number | undefine
   const askedAt = Date.now();
   const found: ListedEvent[] = [];
   let page: string | null = null;
-  for (let pages = 0; pages < mostPages; pages++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     const listed = await listPage(sync, { kind: 'changes', since }, page);
     found.push(...listed.events);
-    if (found.length > mostChanges) return undefined;
+    if (found.length > maxChanges) return undefined;
     if ('page' in listed.next) {
       page = listed.next.page;
       continue;
@@ -171,7 +171,7 @@ async function readEverything(sync: Sync, baseline: Baseline): Promise<number> {
     for (let [at, asked] = [baseline, ask(baseline.page)]; ; ) {
       const { askedAt, events, next } = await asked;
       const count = { pages: at.pages + 1, events: at.events + events.length };
-      if (count.events > mostEvents || count.pages > mostPages) throw new CalendarTooLarge(mostEvents);
+      if (count.events > maxEvents || count.pages > maxPages) throw new CalendarTooLarge(maxEvents);
       if ('page' in next) {
         const following = { ...at, ...count, page: next.page };
         asked = ask(following.page);

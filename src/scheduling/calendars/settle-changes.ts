@@ -21,7 +21,7 @@ interface Changed {
 }
 
 /** In one sync; the next one goes on. */
-const atOnce = 200;
+const batchSize = 200;
 
 const find = statement<Changed>(
   'calendar.outside_changes',
@@ -29,7 +29,7 @@ const find = statement<Changed>(
           b.start_at as "startsAt"
      from calendar_entry e join calendar c on c.id = e.calendar_id join booking b on b.id = e.booking_id
     where e.organization_id = $1 and e.environment = $2 and e.calendar_id = $3 and e.outside_change is not null
-    order by e.booking_id limit ${atOnce}`,
+    order by e.booking_id limit ${batchSize}`,
 );
 
 const settled = statement(

@@ -48,7 +48,7 @@ function scheduleOf(
     workflowType: calendarWorkflows.syncCalendar,
     queue: queues.calendars,
     args,
-    longestRunMs: syncLimitMs,
+    maxRunMs: syncLimitMs,
     paused,
     pauseNote: 'There is no access to the calendar. It goes on when the calendar is connected again.',
     resumeNote: 'The calendar was connected again.',

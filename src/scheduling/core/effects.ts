@@ -13,7 +13,7 @@ export const typeOf = (kind: EffectKind): EffectType =>
 
 /** Minutes before the start, of event types that set none. */
 export const defaultReminders: readonly number[] = [1_440, 60];
-export const mostReminders = 5;
+export const maxReminders = 5;
 
 /** Locations whose address the calendar of the host makes. */
 const madeLocations = ['google_meet', 'microsoft_teams'];
@@ -128,12 +128,12 @@ export function judge(effect: OpenEffect, booking: { version: number; start: Dat
 /** Durations in milliseconds. */
 export interface EffectRetries {
   firstMs: number;
-  mostMs: number;
+  maxMs: number;
 }
 
 /** 5 seconds, doubled with each attempt, up to an hour. What was refused for good is tried again each hour. */
-export const effectRetries: EffectRetries = { firstMs: 5_000, mostMs: hourMs };
+export const effectRetries: EffectRetries = { firstMs: 5_000, maxMs: hourMs };
 
 /** @param attempts made so far */
-export const retryDelayMs = (attempts: number, isPermanent: boolean, { firstMs, mostMs }: EffectRetries): number =>
-  isPermanent ? mostMs : Math.min(mostMs, firstMs * 2 ** Math.min(attempts - 1, 30));
+export const retryDelayMs = (attempts: number, isPermanent: boolean, { firstMs, maxMs }: EffectRetries): number =>
+  isPermanent ? maxMs : Math.min(maxMs, firstMs * 2 ** Math.min(attempts - 1, 30));

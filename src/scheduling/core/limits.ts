@@ -155,12 +155,12 @@ class Runs {
   }
 
   /** The longest run with a booking that starts in this time. */
-  longestIn({ startsAt, endsAt }: Interval): number {
-    let longest = 0;
+  maxConsecutiveIn({ startsAt, endsAt }: Interval): number {
+    let max = 0;
     for (let place = this.placeOf(startsAt); (this.bookings[place]?.startsAt ?? Infinity) < endsAt; place++) {
-      longest = Math.max(longest, this.endingWith[place]! + this.beginningWith[place]! - 1);
+      max = Math.max(max, this.endingWith[place]! + this.beginningWith[place]! - 1);
     }
-    return longest;
+    return max;
   }
 }
 
@@ -224,12 +224,12 @@ export class LimitCheck {
     };
     const { consecutiveMax } = this.limits;
     const times = { startsAt: this.host.startOfDay(day), endsAt: this.host.startOfDay(day + 1) };
-    const longest = this.runs?.longestIn(times) ?? 0;
+    const max = this.runs?.maxConsecutiveIn(times) ?? 0;
     return {
       daily: left('dailyMax'),
       weekly: left('weeklyMax'),
       monthly: left('monthlyMax'),
-      consecutive: consecutiveMax === null ? null : Math.max(0, consecutiveMax - longest),
+      consecutive: consecutiveMax === null ? null : Math.max(0, consecutiveMax - max),
     };
   }
 }

@@ -1,7 +1,7 @@
 import { dayMs } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
 
-const mostDays = 400;
+const maxDays = 400;
 /** A baseline is made afresh after so long, since the window of what it reads stays where it was. */
 const baselineLifeMs = dayMs;
 
@@ -10,7 +10,7 @@ const baselineLifeMs = dayMs;
  * @param maxAdvance the largest of the host's event types, in days; null when one has no limit, or there is none
  */
 export function syncWindow(now: number, maxAdvance: number | null): Interval {
-  const days = Math.min(maxAdvance ?? mostDays, mostDays);
+  const days = Math.min(maxAdvance ?? maxDays, maxDays);
   // One more: days of the host can end later than days of UTC.
   return { startsAt: now - dayMs, endsAt: now + (days + 2) * dayMs };
 }

@@ -57,7 +57,7 @@ const findBooking = statement<FollowedBooking>(
 );
 
 /** At a time: a booking may have been moved a thousand times while nobody worked. */
-const mostAtOnce = 200;
+const batchSize = 200;
 
 const findOpen = statement<FollowedEffect>(
   'booking_effect.open',
@@ -65,7 +65,7 @@ const findOpen = statement<FollowedEffect>(
           handed_over_at as "handedOverAt"
      from booking_effect
     where organization_id = $1 and environment = $2 and booking_id = $3 and status in (${openEffect})
-    order by version, due_at, kind limit ${mostAtOnce}`,
+    order by version, due_at, kind limit ${batchSize}`,
 );
 
 /** The booking and what is open of its effects; undefined when it is unknown. */

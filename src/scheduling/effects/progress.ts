@@ -3,9 +3,9 @@ import { typeOf } from '../core/effects.ts';
 import type { FollowedBooking, FollowedEffect } from './followed-booking.ts';
 
 /** Between two looks at least: the clocks of PostgreSQL and Temporal differ a little. */
-const leastMs = 100;
+const minMs = 100;
 /** A timer of Temporal's may be as long, but nothing is lost by a look. */
-const mostMs = 30 * 86_400_000;
+const maxMs = 30 * 86_400_000;
 
 const toSecond = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
@@ -37,5 +37,5 @@ export function progressOf(booking: FollowedBooking, open: readonly FollowedEffe
   const until = status === 'confirmed' ? end : failed.length > 0 ? start : now;
   if (open.length === 0 && now >= until) return { kind: 'over', details };
   const next = Math.min(...open.map(({ dueAt }) => dueAt.getTime()), ...(open.length === 0 ? [until.getTime()] : []));
-  return { kind: 'wait', ms: Math.min(mostMs, Math.max(leastMs, next - now.getTime())), details };
+  return { kind: 'wait', ms: Math.min(maxMs, Math.max(minMs, next - now.getTime())), details };
 }

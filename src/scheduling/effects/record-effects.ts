@@ -91,8 +91,8 @@ export const recordRetry = (
   { why, delayMs }: { why: string; delayMs: number },
 ): Promise<unknown> => scope.rows(postpone, ...valuesOf(effect), attempts, shorten(why), delayMs);
 
-const mostCharacters = 300;
-const shorten = (text: string) => [...text].slice(0, mostCharacters).join('');
+const maxCharacters = 300;
+const shorten = (text: string) => [...text].slice(0, maxCharacters).join('');
 
 const retryFailed = statement(
   'booking_effect.retry',

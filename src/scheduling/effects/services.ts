@@ -26,11 +26,11 @@ export function openEffects(
   calendars: CalendarServices & { bookingPages: BookingPages },
 ): EffectServices {
   const { calendarTimeScale: scale } = calendars;
-  const { firstMs, mostMs } = effectRetries;
+  const { firstMs, maxMs } = effectRetries;
   return {
     bookingPolicy: defaultBookingPolicy,
     effectTimeScale: scale,
-    effectRetries: { firstMs: firstMs * scale, mostMs: mostMs * scale },
+    effectRetries: { firstMs: firstMs * scale, maxMs: maxMs * scale },
     calendarEntries: {
       put: (scope, booking, signal) => putBookingEntry(calendars, scope, booking, signal),
       remove: (scope, booking, signal) => removeBookingEntry(calendars, scope, booking, signal),

@@ -1,7 +1,7 @@
 /** A job is at 100 only when it is completed. */
-const most = 99;
+const maxPercent = 99;
 
-const whole = (percent: number) => Math.min(most, Math.max(0, Math.floor(percent)));
+const whole = (percent: number) => Math.min(maxPercent, Math.max(0, Math.floor(percent)));
 
 /** Percent from a provider's figure, 0 to 1. */
 export const progressOfFraction = (fraction: number): number =>

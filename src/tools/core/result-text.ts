@@ -1,7 +1,7 @@
 import { withoutEnd } from '../../platform/core/without-end.ts';
 
 /** Of UTF-8: what a model and a caller see of a result. */
-export const longestResult = 32 * 1024;
+export const maxResultLength = 32 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -36,11 +36,11 @@ export const textOfParts = (parts: readonly ResultPart[]): string => parts.map(t
 /** Cuts a text to 32 KiB of UTF-8, its last line included, which says how many bytes there were. */
 export function cutResult(text: string): string {
   // A code unit of UTF-16 is at most three bytes.
-  if (text.length * 3 <= longestResult) return text;
+  if (text.length * 3 <= maxResultLength) return text;
   const { length } = encoder.encode(text);
-  if (length <= longestResult) return text;
+  if (length <= maxResultLength) return text;
   const note = `\n[truncated, ${length} bytes in all]`;
-  const room = new Uint8Array(longestResult - note.length);
+  const room = new Uint8Array(maxResultLength - note.length);
   const { read } = encoder.encodeInto(text, room);
   return text.slice(0, read) + note;
 }

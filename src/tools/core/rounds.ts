@@ -3,10 +3,10 @@ import { failedResult, type ToolResult } from './tool-result.ts';
 /**
  * A round is an answer of the model that asks for tools. After the last one it is asked once more, without tools.
  */
-export const mostRounds = 8;
+export const maxRounds = 8;
 
 /** Of one round. */
-const mostCalls = 5;
+const maxCalls = 5;
 
 /** Attempts of a tool that may be called again after an attempt whose end is unknown. */
 const attemptsOfIdempotent = 3;
@@ -26,7 +26,7 @@ export function refusalOf(
   position: number,
   offered: ReadonlySet<string>,
 ): ToolResult | undefined {
-  if (position >= mostCalls) return failedResult('Too many calls in one round.');
+  if (position >= maxCalls) return failedResult('Too many calls in one round.');
   if (!offered.has(name)) return failedResult(`Unknown tool: ${name.slice(0, 100)}.`);
   if (unreadable === undefined) return undefined;
   return failedResult(`The arguments are not a JSON object, so the tool was not called: ${unreadable}`);

@@ -15,7 +15,7 @@ export const toolServerIds = [
 ] as const;
 
 /** Servers that one request or step may name. */
-export const mostServers = toolServerIds.length;
+export const maxServers = toolServerIds.length;
 
 export type ToolServerId = (typeof toolServerIds)[number];
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { cutResult, longestResult, textOfParts } from './result-text.ts';
+import { cutResult, maxResultLength, textOfParts } from './result-text.ts';
 import { declaredName, serverOfName } from './tool-names.ts';
 
 test('a declared name belongs to the longest server that it begins with, and has no other characters', () => {
@@ -25,10 +25,10 @@ test('a result is one text, in which what is no text is named', () => {
 });
 
 test.each(['a', 'ä', '€', '😀'])('a long result of %s is cut to 32 KiB and stays valid text', (letter) => {
-  const fits = letter.repeat(Math.floor(longestResult / Buffer.byteLength(letter)));
+  const fits = letter.repeat(Math.floor(maxResultLength / Buffer.byteLength(letter)));
   expect(cutResult(fits)).toBe(fits);
   const cut = cutResult(fits + letter.repeat(10));
-  expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(longestResult);
+  expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(maxResultLength);
   expect(cut).toMatch(/\[truncated, \d+ bytes in all\]$/);
   expect(cut).not.toContain('\ufffd');
 });

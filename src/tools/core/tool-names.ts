@@ -1,14 +1,14 @@
 import { type ToolServerId, toolServerIds } from './server-ids.ts';
 
 /** What providers take as the name of a function. */
-const longestName = 64;
+const maxNameLength = 64;
 
 /** The name under which a model sees a tool: `<server>_<tool>`, with `_` for every other character than `[A-Za-z0-9_-]`. */
 export const declaredName = (server: ToolServerId, tool: string): string =>
-  `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName);
+  `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength);
 
-const longestFirst = toolServerIds.toSorted((one, other) => other.length - one.length);
+const sortedByLength = toolServerIds.toSorted((one, other) => other.length - one.length);
 
 /** The server that a declared name belongs to: the longest id that is followed by `_`. */
 export const serverOfName = (name: string): ToolServerId | undefined =>
-  longestFirst.find((server) => name.startsWith(`${server}_`));
+  sortedByLength.find((server) => name.startsWith(`${server}_`));

@@ -24,12 +24,12 @@ const packages = join(project, 'node_modules');
 const limits: Omit<ProcessLimits, 'fileBytes'> = { heapMb: 96, residentMb: 320, cpuSeconds: 300, openFiles: 64 };
 
 /** The graph is read and written as a whole by each call. */
-const mostOfMemory = 1024 * 1024;
+const maxMemoryFileBytes = 1024 * 1024;
 /** Read by sqlite-server.ts. */
 const maxBytesKey = 'atelier/max-bytes';
 
 /** After as many calls a process is replaced, long before its processor time is used up. */
-const mostCalls = 500;
+const maxCalls = 500;
 
 const memoryFile = ({ folder }: Root) => join(folder, 'memory.jsonl');
 
@@ -50,21 +50,21 @@ const entryBytes = 4_096;
 
 /** How calls of one server of a tenant are prepared: its paths, and whether there is room for what they write. */
 function preparation({ program, tenant }: LocalServer, root: Root) {
-  const most = room[tenant.environment];
-  const full = `The organization's files have reached their limit of ${most.bytes / 1024 / 1024} MiB and ${most.files} files.`;
+  const quota = room[tenant.environment];
+  const full = `The organization's files have reached their limit of ${quota.bytes / 1024 / 1024} MiB and ${quota.files} files.`;
   return async (tool: string, given: JsonObject) => {
     const args = program === 'filesystem' ? withRealPaths(root.folder, given) : given;
     if (typeof args === 'string' || harmless.test(tool)) return typeof args === 'string' ? args : { args };
-    const usage = await usageOf(root.ofTenant, most.files);
+    const usage = await usageOf(root.ofTenant, quota.files);
     if (program === 'sqlite') {
       const others = usage.bytes - (await sizeOf(join(root.folder, 'database.sqlite')));
-      return { args, meta: { [maxBytesKey]: Math.max(0, most.bytes - others) } };
+      return { args, meta: { [maxBytesKey]: Math.max(0, quota.bytes - others) } };
     }
     const bytes = Buffer.byteLength(JSON.stringify(given)) + entryBytes;
     const path = typeof given.path === 'string' ? given.path : '';
     const folders = tool === 'create_directory' ? path.split('/').length : 1;
-    if (usage.bytes + bytes > most.bytes || usage.files + folders > most.files) return full;
-    if (program === 'memory' && (await sizeOf(memoryFile(root))) + bytes > mostOfMemory) {
+    if (usage.bytes + bytes > quota.bytes || usage.files + folders > quota.files) return full;
+    if (program === 'memory' && (await sizeOf(memoryFile(root))) + bytes > maxMemoryFileBytes) {
       return 'The memory is full. Delete what is not needed any more.';
     }
     return { args };
@@ -93,7 +93,7 @@ export async function openLocalServer(server: LocalServer, signal: AbortSignal):
       return prepare(tool, args);
     },
     clean: withShownPaths(root.folder, [root.ofTenant, project]),
-    isAlive: () => started.isAlive && calls < mostCalls,
+    isAlive: () => started.isAlive && calls < maxCalls,
   }).catch((error) => {
     started.kill();
     throw new Error(`The process did not become ready. It wrote: ${started.stderr}`, { cause: error });

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { longestMessage, maxNotifications } from '../limits.ts';
+import { maxMessageLength, maxNotifications } from '../limits.ts';
 import { AnswerTooLarge, TooManyNotifications } from '../tool.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -60,7 +60,7 @@ export class ProcessTransport implements Transport {
     if (rest.length === 0) return;
     this.#pieces.push(rest);
     this.#size += rest.length;
-    if (this.#size > longestMessage) this.#fail(new AnswerTooLarge(longestMessage));
+    if (this.#size > maxMessageLength) this.#fail(new AnswerTooLarge(maxMessageLength));
   }
 
   /** @returns whether the next line may be read */
@@ -71,8 +71,8 @@ export class ProcessTransport implements Transport {
       return false;
     }
     if (line.length === 0) return true;
-    if (line.length > longestMessage) {
-      this.#fail(new AnswerTooLarge(longestMessage));
+    if (line.length > maxMessageLength) {
+      this.#fail(new AnswerTooLarge(maxMessageLength));
       return false;
     }
     try {

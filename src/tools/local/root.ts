@@ -33,10 +33,10 @@ export async function makeRoot(
 }
 
 /** What a tenant keeps. Counting ends soon after the limit: nobody can make it long. */
-export async function usageOf(folder: string, mostFiles: number): Promise<Usage> {
+export async function usageOf(folder: string, maxFiles: number): Promise<Usage> {
   const usage: Usage = { bytes: 0, files: 0 };
   const folders = [folder];
-  for (let next = folders.pop(); next !== undefined && usage.files <= mostFiles * 2; next = folders.pop()) {
+  for (let next = folders.pop(); next !== undefined && usage.files <= maxFiles * 2; next = folders.pop()) {
     for (const entry of await readdir(next, { withFileTypes: true }).catch(() => [])) {
       const path = join(next, entry.name);
       usage.files++;

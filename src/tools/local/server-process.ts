@@ -132,10 +132,10 @@ export class ServerProcess {
   }
 
   /** Systems without /proc have the limit of the heap alone. */
-  #checkMemory(mostMb: number): void {
+  #checkMemory(maxMegabytes: number): void {
     try {
       const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-      if (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) > mostMb * 1_024) this.kill();
+      if (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) > maxMegabytes * 1_024) this.kill();
     } catch {
       // It has ended.
     }

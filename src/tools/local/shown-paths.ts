@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { JsonObject } from '../tool.ts';
 
-const longestPath = 1_024;
+const maxPathLength = 1_024;
 const deepest = 32;
 
 /** Arguments of the filesystem server that are paths. */
@@ -12,7 +12,7 @@ const pathArguments = ['path', 'paths', 'source', 'destination'];
  * @returns undefined for a text that is no path
  */
 export function toReal(root: string, shown: unknown): string | undefined {
-  if (typeof shown !== 'string' || shown.length > longestPath || shown.includes('\0')) return undefined;
+  if (typeof shown !== 'string' || shown.length > maxPathLength || shown.includes('\0')) return undefined;
   const path = posix.normalize(`/${shown}`).replace(/\/$/, '');
   return path.split('/').length > deepest ? undefined : `${root}${path}`;
 }
@@ -25,7 +25,7 @@ export function withRealPaths(root: string, args: JsonObject): JsonObject | stri
     if (given === undefined) continue;
     const paths = Array.isArray(given) ? given.map((path) => toReal(root, path)) : toReal(root, given);
     if (paths === undefined || (Array.isArray(paths) && paths.includes(undefined))) {
-      return `${name}: expected a path of at most ${longestPath} characters and ${deepest} folders.`;
+      return `${name}: expected a path of at most ${maxPathLength} characters and ${deepest} folders.`;
     }
     real[name] = paths;
   }

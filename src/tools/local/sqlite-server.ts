@@ -6,8 +6,8 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import { isOneStatement } from './one-statement.ts';
 
-const mostRows = 200;
-const mostBytes = 256 * 1024;
+const maxRows = 200;
+const maxBytes = 256 * 1024;
 /** Of pages and what statements need beside them. */
 const heapBytes = 64 * 1024 * 1024;
 const pageBytes = 4_096;
@@ -102,7 +102,7 @@ function readRows(database: DatabaseSync, sql: string, ...values: SQLInputValue[
   for (const row of statement.iterate(...values)) {
     const plain = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, written(value)]));
     bytes += JSON.stringify(plain).length;
-    truncated = rows.length >= mostRows || bytes > mostBytes;
+    truncated = rows.length >= maxRows || bytes > maxBytes;
     if (truncated) break;
     rows.push(plain);
   }
@@ -162,7 +162,7 @@ server.registerTool(
 server.registerTool(
   'query',
   {
-    description: `Run one statement that reads. Gives at most ${mostRows} rows.`,
+    description: `Run one statement that reads. Gives at most ${maxRows} rows.`,
     inputSchema: z.object({ sql }),
     annotations: reads,
   },
@@ -177,8 +177,8 @@ server.registerTool(
   },
   ({ sql: given }, context) =>
     attempt(() => {
-      const most = (context.mcpReq._meta as Record<string, unknown> | undefined)?.[maxBytesKey];
-      if (typeof most === 'number') setMaxBytes(databases.write, most);
+      const maxDatabaseBytes = (context.mcpReq._meta as Record<string, unknown> | undefined)?.[maxBytesKey];
+      if (typeof maxDatabaseBytes === 'number') setMaxBytes(databases.write, maxDatabaseBytes);
       const { changes } = databases.write.prepare(requireOne(given)).run();
       return { changes: Number(changes) };
     }),

@@ -9,14 +9,14 @@ import { postgresAddress } from './postgres-address.ts';
 
 const statementMs = 5_000;
 const connectMs = 5_000;
-const mostRows = 200;
-const mostBytes = 8 * 1024 * 1024;
+const maxRows = 200;
+const maxBytes = 8 * 1024 * 1024;
 const watchEveryMs = 20;
-const longestStatement = 100_000;
+const maxStatementLength = 100_000;
 
 const queryTool: ListedTool = {
   tool: 'query',
-  description: `Run one statement that reads, for at most ${statementMs / 1_000} s. Gives at most ${mostRows} rows.`,
+  description: `Run one statement that reads, for at most ${statementMs / 1_000} s. Gives at most ${maxRows} rows.`,
   inputSchema: { type: 'object', properties: { sql: { type: 'string' } }, required: ['sql'] },
   idempotent: true,
 };
@@ -50,7 +50,7 @@ function readRows(client: pg.Client, sql: string): Promise<{ rows: JsonObject[];
     // The extended protocol takes one statement.
     const query = client.query(new pg.Query({ text: sql, queryMode: 'extended' } as pg.QueryConfig));
     query.on('row', (row: JsonObject) => {
-      if (rows.length < mostRows) rows.push(row);
+      if (rows.length < maxRows) rows.push(row);
       else resolve({ rows, truncated: true });
     });
     query.on('end', () => resolve({ rows, truncated: false }));
@@ -90,8 +90,8 @@ export class PostgresConnection implements ToolConnection {
   async call(tool: string, { sql }: JsonObject, signal: AbortSignal): Promise<ToolResult> {
     if (tool === listTables.tool) return this.#read(tablesSql, signal);
     if (tool !== queryTool.tool) return failedResult(`There is no tool ${tool}.`);
-    if (typeof sql !== 'string' || sql.trim() === '' || sql.length > longestStatement) {
-      return failedResult(`sql: expected 1 to ${longestStatement} characters.`);
+    if (typeof sql !== 'string' || sql.trim() === '' || sql.length > maxStatementLength) {
+      return failedResult(`sql: expected 1 to ${maxStatementLength} characters.`);
     }
     return this.#read(sql, signal);
   }
@@ -109,7 +109,7 @@ export class PostgresConnection implements ToolConnection {
     let client: pg.Client | undefined;
     // The server is not ours: what it sends is counted while it arrives.
     const watch = setInterval(() => {
-      if (client && streamOf(client).bytesRead > mostBytes) over.reject(new AnswerTooLarge(mostBytes));
+      if (client && streamOf(client).bytesRead > maxBytes) over.reject(new AnswerTooLarge(maxBytes));
     }, watchEveryMs);
     try {
       signal.throwIfAborted();

@@ -6,9 +6,9 @@ import type { JsonObject, ListedTool, ToolConnection } from '../tool.ts';
 
 const deadlineMs = 20_000;
 const maxResponseBytes = 2 * 1024 * 1024;
-const mostResults = 20;
+const maxResults = 20;
 const usualResults = 5;
-const longestQuery = 400;
+const maxQueryLength = 400;
 
 const search: ListedTool = {
   tool: 'search',
@@ -16,8 +16,8 @@ const search: ListedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      query: { type: 'string', description: 'What to search for.', maxLength: longestQuery },
-      count: { type: 'integer', minimum: 1, maximum: mostResults, description: `By default ${usualResults}.` },
+      query: { type: 'string', description: 'What to search for.', maxLength: maxQueryLength },
+      count: { type: 'integer', minimum: 1, maximum: maxResults, description: `By default ${usualResults}.` },
     },
     required: ['query'],
   },
@@ -81,11 +81,11 @@ export class WebSearchConnection implements ToolConnection {
 
   async call(tool: string, { query, count = usualResults }: JsonObject, signal: AbortSignal): Promise<ToolResult> {
     if (tool !== search.tool) return failedResult(`There is no tool ${tool}.`);
-    if (typeof query !== 'string' || query.trim() === '' || query.length > longestQuery) {
-      return failedResult(`query: expected 1 to ${longestQuery} characters.`);
+    if (typeof query !== 'string' || query.trim() === '' || query.length > maxQueryLength) {
+      return failedResult(`query: expected 1 to ${maxQueryLength} characters.`);
     }
-    if (!Number.isInteger(count) || Number(count) < 1 || Number(count) > mostResults) {
-      return failedResult(`count: expected an integer from 1 to ${mostResults}.`);
+    if (!Number.isInteger(count) || Number(count) < 1 || Number(count) > maxResults) {
+      return failedResult(`count: expected an integer from 1 to ${maxResults}.`);
     }
     try {
       const request = this.#engine.request(query, Number(count), this.#apiKey);

@@ -1,7 +1,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { EventCount } from '../../platform/core/event-count.ts';
 import type { Egress } from '../../platform/egress.ts';
-import { longestMessage, maxNotifications } from '../limits.ts';
+import { maxMessageLength, maxNotifications } from '../limits.ts';
 import { AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
@@ -86,7 +86,7 @@ export const egressFetch =
         method,
         headers,
         deadlineMs,
-        maxResponseBytes: longestMessage,
+        maxResponseBytes: maxMessageLength,
         ...(method !== 'DELETE' && { body }),
         ...(init.signal && { signal: init.signal }),
         started: (status, of) => {
@@ -100,7 +100,7 @@ export const egressFetch =
       })
       .then(
         ({ status, headers: of, body: rest, truncated }) => {
-          if (truncated) return fail(new AnswerTooLarge(longestMessage));
+          if (truncated) return fail(new AnswerTooLarge(maxMessageLength));
           writer.close().catch(() => {});
           if (status === 404 && headers['mcp-session-id'] !== undefined) forgotten();
           if (status === 401 || status === 403) broken(refused());

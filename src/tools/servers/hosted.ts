@@ -141,7 +141,12 @@ export const aws: ToolServer = {
   name: 'AWS',
   description: 'Calls the services of AWS, through its server. Requests are signed with the given credentials.',
   values: {
-    region: { description: 'Of the server: us-east-1 by default.', pattern: region, longest: 40, decidesAddress: true },
+    region: {
+      description: 'Of the server: us-east-1 by default.',
+      pattern: region,
+      maxLength: 40,
+      decidesAddress: true,
+    },
   },
   secrets: {
     accessKeyId: { description: 'Of a role with the least permissions.', required: true },

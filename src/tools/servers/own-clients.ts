@@ -13,7 +13,7 @@ export const postgres: ToolServer = {
     },
     ca: {
       description: 'Certificates (PEM) that the server is checked with, where no public authority signed its own.',
-      longest: 32_768,
+      maxLength: 32_768,
     },
   },
   url: 'none',

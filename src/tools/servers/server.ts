@@ -9,7 +9,7 @@ export interface Field {
   choices?: readonly string[];
   pattern?: RegExp;
   /** Most characters. 4,096 by default. */
-  longest?: number;
+  maxLength?: number;
   /** A value that decides where secrets are sent: a change of it must include every secret again. */
   decidesAddress?: boolean;
 }

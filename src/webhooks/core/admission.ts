@@ -131,7 +131,7 @@ export function takeTurns(places: number, waiting: Waiting, chance: number): Wai
   return { first: Math.min(waiting.first, places - retries), retries };
 }
 
-const longestHoldMs = 3_600_000;
+const maxHoldMs = 3_600_000;
 const shareOfAge = 0.1;
 
 /**
@@ -139,4 +139,4 @@ const shareOfAge = 0.1;
  * that thousands of them ask seldom.
  */
 export const holdMs = (waitMs: number, ageMs: number): number =>
-  Math.max(waitMs, Math.min(Math.round(ageMs * shareOfAge), longestHoldMs));
+  Math.max(waitMs, Math.min(Math.round(ageMs * shareOfAge), maxHoldMs));

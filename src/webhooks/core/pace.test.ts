@@ -17,38 +17,38 @@ const due = (organizationId: string, first: number): DueSubscription =>
 test('an organization that is alone has no pace, and two share one', () => {
   const pace = new Pace(policy);
   pace.began('a', 10_000, 0);
-  expect(pace.most('a', 0)).toBe(Number.POSITIVE_INFINITY);
+  expect(pace.maxStarts('a', 0)).toBe(Number.POSITIVE_INFINITY);
   pace.began('b', 1, 10);
   // 50 a second each, five of them at once.
-  expect([pace.most('a', 10), pace.most('b', 10)]).toEqual([5, 4]);
+  expect([pace.maxStarts('a', 10), pace.maxStarts('b', 10)]).toEqual([5, 4]);
   pace.began('a', 5, 10);
-  expect(pace.most('a', 10)).toBe(0);
+  expect(pace.maxStarts('a', 10)).toBe(0);
   expect(pace.spent(10)).toEqual(['a']);
-  expect([29, 30, 50, 1_000].map((now) => pace.most('a', now))).toEqual([0, 1, 2, 5]);
-  expect(pace.most('a', 1_011)).toBe(Number.POSITIVE_INFINITY);
+  expect([29, 30, 50, 1_000].map((now) => pace.maxStarts('a', now))).toEqual([0, 1, 2, 5]);
+  expect(pace.maxStarts('a', 1_011)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('an organization that is alone has a pace while a request waits for a run', () => {
   let isAwaited = false;
   const pace = new Pace(policy, () => isAwaited);
   pace.began('a', 10_000, 0);
-  expect(pace.most('a', 0)).toBe(Number.POSITIVE_INFINITY);
+  expect(pace.maxStarts('a', 0)).toBe(Number.POSITIVE_INFINITY);
   isAwaited = true;
   // What it began before it had a pace does not count.
-  expect(pace.most('a', 0)).toBe(10);
+  expect(pace.maxStarts('a', 0)).toBe(10);
   pace.began('a', 10, 0);
-  expect([0, 10, 50].map((now) => pace.most('a', now))).toEqual([0, 1, 5]);
+  expect([0, 10, 50].map((now) => pace.maxStarts('a', now))).toEqual([0, 1, 5]);
   // A few at a time are not worth their lease.
   expect([0, 49, 50].map((now) => pace.spent(now))).toEqual([['a'], ['a'], []]);
   isAwaited = false;
-  expect(pace.most('a', 50)).toBe(Number.POSITIVE_INFINITY);
+  expect(pace.maxStarts('a', 50)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('whoever has a single delivery has it begun in the same look, whatever another has, and the other keeps its pace', () => {
   const pace = new Pace(policy);
   const begun = { a: 0, b: 0 };
   for (let now = 0; now < 2_000; now += 10) {
-    const room = { free: 256, held: () => 0, most: (id: string) => pace.most(id, now) };
+    const room = { free: 256, held: () => 0, maxStarts: (id: string) => pace.maxStarts(id, now) };
     const hasOne = now % 100 === 0;
     const { turns, waitMs } = planTurns(
       [due('a', 64), ...(hasOne ? [due('b', 1)] : [])],

@@ -35,11 +35,11 @@ export class Pace {
   }
 
   /** How many attempts the organization may begin now. */
-  most(organizationId: string, now: number): number {
+  maxStarts(organizationId: string, now: number): number {
     const interval = this.#intervalMs(organizationId, now);
     if (interval === 0) return Number.POSITIVE_INFINITY;
     const ahead = Math.max(0, (this.#organizations.get(organizationId)?.freeAt ?? 0) - now);
-    return Math.max(0, Math.floor(this.#atOnce(interval) - ahead / interval + 1e-6));
+    return Math.max(0, Math.floor(this.#maxConcurrent(interval) - ahead / interval + 1e-6));
   }
 
   /**
@@ -49,7 +49,7 @@ export class Pace {
   spent(now: number): string[] {
     return [...this.#organizations.keys()].filter((id) => {
       const interval = this.#intervalMs(id, now);
-      return interval > 0 && this.most(id, now) < Math.ceil(this.#atOnce(interval) / 2);
+      return interval > 0 && this.maxStarts(id, now) < Math.ceil(this.#maxConcurrent(interval) / 2);
     });
   }
 
@@ -60,7 +60,7 @@ export class Pace {
     this.#organizations.set(organizationId, { cameAt: now, freeAt: freeAt + attempts * interval });
   }
 
-  #atOnce(intervalMs: number): number {
+  #maxConcurrent(intervalMs: number): number {
     return Math.max(1, Math.floor(this.#policy.burstMs / intervalMs));
   }
 

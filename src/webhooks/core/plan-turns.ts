@@ -40,7 +40,7 @@ export interface Room {
   /** How many attempts of an organization are under way. */
   held(organizationId: string): number;
   /** How many it may begin now, where its pace is limited, and who may begin none: see `Pace`. */
-  most?(organizationId: string): number;
+  maxStarts?(organizationId: string): number;
   spent?: readonly string[];
 }
 
@@ -81,12 +81,12 @@ export function planTurns(
     const ofIts = taken.get(organizationId) ?? 0;
     const ofHost = subscription.host === undefined ? undefined : hosts?.get(subscription.host);
     const hostLeft = ofHost?.get(organizationId) ?? (ofHost ? 0 : Number.POSITIVE_INFINITY);
-    const paceLeft = (room.most?.(organizationId) ?? Number.POSITIVE_INFINITY) - ofIts;
-    const most = Math.max(0, Math.min(fairPlaces(free, room.held(organizationId) + ofIts), hostLeft, paceLeft));
+    const paceLeft = (room.maxStarts?.(organizationId) ?? Number.POSITIVE_INFINITY) - ofIts;
+    const maxStarts = Math.max(0, Math.min(fairPlaces(free, room.held(organizationId) + ofIts), hostLeft, paceLeft));
     if (paceLeft <= 0) waitMs = Math.min(waitMs ?? pacedWaitMs, pacedWaitMs);
-    const exempt = admitExempt(load, Math.min(most, ignoring), now);
+    const exempt = admitExempt(load, Math.min(maxStarts, ignoring), now);
     const left = { ...load, inFlight: load.inFlight + exempt.attempts, rateFreeAt: exempt.rateFreeAt };
-    const others = admitAttempts(left, Math.min(most - exempt.attempts, first + retries), now, breaker);
+    const others = admitAttempts(left, Math.min(maxStarts - exempt.attempts, first + retries), now, breaker);
     const attempts = exempt.attempts + others.attempts;
     if (attempts === 0) {
       const asked = first + retries > 0 ? others : exempt;

@@ -7,20 +7,20 @@ export interface ClockPolicy {
   /** It looks at least this often while retries are made. */
   retryingLookMs: number;
   /** It looks at least this often, even where everything is far away. */
-  longestLookMs: number;
+  maxLookMs: number;
 }
 
 export const defaultClockPolicy: ClockPolicy = {
   aheadMs: 1_200_000,
   settleMs: 5_000,
   retryingLookMs: 120_000,
-  longestLookMs: 3_600_000,
+  maxLookMs: 3_600_000,
 };
 
 /** The retries of a webhook that wait. Times are ms since the epoch. */
 export interface Waiting {
   now: number;
-  /** How many, counted up to `mostCounted`. */
+  /** How many, counted up to `maxCounted`. */
   count: number;
   /** When the latest of the released ones is due; null when none is released. */
   lastReleasedAt: number | null;
@@ -36,7 +36,7 @@ export interface Waiting {
   pausedAt: number | null;
 }
 
-export const mostCounted = 10_000;
+export const maxCounted = 10_000;
 
 /** While the breaker is open, of the time that the webhook has been failing. */
 const openShare = 10;
@@ -51,28 +51,28 @@ const closedShare = 1 / 4;
  */
 export function nextLookMs(waiting: Waiting, policy: ClockPolicy): number {
   const { now, lastReleasedAt, nextUnreleasedAt, probeAt, failingSince, lastFailedAt, pausedAt } = waiting;
-  const { aheadMs, settleMs, retryingLookMs, longestLookMs } = policy;
-  if (pausedAt !== null) return longestLookMs;
+  const { aheadMs, settleMs, retryingLookMs, maxLookMs } = policy;
+  if (pausedAt !== null) return maxLookMs;
   const inTimeMs = aheadMs / 2;
   const isOpen = probeAt !== null;
   const failingMs = now - (failingSince ?? now);
-  const [share, most] = isOpen ? [openShare, inTimeMs] : [closedShare, Math.min(retryingLookMs, inTimeMs)];
-  const least = Math.min(Math.max(settleMs, failingMs * share), most);
-  const looks = [longestLookMs];
+  const [share, max] = isOpen ? [openShare, inTimeMs] : [closedShare, Math.min(retryingLookMs, inTimeMs)];
+  const min = Math.min(Math.max(settleMs, failingMs * share), max);
+  const looks = [maxLookMs];
   if (lastReleasedAt !== null) {
     const settled = Math.max(lastReleasedAt, probeAt ?? 0, now) - now + settleMs;
-    looks.push(Math.min(Math.max(settled, least), most));
+    looks.push(Math.min(Math.max(settled, min), max));
   }
   // When it opens, many attempts may be in flight.
   if (isOpen && failingMs < settleMs) looks.push(settleMs);
-  if (!isOpen && lastFailedAt !== null) looks.push(Math.max(least, now - lastFailedAt));
+  if (!isOpen && lastFailedAt !== null) looks.push(Math.max(min, now - lastFailedAt));
   if (nextUnreleasedAt !== null) looks.push(Math.max(nextUnreleasedAt - now - inTimeMs, settleMs));
   return Math.ceil(Math.min(...looks));
 }
 
 const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 const counted = (count: number, one: string, many: string): string =>
-  `${count >= mostCounted ? `${mostCounted} or more` : count} ${count === 1 ? one : many}`;
+  `${count >= maxCounted ? `${maxCounted} or more` : count} ${count === 1 ? one : many}`;
 
 /** What the workflow of a webhook waits for, in one line. */
 export function describeWaiting(waiting: Waiting, lastFailure: string | null, deadLetters: number): string {

@@ -7,12 +7,12 @@ import {
   defaultMaxAttempts,
   defaultRetryPolicy,
   judge,
-  mostAttempts,
+  maxAllowedAttempts,
   retryDelay,
 } from './retry-schedule.ts';
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const attempts = fc.integer({ min: 1, max: mostAttempts });
+const attempts = fc.integer({ min: 1, max: maxAllowedAttempts });
 const hour = 3_600_000;
 
 describe('the delay', () => {
@@ -41,7 +41,7 @@ describe('the delay', () => {
   });
 
   test('follows the given policy', () => {
-    const policy = { ...defaultRetryPolicy, firstDelayMs: 10, longestDelayMs: 50, jitter: 0.5 };
+    const policy = { ...defaultRetryPolicy, firstDelayMs: 10, maxDelayMs: 50, jitter: 0.5 };
     expect([1, 2, 3, 4].map((attempt) => retryDelay(attempt, 0, policy))).toEqual([10, 20, 40, 50]);
     expect(retryDelay(1, 0.5, policy)).toBe(13);
   });

@@ -4,28 +4,28 @@ import type { EgressErrorClass } from '../../platform/core/egress-errors.ts';
 export interface RetryPolicy {
   /** The delay after the first attempt. It doubles with each further one. */
   firstDelayMs: number;
-  longestDelayMs: number;
+  maxDelayMs: number;
   /** The longest Retry-After that is honoured. */
-  longestRetryAfterMs: number;
+  maxRetryAfterMs: number;
   /** The largest share of the delay that is added at random. */
   jitter: number;
 }
 
 export const defaultRetryPolicy: RetryPolicy = {
   firstDelayMs: 1_000,
-  longestDelayMs: 24 * 3_600_000,
-  longestRetryAfterMs: 3_600_000,
+  maxDelayMs: 24 * 3_600_000,
+  maxRetryAfterMs: 3_600_000,
   jitter: 0.1,
 };
 
 /** About two and a half days of retries. */
 export const defaultMaxAttempts = 19;
-export const mostAttempts = 25;
+export const maxAllowedAttempts = 25;
 
 /** @param attempt the one that failed, from 1 @param chance in [0, 1) @returns whole ms until the next one */
 export function retryDelay(attempt: number, chance: number, policy: RetryPolicy = defaultRetryPolicy): number {
   const delay = policy.firstDelayMs * 2 ** (attempt - 1);
-  return Math.round(Math.min(delay * (1 + policy.jitter * chance), policy.longestDelayMs));
+  return Math.round(Math.min(delay * (1 + policy.jitter * chance), policy.maxDelayMs));
 }
 
 /** The class of unexpected errors. They count like any failure, so that they are not retried for ever. */
@@ -70,8 +70,8 @@ export function judge(result: AttemptResult, { attempt, maxAttempts, chance, pol
   if (status !== undefined && status >= 200 && status < 300) return { status: 'delivered' };
   if (status === gone) return { status: 'dead_lettered', disable: true };
   if (attempt >= maxAttempts) return { status: 'dead_lettered', disable: false };
-  const { longestRetryAfterMs } = policy ?? defaultRetryPolicy;
+  const { maxRetryAfterMs } = policy ?? defaultRetryPolicy;
   const asked = result.errorClass === undefined ? (result.retryAfterMs ?? 0) : 0;
-  const delayMs = Math.max(retryDelay(attempt, chance, policy), Math.min(asked, longestRetryAfterMs));
+  const delayMs = Math.max(retryDelay(attempt, chance, policy), Math.min(asked, maxRetryAfterMs));
   return { status: 'retrying', delayMs };
 }

@@ -20,7 +20,7 @@ import { inboundExamples } from '../../../schemas/integrations/inbound-examples.
 import { withUnprovenBody } from '../../../unproven-body.ts';
 import { requireIntegration } from './require-integration.ts';
 
-const mostNotices = 1_000;
+const maxNotices = 1_000;
 
 // Who sent it is not known yet. NUL and lone surrogates are allowed: people write them to each other.
 function parse(body: Buffer): unknown {
@@ -73,7 +73,7 @@ const eventsOperation = (id: string, name: string, { acknowledged, handshake }: 
       description: [
         `${name} sends events here in its own form, and proves with a signature, a secret header or a token that it did.`,
         'Events of connected accounts are published to webhooks, each once, however often they are sent. A request has at most',
-        `1 MiB and ${mostNotices} events. The verification of the address is answered as ${name} expects. Requests that are`,
+        `1 MiB and ${maxNotices} events. The verification of the address is answered as ${name} expects. Requests that are`,
         'signed for the sandbox (`sandbox.eventsUrl` of an integration that a test key connected) count toward the limits of the',
         'organization: each of their events as a request.',
       ].join(' '),
@@ -143,8 +143,8 @@ export function eventRoutes(services: Services): OpenAPIHono<ApiEnv> {
     await limitSandbox(c, proven);
     const signed = answerHandshake(c, inbound, request, true);
     if (signed) return signed;
-    if (!notices || notices.length > mostNotices) {
-      throw invalid([{ path: '', message: `Expected at most ${mostNotices} events in the form of the provider.` }]);
+    if (!notices || notices.length > maxNotices) {
+      throw invalid([{ path: '', message: `Expected at most ${maxNotices} events in the form of the provider.` }]);
     }
     await takeNotices(services, integration, { ...proven, notices }, c.get('correlationId'));
     return c.json({ received: true }, inbound.acknowledged);

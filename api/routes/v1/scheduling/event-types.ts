@@ -7,7 +7,7 @@ import {
   type EventTypeView,
   getEventType,
   listEventTypes,
-  mostEventTypes,
+  maxEventTypes,
   type NewEventType,
   updateEventType,
 } from '../../../../src/scheduling/event-types.ts';
@@ -104,7 +104,7 @@ export function eventTypeRoutes(services: Services): OpenAPIHono<ApiEnv> {
     summary: 'Create an event type',
     description: [
       'What can be booked: how long it takes, with whom and by which rules.',
-      `A slug that is taken, and more than ${mostEventTypes} event types, are answered with 409 \`conflict\`.`,
+      `A slug that is taken, and more than ${maxEventTypes} event types, are answered with 409 \`conflict\`.`,
     ].join(' '),
     body: jsonContent(newEventTypeSchema, newEventTypeExamples),
     idempotent: true,

@@ -34,15 +34,15 @@ describe('the table of media models', () => {
       'stable-diffusion-3.5',
       'ideogram-v2',
     ]);
-    const most = (kind: 'video' | 'music') =>
+    const maxOf = (kind: 'video' | 'music') =>
       modelNames(mediaModels, kind).map((name) => [name, findModel(mediaModels, kind, name)?.maxSeconds]);
-    expect(most('video')).toEqual([
+    expect(maxOf('video')).toEqual([
       ['runway-gen3', 10],
       ['kling-1.5-pro', 10],
       ['minimax-video', 6],
       ['luma-dream-machine', 5],
     ]);
-    expect(most('music')).toEqual([
+    expect(maxOf('music')).toEqual([
       ['musicgen', 30],
       ['stable-audio', 60],
     ]);

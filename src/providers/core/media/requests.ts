@@ -49,9 +49,9 @@ export const requestLimits = {
   styleCharacters: 200,
   imageUrlCharacters: 8_192,
   seed: 4_294_967_295,
-  videoSeconds: { least: 5, most: 10 },
-  musicSeconds: { least: 10, most: 60 },
-  bpm: { least: 40, most: 240 },
+  videoSeconds: { min: 5, max: 10 },
+  musicSeconds: { min: 10, max: 60 },
+  bpm: { min: 40, max: 240 },
 } as const;
 
 /** Limits of images that are worked on, and of what is made of them, in pixels. */
@@ -87,12 +87,12 @@ export function problemsOf(request: GenerationRequest, models: ModelTable): Prob
     case 'video':
       return inModel(models, request, ({ ratios, maxSeconds, maxPromptCharacters }) => [
         ...promptProblems(request, maxPromptCharacters),
-        ...durationProblems(request, requestLimits.videoSeconds.least, maxSeconds),
+        ...durationProblems(request, requestLimits.videoSeconds.min, maxSeconds),
         ...ratioProblems(request, ratios),
       ]);
     case 'music':
       return inModel(models, request, ({ maxSeconds }) =>
-        durationProblems(request, requestLimits.musicSeconds.least, maxSeconds),
+        durationProblems(request, requestLimits.musicSeconds.min, maxSeconds),
       );
     default:
       return [];
@@ -119,8 +119,8 @@ export function problemsOfBody(
     problems.push(...ratioProblems({ model, aspectRatio: aspectRatio as AspectRatio }, entry.ratios));
   }
   if ('maxSeconds' in entry && typeof duration === 'number') {
-    const { least } = kind === 'video' ? requestLimits.videoSeconds : requestLimits.musicSeconds;
-    problems.push(...durationProblems({ model, duration }, least, entry.maxSeconds));
+    const { min } = kind === 'video' ? requestLimits.videoSeconds : requestLimits.musicSeconds;
+    problems.push(...durationProblems({ model, duration }, min, entry.maxSeconds));
   }
   if ('maxPromptCharacters' in entry && typeof prompt === 'string') {
     problems.push(...promptProblems({ model, prompt }, entry.maxPromptCharacters));
@@ -148,17 +148,17 @@ const ratioProblems = (
 
 const durationProblems = (
   { model, duration }: { model: string; duration: number },
-  least: number,
-  most: number,
+  min: number,
+  max: number,
 ): Problem[] =>
-  duration >= least && duration <= most
+  duration >= min && duration <= max
     ? []
-    : [{ path: 'duration', message: `Must be ${least} to ${most} seconds for the model ${model}.` }];
+    : [{ path: 'duration', message: `Must be ${min} to ${max} seconds for the model ${model}.` }];
 
-const promptProblems = ({ model, prompt }: { model: string; prompt: string }, most: number | undefined): Problem[] =>
-  most === undefined || codePoints(prompt) <= most
+const promptProblems = ({ model, prompt }: { model: string; prompt: string }, max: number | undefined): Problem[] =>
+  max === undefined || codePoints(prompt) <= max
     ? []
-    : [{ path: 'prompt', message: `Must have at most ${most} characters for the model ${model}.` }];
+    : [{ path: 'prompt', message: `Must have at most ${max} characters for the model ${model}.` }];
 
 /** The size of an upscaled image. @returns a problem when it would be too large */
 export function upscaledSize(

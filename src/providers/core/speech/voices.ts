@@ -3,4 +3,4 @@ export const voices = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as c
 export type Voice = (typeof voices)[number];
 
 /** Limits of a request for speech. */
-export const speechLimits = { codePoints: 4_096, speed: { least: 0.25, most: 4 } } as const;
+export const speechLimits = { codePoints: 4_096, speed: { min: 0.25, max: 4 } } as const;

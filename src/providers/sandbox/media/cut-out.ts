@@ -11,7 +11,7 @@ const tolerance = 60;
 const leastBorder = 0.4;
 
 /** Above this share of the whole there is nothing that it is the background of. */
-const mostCovered = 0.995;
+const maxCoverage = 0.995;
 
 /** The indices of the pixels at the border. */
 function* border({ width, height }: Raster): Generator<number> {
@@ -84,5 +84,5 @@ export function cutOutMask(pixels: Uint8Array, raster: Raster): Uint8Array | und
     if (index >= width) visit(index - width);
     if (index < width * (height - 1)) visit(index + width);
   }
-  return end === 0 || end > mask.length * mostCovered ? undefined : mask;
+  return end === 0 || end > mask.length * maxCoverage ? undefined : mask;
 }

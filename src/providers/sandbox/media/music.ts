@@ -15,13 +15,13 @@ const progressions = [
 ] as const;
 
 const beatsPerChord = 4;
-const defaultTempo = { least: 80, most: 132 };
+const defaultTempo = { min: 80, max: 132 };
 const fade = { inSeconds: 0.01, outSeconds: 0.5 };
 
 const frequency = (note: number) => 440 * 2 ** ((note - 69) / 12);
 
 /** The tempo of music whose request names none. */
-export const tempoOf = (digest: string): number => randomFrom(digest).whole(defaultTempo.least, defaultTempo.most);
+export const tempoOf = (digest: string): number => randomFrom(digest).whole(defaultTempo.min, defaultTempo.max);
 
 /** Adds a tone that dies away to a channel. */
 function addTone(

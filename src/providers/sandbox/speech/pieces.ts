@@ -2,15 +2,15 @@ import anyAscii from 'any-ascii';
 import { speechLimits } from '../../core/speech/voices.ts';
 
 /** The synthesizer takes a text as a whole; of more it would need much memory. */
-const longest = 1_000;
+const maxPieceLength = 1_000;
 
 /** A place to part a text, as late as possible: behind a sentence, else behind a word, else anywhere. */
 function endOfPiece(text: string): number {
-  if (text.length <= longest) return text.length;
-  const head = text.slice(0, longest);
+  if (text.length <= maxPieceLength) return text.length;
+  const head = text.slice(0, maxPieceLength);
   const sentence = Math.max(...['. ', '! ', '? ', '\n'].map((end) => head.lastIndexOf(end)));
   const word = head.lastIndexOf(' ');
-  const found = sentence > longest / 2 ? sentence : word > longest / 2 ? word : longest - 1;
+  const found = sentence > maxPieceLength / 2 ? sentence : word > maxPieceLength / 2 ? word : maxPieceLength - 1;
   return found + 1;
 }
 
@@ -26,12 +26,12 @@ export function piecesOf(text: string): string[] {
 }
 
 /** Some characters are short for several, as those of other scripts are in Latin letters. */
-const longestText = 3 * speechLimits.codePoints;
+const maxTextLength = 3 * speechLimits.codePoints;
 
 /** Signs in a row have no more sound than this; the synthesizer would name each of them, which takes a second. */
-const mostSigns = 2;
+const maxSigns = 2;
 /** It goes wrong on longer words without a letter or a digit. */
-const longestMarks = 100;
+const maxMarks = 100;
 
 /** A letter of another script in Latin ones. Characters of Chinese are words. */
 const inLatin = (letter: string): string =>
@@ -53,6 +53,6 @@ export const pronounceable = (text: string): string =>
     // The synthesizer takes words of some length, and scripts without spaces have none.
     .replaceAll(/[A-Za-z]{24}/g, '$& ')
     .replace(/[^\x20-\x7e\n]|[*^_~|\\<>[\]{}`]/g, ' ')
-    .replaceAll(new RegExp(`([#$%&+=@]{${mostSigns}})[#$%&+=@]+`, 'g'), '$1')
-    .replaceAll(new RegExp(`[^\\sA-Za-z0-9]{${longestMarks}}`, 'g'), '$& ')
-    .slice(0, longestText);
+    .replaceAll(new RegExp(`([#$%&+=@]{${maxSigns}})[#$%&+=@]+`, 'g'), '$1')
+    .replaceAll(new RegExp(`[^\\sA-Za-z0-9]{${maxMarks}}`, 'g'), '$& ')
+    .slice(0, maxTextLength);

@@ -125,5 +125,5 @@ export function mp4Seconds(file: Buffer): number {
     if (type !== 'moof') continue;
     for (const part of boxes(content)) if (part.type === 'traf') addFragment(tracks, part.content);
   }
-  return [...tracks.values()].reduce((longest, { length, scale }) => Math.max(longest, length / scale), 0);
+  return [...tracks.values()].reduce((max, { length, scale }) => Math.max(max, length / scale), 0);
 }
