@@ -1,4 +1,5 @@
 import { withoutSlash } from '../src/platform/core/base-url.ts';
+import { catalog } from '../src/services.ts';
 import { planTable } from './plan-table.ts';
 import { featureExamples } from './reference-examples.ts';
 
@@ -57,7 +58,7 @@ const conventions = () => [
   'requests for an organization. A request over a limit is answered with 429, whose `details.window` names it.',
   'One more workflow or schedule than the plan includes is answered with 403. After a downgrade what exists stays.',
   '',
-  planTable(),
+  planTable(catalog.limits),
   '',
   '**Versioning.** Fields and operations are added without notice. Answers of a deprecated operation carry',
   '`X-API-Deprecated` for at least twelve months before it is removed.',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { AddressRanges } from '../src/platform/address-ranges.ts';
-import { AppError, rateLimited } from '../src/platform/errors.ts';
+import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { type AddressFamily, familyOf } from '../src/tenancy/address-limits.ts';
 import type { Caller } from '../src/tenancy/caller.ts';
@@ -16,6 +16,7 @@ import {
   type Requirements,
   readKey,
   requirementsOf,
+  tooManyRequests,
 } from './middleware/authenticate.ts';
 import { recordRequest } from './middleware/observe.ts';
 import { onEveryAnswer, onTokenPages } from './middleware/security-headers.ts';
@@ -112,7 +113,7 @@ export function refuseEarly(
       const caller = authenticator.recall(readKey(header));
       if (!caller) return undefined;
       const decision = limiter.refusal(subjectOf(caller), caller.limits);
-      if (decision) return { caller, failure: rateLimited(decision), headers: headersOf(decision) };
+      if (decision) return { caller, failure: tooManyRequests(decision), headers: headersOf(decision) };
       return refusalOfId(asked, header, caller);
     } catch (error) {
       // What is wrong on our side is for the routes to report.

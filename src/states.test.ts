@@ -3,37 +3,10 @@ import { describe, expect, test } from '@jest/globals';
 import { readSources } from '../test/architecture/source-graph.ts';
 import { findUnknownStates, type StoredStates } from '../test/architecture/sql-states.ts';
 import { diagramOf } from '../test/architecture/state-diagram.ts';
-import { automationStateTable } from './automation/core/automation-state.ts';
-import { runStates, stepStates } from './automation/core/run-status.ts';
-import { connectionStates } from './connections/core/connection-status.ts';
-import { turnStates } from './conversation/core/status.ts';
-import { actionStates } from './integrations/core/action-status.ts';
-import { integrationStates } from './integrations/core/connection-status.ts';
-import type { StateTable } from './platform/core/states.ts';
 import { statementTexts } from './platform/sql.ts';
-import { bookingStates } from './scheduling/core/booking-status.ts';
-import { effectStates } from './scheduling/core/effect-status.ts';
-import { entities } from './services.ts';
-import { generationStates } from './studio/core/status.ts';
-import { voiceCallStates } from './voice/core/status.ts';
-import { deliveryStates } from './webhooks/core/delivery-status.ts';
-import { subscriptionStates } from './webhooks/core/subscription-state.ts';
+import { catalog, entities } from './services.ts';
 
-const machines = {
-  'A workflow': automationStateTable,
-  'A run': runStates,
-  'A step of a run': stepStates,
-  'A webhook': subscriptionStates,
-  'A delivery': deliveryStates,
-  'A generation': generationStates,
-  'A message': turnStates,
-  'A voice call': voiceCallStates,
-  'An action of an integration': actionStates,
-  'A booking': bookingStates,
-  'An effect of a booking': effectStates,
-  'A connection': connectionStates,
-  'A connected integration': integrationStates,
-} as Record<string, StateTable<string>>;
+const machines = catalog.states;
 
 const stored = Object.values(machines).flatMap(({ storedIn, all, canMove }): StoredStates[] =>
   storedIn ? [{ ...storedIn, states: all, canMove }] : [],

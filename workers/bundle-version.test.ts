@@ -29,7 +29,7 @@ async function versionAfterEdit(path: string): Promise<string> {
 }
 
 test.each([
-  'src/credits/core/pricing.ts',
+  'src/credits/core/started-units.ts',
   'src/automation/core/run-status.ts',
   'src/automation/execute-run.ts',
   'activities/runs.ts',

@@ -1,4 +1,4 @@
-import { calendarsDeploymentName } from './deployment.ts';
+import { queues } from '../src/temporal/contracts/queues.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { startUpgradingWorker } from './upgrading-worker.ts';
 import type { WorkflowSlots } from './workflow-worker.ts';
@@ -8,4 +8,4 @@ const slots: WorkflowSlots = { activities: 100, tasks: 20, cached: 200, polls: 4
 
 /** Sends the mails of bookings, and keeps calendars in step. */
 export const startCalendarsWorker = (context: RoleContext): Promise<RunningRole> =>
-  startUpgradingWorker(context, calendarsDeploymentName(context.services.env.TEMPORAL_TASK_QUEUE_PREFIX), slots);
+  startUpgradingWorker(context, queues.calendars, slots);

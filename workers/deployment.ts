@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Log } from '../src/platform/log.ts';
+import { type Queue, queues } from '../src/temporal/contracts/queues.ts';
 
-/** All workers of one installation that execute runs form one deployment; each bundle is a version of it. */
-export const deploymentName = (taskQueuePrefix: string) => `${taskQueuePrefix}atelier`;
-/** Those of webhooks form another one, so that either role can be rolled out first. */
-export const webhooksDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-webhooks`;
-
-/** And those of Studio, for the same reason. */
-export const generationDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-generation`;
-
-/** And those of bookings and calendars. */
-export const calendarsDeploymentName = (taskQueuePrefix: string) => `${deploymentName(taskQueuePrefix)}-calendars`;
-
-/** And those of integrations. */
-export const integrationsDeploymentName = (taskQueuePrefix: string) =>
-  `${deploymentName(taskQueuePrefix)}-integrations`;
+/**
+ * The workers of one installation that serve a queue form one deployment, so that any role can be rolled out first; each
+ * bundle is a version of it.
+ */
+export const deploymentOf = (taskQueuePrefix: string, queue: Queue): string =>
+  queue.name === queues.runs.name ? `${taskQueuePrefix}atelier` : `${taskQueuePrefix}atelier-${queue.name}`;
 
 export interface VersionRef {
   deploymentName: string;

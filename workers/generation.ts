@@ -1,5 +1,4 @@
 import { queues } from '../src/temporal/contracts/queues.ts';
-import { generationDeploymentName } from './deployment.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { startUpgradingWorker } from './upgrading-worker.ts';
 import type { WorkflowSlots } from './workflow-worker.ts';
@@ -14,9 +13,8 @@ const slots: WorkflowSlots = { activities: 500, tasks: 100, cached: 200, polls: 
 
 /** Makes what is asked of Studio and Voice, replies to messages, and calls the tools of steps. */
 export async function startGenerationWorker(context: RoleContext): Promise<RunningRole> {
-  const { callingRuns, database, env, log } = context.services;
-  const deployment = generationDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX);
-  const worker = await startUpgradingWorker(context, deployment, slots, queues.generation);
+  const { callingRuns, database, log } = context.services;
+  const worker = await startUpgradingWorker(context, queues.generation, slots, true);
   // Steps whose tools are called here keep the places of their runs.
   const stopping = new AbortController();
   const tending = callingRuns.keepTending(database, log, stopping.signal);

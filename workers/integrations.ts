@@ -1,5 +1,4 @@
 import { queues } from '../src/temporal/contracts/queues.ts';
-import { integrationsDeploymentName } from './deployment.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { startUpgradingWorker } from './upgrading-worker.ts';
 import type { WorkflowSlots } from './workflow-worker.ts';
@@ -11,7 +10,5 @@ import type { WorkflowSlots } from './workflow-worker.ts';
 const slots: WorkflowSlots = { activities: 300, tasks: 50, cached: 200, polls: 4 };
 
 /** Does what integrations are asked to do. */
-export function startIntegrationsWorker(context: RoleContext): Promise<RunningRole> {
-  const deployment = integrationsDeploymentName(context.services.env.TEMPORAL_TASK_QUEUE_PREFIX);
-  return startUpgradingWorker(context, deployment, slots, queues.integrations);
-}
+export const startIntegrationsWorker = (context: RoleContext): Promise<RunningRole> =>
+  startUpgradingWorker(context, queues.integrations, slots, true);

@@ -3,7 +3,7 @@ import { queues } from '../src/temporal/contracts/queues.ts';
 import { temporalEndpoint } from '../src/temporal/endpoint.ts';
 import { type Bundle, earlierBundles, prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
-import { countOpen, deploymentName, promoteVersion } from './deployment.ts';
+import { countOpen, deploymentOf, promoteVersion } from './deployment.ts';
 import { serveEarlierVersion } from './earlier-versions.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { type StartedWorker, startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
@@ -24,7 +24,7 @@ export async function startRunsWorker(context: RoleContext): Promise<RunningRole
   const stopping = new AbortController();
   const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
   const version = ({ version: buildId }: Bundle) => ({
-    deploymentName: deploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX),
+    deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.runs),
     buildId,
   });
   const startWorker = (of: Bundle, on: NativeConnection) => startWorkflowWorker(context, on, of, version(of), slots);

@@ -1,31 +1,30 @@
 import type { Queue } from '../src/temporal/contracts/queues.ts';
 import { prepareBundle } from './bundle.ts';
 import { announcePromotion, followCurrentVersion } from './current-version.ts';
-import { promoteVersion } from './deployment.ts';
+import { deploymentOf, promoteVersion } from './deployment.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
 
 /**
  * Serves a queue whose workflows all go on with the code of a new version, so that earlier ones need no worker.
- * @param deployment its name, with the prefix of the installation
- * @param eagerOn the queue, where workflows that this process starts may begin in it at once
+ * @param startsEagerly whether workflows that this process starts may begin in it at once
  */
 export async function startUpgradingWorker(
   context: RoleContext,
-  deployment: string,
+  queue: Queue,
   slots: WorkflowSlots,
-  eagerOn?: Queue,
+  startsEagerly = false,
 ): Promise<Required<Omit<RunningRole, 'port'>>> {
   const { env, log, temporal } = context.services;
   const bundle = await prepareBundle(env.WORKFLOW_BUNDLE_DIR);
-  const version = { deploymentName: deployment, buildId: bundle.version };
+  const version = { deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queue), buildId: bundle.version };
   const worker = await startWorkflowWorker(context, context.connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) {
     await promoteVersion(temporal.client, version, log);
-    if (eagerOn) await announcePromotion(context.services, version);
+    if (startsEagerly) await announcePromotion(context.services, version);
   }
   const stopping = new AbortController();
-  const following = eagerOn && followCurrentVersion(context.services, eagerOn, version, stopping.signal);
+  const following = startsEagerly ? followCurrentVersion(context.services, queue, version, stopping.signal) : undefined;
   return {
     failed: worker.done,
     async stop() {

@@ -6,7 +6,7 @@ import { FanOut } from '../src/webhooks/fan-out.ts';
 import { Parking } from '../src/webhooks/parking.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import { prepareBundle } from './bundle.ts';
-import { promoteVersion, webhooksDeploymentName } from './deployment.ts';
+import { deploymentOf, promoteVersion } from './deployment.ts';
 import type { RoleContext, RunningRole } from './running-role.ts';
 import { ensureSchedule } from './schedules.ts';
 import { startWorkflowWorker, type WorkflowSlots } from './workflow-worker.ts';
@@ -31,7 +31,10 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
     startActivityWorker(context, maxConcurrentAttempts),
     prepareBundle(env.WORKFLOW_BUNDLE_DIR),
   ]);
-  const version = { deploymentName: webhooksDeploymentName(env.TEMPORAL_TASK_QUEUE_PREFIX), buildId: bundle.version };
+  const version = {
+    deploymentName: deploymentOf(env.TEMPORAL_TASK_QUEUE_PREFIX, queues.webhooks),
+    buildId: bundle.version,
+  };
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
   const isRunAwaited = (withinMs: number) => services.waiters.waitedWithin(withinMs);

@@ -6,8 +6,9 @@ import type { Services } from '../../src/services.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import type { Caller } from '../../src/tenancy/caller.ts';
 import { keyIds } from '../../src/tenancy/core/ids.ts';
-import { type LimitedOperation, plans } from '../../src/tenancy/core/plans.ts';
-import type { RateDecision, RateLimits } from '../../src/tenancy/core/rate-windows.ts';
+import type { PlanLimit } from '../../src/tenancy/core/plan-limits.ts';
+import { missingScopes } from '../../src/tenancy/core/plans.ts';
+import { type RateDecision, type RateLimits, requestWindows } from '../../src/tenancy/core/rate-windows.ts';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { subjectOf } from '../../src/tenancy/rate-limiter.ts';
 import { attributeAnswer, setAnswerHeaders } from '../answer-headers.ts';
@@ -55,7 +56,7 @@ function identify(c: ApiContext, { authenticator, failedAuthentications }: Acces
 
 function checkScope({ scopes, plan }: Caller, required: KeyScope): void {
   if (!scopes.includes(required)) throw new AppError('forbidden', `The key lacks the scope ${required}.`, { required });
-  if (plans[plan].withoutFeatures.includes(required)) {
+  if (missingScopes[plan].includes(required)) {
     throw new AppError('forbidden', `The plan ${plan} does not include ${required}.`, { feature: required, plan });
   }
 }
@@ -78,11 +79,11 @@ export const limitRequests = (c: ApiContext, access: Access, tenant: Tenant, lim
   );
 
 /** The same for a request that counts in the window of an operation as well. @throws AppError rate_limit_exceeded */
-function limitOperation(c: ApiContext, access: Access, caller: Caller, name: LimitedOperation) {
+function limitOperation(c: ApiContext, access: Access, caller: Caller, operation: PlanLimit) {
   const { organizationId, environment, limits, plan } = caller;
   const tenant = { organizationId, environment };
-  const perMinute = plans[plan].operationsPerMinute[name];
-  const decision = access.limiter.takeOperation(subjectOf(tenant), limits, { name, perMinute });
+  const window = { name: operation.name, perMinute: operation.of(plan) };
+  const decision = access.limiter.takeOperation(subjectOf(tenant), limits, window);
   return whenKnown(decision, (known) => announce(c, access, tenant, known));
 }
 
@@ -94,10 +95,14 @@ export const headersOf = ({ limit, remaining, resetAt }: RateDecision) => ({
   'Cache-Control': 'no-store',
 });
 
+/** The failure of a request over a limit. */
+export const tooManyRequests = (decision: RateDecision): AppError =>
+  rateLimited({ ...decision, window: requestWindows[decision.window] });
+
 function announce(c: ApiContext, access: Access, tenant: Tenant, decision: RateDecision, requests = 1): void {
   setAnswerHeaders(c, headersOf(decision));
   attributeAnswer(c, tenant.organizationId);
-  if (!decision.allowed) throw rateLimited(decision);
+  if (!decision.allowed) throw tooManyRequests(decision);
   access.requestCounter.count(tenant, requests);
 }
 
@@ -113,8 +118,8 @@ export interface IdInPath {
 export interface Requirements {
   scopes: readonly KeyScope[];
   id?: IdInPath;
-  /** Whose window every request counts in as well. */
-  operation?: LimitedOperation;
+  /** Requests a minute: a window in which every request counts as well. */
+  operation?: PlanLimit;
 }
 
 const requirements = new WeakMap<object, Requirements>();
@@ -170,5 +175,5 @@ export const requireKeyAndId = (access: Access, id: IdInPath, ...scopes: KeyScop
   middlewareFor(access, { scopes, id });
 
 /** The same as `requireKey` for an operation that has a limit of its own, by plan. */
-export const requireKeyFor = (access: Access, operation: LimitedOperation, ...scopes: KeyScope[]) =>
+export const requireKeyFor = (access: Access, operation: PlanLimit, ...scopes: KeyScope[]) =>
   middlewareFor(access, { scopes, operation });

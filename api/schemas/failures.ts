@@ -1,6 +1,7 @@
 import { workflowNotFound } from '../../src/automation/errors.ts';
 import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
+import { requestWindows } from '../../src/tenancy/core/rate-windows.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
 import { e1, e2, e2OfVoice } from '../envelopes.ts';
@@ -88,7 +89,7 @@ const failures = {
     name: 'TooMany',
     description:
       "A limit of the organization's plan is reached, or too many authentications from the caller's address have failed.",
-    example: rateLimited({ window: 'minute', limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
+    example: rateLimited({ window: requestWindows.minute, limit: 600, resetAt: 1_780_272_000, retryAfter: 12 }),
     always: ['Retry-After'],
     sometimes: behindKey,
   },

@@ -1,10 +1,10 @@
 import { enqueueSql } from '../platform/enqueue.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { numbersByPlan } from '../tenancy/core/plans.ts';
+import { automationLimits } from './core/limits.ts';
 
 /** Bound to the parameter that `placesOf` names. */
-export const placesByPlan = (): string => numbersByPlan('callingRuns');
+export const placesByPlan = (): string => automationLimits.callingRuns.byPlan();
 
 /** For SQL: how many runs of an organization may call out at the same time. */
 const placesOf = (organization: string, byPlan: string) =>

@@ -7,9 +7,12 @@ import type { TenancyServices } from '../tenancy/part.ts';
 import type { WebhookServices } from '../webhooks/part.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { CallingRuns } from './calling-runs.ts';
+import { automationStateTable } from './core/automation-state.ts';
 import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, workflowIds } from './core/ids.ts';
+import { automationLimits } from './core/limits.ts';
 import type { TerminalStatus } from './core/run-status.ts';
+import { runStates, stepStates } from './core/run-status.ts';
 import { endAutomations } from './end-tenant.ts';
 import {
   Automation,
@@ -49,6 +52,8 @@ export interface AutomationServices {
 /** The product's workflows, their runs and schedules. */
 export const automation: Part<Foundation & TenancyServices & ProviderServices & WebhookServices, AutomationServices> = {
   name: 'automation',
+  limits: automationLimits,
+  states: { 'A workflow': automationStateTable, 'A run': runStates, 'A step of a run': stepStates },
   entities: [
     Automation,
     Definition,

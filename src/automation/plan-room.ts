@@ -2,7 +2,8 @@ import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { automationLimits } from './core/limits.ts';
 
 type Counted = 'workflows' | 'schedules';
 
@@ -29,7 +30,7 @@ const countSchedules = statement<Standing & { exists: boolean }>(
 );
 
 function requireRoom(counted: Counted, { plan, count }: Standing): void {
-  const limit = plans[plan][counted];
+  const limit = automationLimits[counted].of(plan);
   if (count < limit) return;
   const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} ${counted}.`;
   throw new AppError('forbidden', message, { limit, plan });

@@ -6,7 +6,7 @@ import { Scope, type Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { takeTurns } from '../platform/tenant-turn.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
-import { numbersByPlan } from '../tenancy/core/plans.ts';
+import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { runIds } from './core/ids.ts';
 import { endedRun, isTerminal, type RunStatus } from './core/run-status.ts';
 import { runNotFound } from './errors.ts';
@@ -105,7 +105,7 @@ const findOld = statement<OldRun>(
 );
 
 async function removeOld(database: Database, limit: number): Promise<number> {
-  const old = await sqlOn(database.pool).rows(findOld, [numbersByPlan('retentionDays'), limit]);
+  const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
   for (const runs of Map.groupBy(old, (run) => `${run.organizationId} ${run.environment}`).values()) {
     const [{ organizationId, environment }] = runs as [OldRun];
     await new Scope(database, { organizationId, environment }, newId()).transaction((tx) => remove(tx, runs));

@@ -30,6 +30,8 @@ export type WithDatabase = (
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
   return async (work, output) => {
     const settings = await findSettings(variables);
+    // The parts declare the limits.
+    if (settings.PLAN_LIMITS) await import('../services.ts');
     applyPlanLimits(settings);
     const { databaseUrl } = findServers(settings);
     const database = await openProductDatabase(databaseUrl, 2);

@@ -7,6 +7,7 @@ import { organizationIds } from '../tenancy/core/ids.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { Authorities } from './authorities.ts';
 import { Connections } from './connections.ts';
+import { connectionStates } from './core/connection-status.ts';
 import { AllowedRedirect, Connection, OAuthState } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { connectionPolicy } from './policy.ts';
@@ -22,6 +23,7 @@ export interface ConnectionServices {
 /** Access to accounts that their owners grant: OAuth 2 with PKCE, sealed tokens, refresh. */
 export const connections: Part<Foundation, ConnectionServices> = {
   name: 'connections',
+  states: { 'A connection': connectionStates },
   entities: [OAuthState, Connection, AllowedRedirect],
   auditActions: { 'redirect.add': organizationIds, 'redirect.remove': organizationIds },
   failPoints: failPoint.names,

@@ -1,4 +1,3 @@
-import { priceOf } from '../credits/core/pricing.ts';
 import { reserveCredits } from '../credits/reservations.ts';
 import { AppError, invalid, placesTaken } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
@@ -9,10 +8,12 @@ import type { ProviderRegistry } from '../providers/registry.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
 import { queues } from '../temporal/contracts/queues.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import type { ToolServerId } from '../tools/core/server-ids.ts';
 import { type StoredRequest, type TurnRequest, turnContents } from './contents.ts';
+import { conversationLimits } from './core/limits.ts';
+import { messagePrice } from './core/prices.ts';
 import { turnStates } from './core/status.ts';
 import { callDirectly, type DirectCallServices } from './direct-calls.ts';
 import { creditKey } from './end-turn.ts';
@@ -80,9 +81,9 @@ const countOpen = statement<{ open: number }>(
  * @throws AppError rate_limit_exceeded
  */
 async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
-  const limit = plans[plan].openMessages;
+  const limit = conversationLimits.openMessages.of(plan);
   const { open } = (await tx.one(countOpen, limit + 1))!;
-  if (open > limit) throw placesTaken(limit, 'open_messages');
+  if (open > limit) throw placesTaken(limit, conversationLimits.openMessages.window);
 }
 
 /** @throws AppError validation_error; provider_not_configured with the published sentence */
@@ -153,7 +154,7 @@ export async function createTurn(
         await reserveCredits(tx, {
           key: creditKey(id),
           operation: kind,
-          amount: priceOf({ operation: kind, toolsCalled: hasTools }),
+          amount: messagePrice(hasTools),
           expiresInMs: services.turnPolicy.deadlineMs + keptLongerMs,
         });
         await checkRoom(tx, turn.plan);

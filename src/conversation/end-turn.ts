@@ -1,4 +1,3 @@
-import { priceOf } from '../credits/core/pricing.ts';
 import { settleCredits, voidCredits } from '../credits/reservations.ts';
 import type { Sealer } from '../platform/crypto.ts';
 import { releaseClaim } from '../platform/idempotency.ts';
@@ -6,8 +5,8 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { countTokens } from '../tenancy/usage.ts';
 import { type TurnReply, turnContents } from './contents.ts';
+import { messagePrice } from './core/prices.ts';
 import { type TurnError, turnStates } from './core/status.ts';
-import type { TurnKind } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import type { TurnSigns } from './turn-signs.ts';
 
@@ -60,7 +59,6 @@ const stop = statement<{ request: string; notified: unknown }>(
 
 /** What a reply has used: tokens that were not counted yet, and whether tools were called. */
 export interface Completion {
-  kind: TurnKind;
   reply: TurnReply;
   tokens: number;
 }
@@ -73,9 +71,9 @@ export async function completeTurn(
   { sealer, turnSigns }: EndServices,
   scope: Scope,
   { turnId, waiter }: Ending,
-  { kind, reply, tokens }: Completion,
+  { reply, tokens }: Completion,
 ): Promise<boolean> {
-  const amount = priceOf({ operation: kind, toolsCalled: reply.toolCalls.length > 0 });
+  const amount = messagePrice(reply.toolCalls.length > 0);
   const sealed = turnContents(sealer, scope).seal(turnId, 'reply', reply);
   const done = await scope.transaction(async (tx) => {
     const values = [sealed, amount, tokens, turnSigns.elsewhere(waiter)];

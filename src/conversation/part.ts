@@ -5,6 +5,7 @@ import type { Part } from '../platform/part.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultTurnPolicy, type TurnPolicy } from '../temporal/contracts/conversation.ts';
 import type { ToolServices } from '../tools/part.ts';
+import { conversationLimits } from './core/limits.ts';
 import { turnStates } from './core/status.ts';
 import { startPendingTurn } from './create-turn.ts';
 import { DirectCalls } from './direct-calls.ts';
@@ -26,6 +27,8 @@ const forgetBatchSize = 1_000;
 /** Messages to models and agents, and their replies. */
 export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
   name: 'conversation',
+  limits: conversationLimits,
+  states: { 'A message': turnStates },
   entities: [ConversationTurn, ConversationEntry],
   findable: [findableMessages],
   failPoints: failPoint.names,

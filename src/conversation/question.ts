@@ -170,7 +170,7 @@ class Question {
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
     const reply: TurnReply = { content, toolCalls, ...(isCut && { truncated: true }) };
-    await completeTurn(this.#services, this.#scope, this.#ending, { kind: this.#open.kind, reply, tokens });
+    await completeTurn(this.#services, this.#scope, this.#ending, { reply, tokens });
     return { kind: 'ended' };
   }
 }

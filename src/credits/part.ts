@@ -4,6 +4,7 @@ import { memoize } from '../platform/memoize.ts';
 import type { Part } from '../platform/part.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { checkLedger } from './audit.ts';
+import { creditLimits } from './core/limits.ts';
 import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './entities.ts';
 import { expireReservations } from './expiry.ts';
 import { ledgerCheckState } from './gauges.ts';
@@ -11,6 +12,7 @@ import { ledgerCheckState } from './gauges.ts';
 /** Credits: ledger, grants and reservations. */
 export const credits: Part<Foundation, object> = {
   name: 'credits',
+  limits: creditLimits,
   entities: [CreditAccount, CreditEntry, CreditHold, LedgerCheck],
   auditActions: { 'credits.grant': organizationIds, 'credits.monthly': organizationIds },
   open: () => ({}),

@@ -2,7 +2,6 @@ import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { periodAt } from './core/grants.ts';
-import type { Operation } from './core/pricing.ts';
 import { giveDueGrants } from './grants.ts';
 
 /**
@@ -11,7 +10,7 @@ import { giveDueGrants } from './grants.ts';
  */
 export interface Reservation {
   key: string;
-  operation: Operation;
+  operation: string;
   /** The reserved amount. */
   amount: number;
   status: 'held' | 'settled' | 'voided' | 'expired';
@@ -22,7 +21,8 @@ export interface Reservation {
 }
 
 export interface NewReservation {
-  operation: Operation;
+  /** What the credits pay for, as the ledger names it: at most 40 characters. */
+  operation: string;
   /** Idempotency key of the operation, unique in its tenant, 1 to 200 characters. Retries use the same key. */
   key: string;
   /** Whole credits, at least 1. Free operations make no reservation. */
@@ -108,7 +108,7 @@ export async function reserveCredits(
   throw tooManyRaces(key);
 }
 
-function same(earlier: Reservation, operation: Operation, amount: number): Reservation {
+function same(earlier: Reservation, operation: string, amount: number): Reservation {
   if (earlier.operation === operation && earlier.amount === amount) return earlier;
   throw new AppError('conflict', 'This key was used for another reservation.', { key: earlier.key });
 }

@@ -17,8 +17,11 @@ import { failPoint as actionFailPoint } from './actions/fail-points.ts';
 import { endOverdueActions, forgetActions, watchStoppedActions } from './actions/overdue.ts';
 import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
+import { actionStates } from './core/action-status.ts';
+import { integrationStates } from './core/connection-status.ts';
 import { integrationAuthExpired } from './core/events.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
+import { integrationLimits } from './core/limits.ts';
 import { endIntegrations } from './end-tenant.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
@@ -64,6 +67,8 @@ export const integrations: Part<
   IntegrationServices
 > = {
   name: 'integrations',
+  limits: integrationLimits,
+  states: { 'An action of an integration': actionStates, 'A connected integration': integrationStates },
   settings: integrationSettings,
   entities: [IntegrationConnection, IntegrationAction, InboundEvent, IntegrationPoll, IntegrationPush],
   ids: [integrationConnectionIds, actionRunIds],

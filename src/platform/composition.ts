@@ -1,8 +1,10 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { PlanLimit } from '../tenancy/core/plan-limits.ts';
 import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
+import type { AnyStateTable } from './core/states.ts';
 import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorKind } from './errors.ts';
 import type { FindableRows } from './findable.ts';
@@ -15,6 +17,10 @@ export interface Catalog {
   entities: EntitySchema[];
   settings: Settings[];
   ids: ResourceId[];
+  /** In the order of their parts. */
+  limits: PlanLimit[];
+  /** By name. */
+  states: Readonly<Record<string, AnyStateTable>>;
   /** Kind by published code. */
   errors: Record<string, ErrorKind>;
   /** By type, in the order of their parts. */
@@ -100,6 +106,10 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     ),
   );
   refuseTwice(
+    'state machine',
+    names(({ states }) => Object.keys(states ?? {}), same),
+  );
+  refuseTwice(
     'fail point',
     names(({ failPoints }) => failPoints, same),
   );
@@ -107,6 +117,8 @@ function catalogOf(parts: readonly AnyPart[]): Catalog {
     entities: parts.flatMap(({ entities = [] }) => entities),
     settings: parts.flatMap(({ settings }) => settings ?? []),
     ids: parts.flatMap(({ ids = [] }) => ids),
+    limits: parts.flatMap(({ limits = {} }) => Object.values<PlanLimit>(limits)),
+    states: Object.assign({}, ...parts.map(({ states }) => states)),
     errors: Object.assign({}, ...parts.map(({ errors }) => errors)),
     events: new Map(parts.flatMap(({ events = [] }) => events.map((event: EventType) => [event.type, event]))),
     auditActions: new Map(parts.flatMap(({ auditActions = {} }) => Object.entries<ResourceId>(auditActions))),

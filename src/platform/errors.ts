@@ -77,20 +77,9 @@ export const listed = <Item>(errors: readonly Item[]): Item[] => errors.slice(0,
 export const invalid = (errors: readonly FieldError[], message = 'The request is not valid.') =>
   new AppError('validation_error', message, { errors: listed(errors) });
 
-const windowNames = {
-  minute: 'requests per minute',
-  day: 'requests per UTC day',
-  event_streams: 'open event streams',
-  waiting_requests: 'waiting requests',
-  open_messages: 'messages under way',
-  open_voice_calls: 'voice calls under way',
-  open_actions: 'actions of integrations under way',
-  scheduled_actions: 'delayed actions of integrations',
-};
-
 export interface Exceeded {
-  /** Which limit of an organization is reached. Those of addresses have no name. */
-  window?: keyof typeof windowNames;
+  /** Which limit of an organization is reached: its published name, and the words for it. Those of addresses have none. */
+  window?: { name: string; text: string } | undefined;
   limit: number;
   /** Unix seconds. */
   resetAt: number;
@@ -99,8 +88,9 @@ export interface Exceeded {
 }
 
 export function rateLimited({ window, limit, resetAt, retryAfter }: Exceeded): AppError {
-  const message = window ? `Too many requests: the limit is ${limit} ${windowNames[window]}.` : 'Too many requests.';
-  return new AppError('rate_limit_exceeded', message, { limit, resetAt, ...(window && { window }) }, { retryAfter });
+  const message = window ? `Too many requests: the limit is ${limit} ${window.text}.` : 'Too many requests.';
+  const facts = { limit, resetAt, ...(window && { window: window.name }) };
+  return new AppError('rate_limit_exceeded', message, facts, { retryAfter });
 }
 
 /** Nobody knows when a place becomes free. */
@@ -112,7 +102,7 @@ export const placesTaken = (limit: number, window?: Exceeded['window']): AppErro
     limit,
     resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter,
     retryAfter: placeRetryAfter,
-    ...(window && { window }),
+    window,
   });
 
 /** A dependency is down and a retry may succeed soon. */

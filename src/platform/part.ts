@@ -1,8 +1,10 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { PlanLimit } from '../tenancy/core/plan-limits.ts';
 import type { AnyBoundedTask } from './bounded-work/task.ts';
 import type { EventType } from './core/event-type.ts';
 import type { ResourceId } from './core/ids.ts';
+import type { AnyStateTable } from './core/states.ts';
 import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorCodes } from './errors.ts';
 import type { FindableRows } from './findable.ts';
@@ -31,6 +33,10 @@ export interface Declarations {
   /** Environment variables. */
   settings?: Settings;
   ids?: readonly ResourceId[];
+  /** What plans include of it. */
+  limits?: Readonly<Record<string, PlanLimit>>;
+  /** Its state machines, by what a reader calls the thing: `A voice call`. */
+  states?: Readonly<Record<string, AnyStateTable>>;
   /** Published error codes beside the platform's kinds. */
   errors?: ErrorCodes;
   /** In the order in which the documentation lists them. */

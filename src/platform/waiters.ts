@@ -21,8 +21,8 @@ export class Waiters {
   readonly #waiting = new Map<string, Set<Bell>>();
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  /** @param kind of the resources, for the name of the channel */
-  constructor(kind: 'run' | 'generation' | 'turn' | 'voice' | 'action') {
+  /** @param kind of the resources, in letters: the name of the channel begins with it */
+  constructor(kind: string) {
     this.channel = `${kind}_waiters_${randomBytes(8).toString('hex')}`;
   }
 

@@ -14,8 +14,11 @@ import {
   openCalendars,
 } from './calendars/services.ts';
 import { calendarSettings } from './calendars/settings.ts';
+import { bookingStates } from './core/booking-status.ts';
+import { effectStates } from './core/effect-status.ts';
 import { bookingEvents } from './core/events.ts';
 import { blackoutIds, bookingIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
+import { schedulingLimits } from './core/plan-limits.ts';
 import { BookingEffect } from './effect-entities.ts';
 import { type EffectServices, effectOutbox, effectSweeps, openEffects } from './effects/services.ts';
 import {
@@ -39,6 +42,8 @@ export const scheduling: Part<
   typeof calendarSettings.shape
 > = {
   name: 'scheduling',
+  limits: schedulingLimits,
+  states: { 'A booking': bookingStates, 'An effect of a booking': effectStates },
   settings: calendarSettings,
   entities: [
     SchedulingHost,

@@ -2,7 +2,8 @@ import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { schedulingLimits } from './core/plan-limits.ts';
 
 const tables = {
   hosts: 'scheduling_host where deleted_at is null and',
@@ -36,7 +37,7 @@ const counts = {
 export async function requireRoom(tx: Transaction, of: Counted): Promise<void> {
   await takeTurn(tx, of);
   const { plan, count: existing } = (await tx.one(counts[of]))!;
-  const limit = plans[plan][of];
+  const limit = schedulingLimits[of].of(plan);
   if (existing < limit) return;
   const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} ${words[of]}.`;
   throw new AppError('forbidden', message, { limit, plan });

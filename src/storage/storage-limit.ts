@@ -1,7 +1,8 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { storageLimits } from './core/limits.ts';
 
 /** For SQL: the bytes that the tenant `$1`, `$2` keeps. */
 export const storedBytesSql = `(select coalesce(sum(bytes), 0)::float8 from storage_used
@@ -29,15 +30,16 @@ function written(bytes: number): string {
   return unit ? `${bytes / unit[0]} ${unit[1]}` : `${bytes.toLocaleString('en-US')} bytes`;
 }
 
-export const isStorageFull = ({ plan, storedBytes }: Stored): boolean => storedBytes >= plans[plan].storageBytes;
+export const isStorageFull = ({ plan, storedBytes }: Stored): boolean =>
+  storedBytes >= storageLimits.storageBytes.of(plan);
 
 export const storageFullMessage = (plan: PlanName): string =>
-  `The plan ${plan} includes ${written(plans[plan].storageBytes)} of files, inputs and outputs, and they are used up. Delete runs or generations.`;
+  `The plan ${plan} includes ${written(storageLimits.storageBytes.of(plan))} of files, inputs and outputs, and they are used up. Delete runs or generations.`;
 
 /** Refuses what would add a file when the tenant keeps as much as its plan includes. @throws AppError forbidden */
 export async function enforceStorageLimit(scope: Scope): Promise<void> {
   const stored = (await scope.one(findStored))!;
   const { plan } = stored;
   if (!isStorageFull(stored)) return;
-  throw new AppError('forbidden', storageFullMessage(plan), { limit: plans[plan].storageBytes, plan });
+  throw new AppError('forbidden', storageFullMessage(plan), { limit: storageLimits.storageBytes.of(plan), plan });
 }

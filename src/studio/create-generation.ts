@@ -18,9 +18,9 @@ import { queues } from '../temporal/contracts/queues.ts';
 import type { GenerationPolicy } from '../temporal/contracts/studio.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
-import { reservedCredits } from './core/credits.ts';
 import { reservationMs } from './core/deadlines.ts';
 import { formatId } from './core/ids.ts';
+import { generationPrice } from './core/prices.ts';
 import { generationStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
 import { startMakeGeneration } from './generation-workflows.ts';
@@ -114,7 +114,7 @@ export async function createGeneration(
     async (tx) => {
       await enforceStorageLimit(tx);
       const { kind } = request;
-      const reservation = { key: creditKey(id), operation: kind, amount: reservedCredits(request) };
+      const reservation = { key: creditKey(id), operation: kind, amount: generationPrice(request) };
       await reserveCredits(tx, {
         ...reservation,
         expiresInMs: reservationMs(services.generationPolicy.deadlineMs, kind),

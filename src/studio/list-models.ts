@@ -1,9 +1,9 @@
-import { prices } from '../credits/core/pricing.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Environment } from '../platform/tenant.ts';
 import type { MediaModel, MediaProvider } from '../providers/core/media/models.ts';
 import { requestLimits } from '../providers/core/media/requests.ts';
 import type { MediaRegistry } from '../providers/media-registry.ts';
+import { studioPrices } from './core/prices.ts';
 
 /** A model that callers can name. */
 export interface ListedModel {
@@ -28,7 +28,7 @@ function factsOf(model: MediaModel) {
         type: model.kind,
         aspectRatios: [...model.ratios],
         maxPromptLength: promptCharacters,
-        credits: prices.image,
+        credits: studioPrices.image,
       };
     case 'video':
       return {
@@ -36,14 +36,14 @@ function factsOf(model: MediaModel) {
         aspectRatios: [...model.ratios],
         maxDuration: model.maxSeconds,
         maxPromptLength: model.maxPromptCharacters ?? promptCharacters,
-        credits: { perSecond: prices.videoPerSecond },
+        credits: { perSecond: studioPrices.videoPerSecond },
       };
     case 'music':
       return {
         type: model.kind,
         maxDuration: model.maxSeconds,
         maxPromptLength: promptCharacters,
-        credits: { per10Seconds: prices.musicPer10Seconds },
+        credits: { per10Seconds: studioPrices.musicPer10Seconds },
       };
     default:
       return undefined;

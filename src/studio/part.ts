@@ -33,6 +33,7 @@ const overdueBatchSize = 50;
 /** Pictures, videos and music made by models. */
 export const studio: Part<Foundation & ProviderServices & StorageServices, StudioServices> = {
   name: 'studio',
+  states: { 'A generation': generationStates },
   entities: [Generation, GenerationTotal, GenerationBlock],
   ids: [generationIds, videoIds],
   events: [videoCompleted, videoFailed],

@@ -7,7 +7,7 @@ import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
-import { numbersByPlan } from '../tenancy/core/plans.ts';
+import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { generationStates } from './core/status.ts';
 import { generationNotFound } from './errors.ts';
@@ -96,7 +96,7 @@ const findOld = statement<OldGeneration>(
 );
 
 async function removeOld(database: Database, limit: number): Promise<number> {
-  const old = await sqlOn(database.pool).rows(findOld, [numbersByPlan('retentionDays'), limit]);
+  const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
   for (const generations of Map.groupBy(old, (one) => `${one.organizationId} ${one.environment}`).values()) {
     const [{ organizationId, environment }] = generations as [OldGeneration];
     const scope = new Scope(database, { organizationId, environment }, newId());

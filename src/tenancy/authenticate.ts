@@ -3,7 +3,7 @@ import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Caller } from './caller.ts';
-import { limitsOf } from './core/plans.ts';
+import { limitsOf } from './core/limits.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKeyAsText, keyEnvironment } from './key-format.ts';
 

@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-import { limitsOf, type PlanName } from './core/plans.ts';
+import { limitsOf } from './core/limits.ts';
+import type { PlanName } from './core/plans.ts';
 import type { RateLimits } from './core/rate-windows.ts';
 
 const find = statement<{ plan: PlanName; rateMinute: number | null; rateDay: number | null }>(

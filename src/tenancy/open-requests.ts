@@ -3,7 +3,7 @@ import { type AppError, placesTaken, unavailable } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
-import { plans } from './core/plans.ts';
+import { tenancyLimits } from './core/limits.ts';
 import type { KeyCache } from './key-cache.ts';
 import type { OpenCounter } from './open-counter.ts';
 import { subjectOf } from './rate-limiter.ts';
@@ -11,7 +11,6 @@ import { subjectOf } from './rate-limiter.ts';
 /** Requests that stay open: event streams, and those that wait for their run. Each kind has its own limit in the plans. */
 export type OpenKind = 'eventStreams' | 'waitingRequests';
 
-const windowOf = { eventStreams: 'event_streams', waitingRequests: 'waiting_requests' } as const;
 /** A revoked or expired key loses what it has open within this time, and the time of a query. */
 const checkEveryMs = 500;
 
@@ -94,9 +93,10 @@ export class OpenRequests {
 
   /** @throws AppError rate_limit_exceeded when the caller's organization has as many open as its plan includes */
   async open(caller: Caller, kind: OpenKind): Promise<OpenRequest> {
-    const limit = plans[caller.plan][kind];
+    const { [kind]: declared } = tenancyLimits;
+    const limit = declared.of(caller.plan);
     const leave = await this.#options.counter.enter(`${subjectOf(caller)}:${kind}`, limit);
-    if (!leave) throw placesTaken(limit, windowOf[kind]);
+    if (!leave) throw placesTaken(limit, declared.window);
     const one = new Held(this, caller);
     if (this.#options.draining.aborted) one.end();
     this.#held.set(one, leave);

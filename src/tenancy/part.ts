@@ -5,7 +5,8 @@ import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
-import { overridePlans } from './core/plans.ts';
+import { tenancyLimits } from './core/limits.ts';
+import { overridePlans } from './core/plan-limits.ts';
 import { ApiKey, Organization, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
@@ -45,6 +46,7 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
   name: 'tenancy',
   entities: [Organization, ApiKey, UsageMonth],
   settings: tenancySettings,
+  limits: tenancyLimits,
   ids: [organizationIds, keyIds],
   auditActions: {
     'organization.create': organizationIds,

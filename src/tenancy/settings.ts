@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { url } from '../platform/env-types.ts';
-import { planLimits } from './plan-limits.ts';
+import { planLimitsVariable } from './plan-limits.ts';
 
 export const tenancySettings = {
   shape: {
     REDIS_URL: url.optional(),
-    PLAN_LIMITS: planLimits.optional(),
+    PLAN_LIMITS: planLimitsVariable.optional(),
     ADDRESS_RATE_MAX: z.coerce.number().int().min(0).optional(),
   },
 };

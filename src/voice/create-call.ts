@@ -9,10 +9,11 @@ import type { SpeechRequest } from '../providers/voice-ports.ts';
 import { enforceStorageLimit } from '../storage/storage-limit.ts';
 import type { TemporalClient } from '../temporal/client.ts';
 import type { VoiceCallPolicy } from '../temporal/contracts/voice.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import { startPerformVoiceCall } from './call-workflows.ts';
 import { type TranscriptionRequest, voiceContents } from './contents.ts';
+import { voiceLimits } from './core/limits.ts';
 import { voiceCallStates } from './core/status.ts';
 import { creditKey } from './end-call.ts';
 import type { VoiceKind } from './entities.ts';
@@ -80,9 +81,9 @@ const countOpen = statement<{ open: number }>(
  * @throws AppError rate_limit_exceeded
  */
 async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
-  const limit = plans[plan].openVoiceCalls;
+  const limit = voiceLimits.openVoiceCalls.of(plan);
   const { open } = (await tx.one(countOpen, limit + 1))!;
-  if (open > limit) throw placesTaken(limit, 'open_voice_calls');
+  if (open > limit) throw placesTaken(limit, voiceLimits.openVoiceCalls.window);
 }
 
 /** The call that an earlier request with the same key made. @throws AppError idempotency_key_reused */

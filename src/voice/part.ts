@@ -6,6 +6,7 @@ import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
+import { voiceLimits } from './core/limits.ts';
 import { voiceCallStates } from './core/status.ts';
 import { startPendingCall } from './create-call.ts';
 import { VoiceCall } from './entities.ts';
@@ -26,6 +27,8 @@ const forgetBatchSize = 1_000;
 /** Texts that are spoken, and recordings that are transcribed. */
 export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
   name: 'voice',
+  limits: voiceLimits,
+  states: { 'A voice call': voiceCallStates },
   entities: [VoiceCall],
   findable: [findableCalls],
   failPoints: failPoint.names,

@@ -2,8 +2,9 @@ import type { Database } from '../platform/database.ts';
 import type { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
 import { openDelivery } from './core/delivery-status.ts';
+import { webhookLimits } from './core/limits.ts';
 import { isFirst, subscriptionsOf } from './lease.ts';
 import { isBacklogFull } from './publish-event.ts';
 import { isWaiting } from './retry-clock.ts';
@@ -108,7 +109,7 @@ export async function sweepDeliveryBacklog(database: Database): Promise<number> 
   for (const { organizationId, environment, plan, waiting, large } of await sql.rows(countWaiting)) {
     let all = waiting;
     for (const id of large) all += (await sql.one(countLarge, [id]))!.waiting;
-    const limit = plans[plan].waitingDeliveries;
+    const limit = webhookLimits.waitingDeliveries.of(plan);
     if (all >= limit / 2) near.push({ organizationId, environment, room: limit - all });
   }
   await sql.rows(save, [
@@ -140,5 +141,5 @@ const findPlan = statement<{ plan: PlanName }>(
 export async function takeBacklogRoom(scope: Scope, deliveries: number): Promise<void> {
   if (deliveries === 0) return;
   const { plan } = (await scope.one(findPlan))!;
-  await scope.rows(takeRoom, deliveries, plans[plan].waitingDeliveries);
+  await scope.rows(takeRoom, deliveries, webhookLimits.waitingDeliveries.of(plan));
 }

@@ -4,8 +4,11 @@ import type { Part } from '../platform/part.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
 import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
+import { deliveryStates } from './core/delivery-status.ts';
 import { testWebhook } from './core/events.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
+import { webhookLimits } from './core/limits.ts';
+import { subscriptionStates } from './core/subscription-state.ts';
 import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
@@ -50,6 +53,8 @@ export interface WebhookServices {
 /** Outbound webhooks: subscriptions, events and their deliveries. */
 export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeof webhookSettings.shape> = {
   name: 'webhooks',
+  limits: webhookLimits,
+  states: { 'A webhook': subscriptionStates, 'A delivery': deliveryStates },
   entities: [
     WebhookSubscription,
     Event,

@@ -2,7 +2,8 @@ import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { takeTurn } from '../platform/tenant-turn.ts';
-import { type PlanName, plans } from '../tenancy/core/plans.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { webhookLimits } from './core/limits.ts';
 
 const countWebhooks = statement<{ plan: PlanName; count: number }>(
   'plan_limit.webhooks',
@@ -18,7 +19,7 @@ const countWebhooks = statement<{ plan: PlanName; count: number }>(
 export async function enforcePlanLimit(tx: Transaction): Promise<void> {
   await takeTurn(tx, 'webhooks');
   const { plan, count } = (await tx.one(countWebhooks))!;
-  const limit = plans[plan].webhooks;
+  const limit = webhookLimits.webhooks.of(plan);
   if (count < limit) return;
   const message = `The plan ${plan} includes ${limit.toLocaleString('en-US')} webhooks.`;
   throw new AppError('forbidden', message, { limit, plan });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { integrationLimits } from '../../src/integrations/core/limits.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { plans } from '../../src/tenancy/core/plans.ts';
 import { createKey } from '../../src/tenancy/keys.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { connectInSandbox } from '../integrations/connect-in-sandbox.ts';
@@ -88,7 +88,7 @@ describe('a step of type action with a connected integration', () => {
     const small = apiClient(product.process.api, tenant.testKey);
     await connectInSandbox(small, product.process.api, 'slack');
     const slow = { ...message, text: 'sandbox:slow=2' };
-    const busy = Array.from({ length: plans.free.openActions }, () =>
+    const busy = Array.from({ length: integrationLimits.openActions.of('free') }, () =>
       small.post('/api/v1/integrations/slack/actions/send_message', slow),
     );
     await until('as many are under way', async () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CallingRuns } from '../../src/automation/calling-runs.ts';
+import { automationLimits } from '../../src/automation/core/limits.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
-import { plans } from '../../src/tenancy/core/plans.ts';
 import { updateOrganization } from '../../src/tenancy/organizations.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { type StartedProduct, sharedProduct } from '../product.ts';
@@ -37,7 +37,7 @@ async function tenantOf(plan: string) {
 const runs = (count: number) => Array.from({ length: count }, () => newId()).sort();
 
 describe('places for runs that call out', () => {
-  const places = plans.free.callingRuns;
+  const places = automationLimits.callingRuns.of('free');
 
   test('are as many as the plan says, however many ask at once, and are given in the order of the runs', async () => {
     const { scope, totals } = await tenantOf('free');
@@ -110,7 +110,7 @@ test('130 slow runs of one organization leave another’s quick, and those that 
   }
   const calls = () =>
     product.process.log.filter(({ msg, runId }) => msg === 'model called' && started.includes(String(runId)));
-  const places = plans.pro.callingRuns;
+  const places = automationLimits.callingRuns.of('pro');
   const crowded = { held: places, waiting: 130 - places, runs: 130 };
   await until('all of them call or wait', async () => (await crowd.totals()).runs === 130, 30_000);
   expect(await crowd.totals()).toEqual(crowded);

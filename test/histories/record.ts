@@ -14,12 +14,12 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { runIds } from '../../src/automation/core/ids.ts';
+import { automationLimits } from '../../src/automation/core/limits.ts';
 import { generationIds, videoIds } from '../../src/studio/core/ids.ts';
 import { purgeWorkflowId, runWorkflowId, scheduleId } from '../../src/temporal/contracts/automation.ts';
 import { housekeepingWorkflows } from '../../src/temporal/contracts/housekeeping.ts';
 import { queues, taskQueueName } from '../../src/temporal/contracts/queues.ts';
 import { generationMessages, generationWorkflowId } from '../../src/temporal/contracts/studio.ts';
-import { plans } from '../../src/tenancy/core/plans.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import setUp from '../global-setup.ts';
 import tearDown from '../global-teardown.ts';
@@ -103,7 +103,7 @@ async function record(): Promise<void> {
   const crowded = apiClient(product.api, (await rest.createTenant({ plan: 'free' })).testKey);
   const endless = await createOn(crowded, ['sandbox:slow=600 One']);
   const others: string[] = [];
-  while (others.length < plans.free.callingRuns) others.push(await execute(endless, crowded));
+  while (others.length < automationLimits.callingRuns.of('free')) others.push(await execute(endless, crowded));
   for (const runId of others) await called(runId);
   const last = await execute(await createOn(crowded, ['sandbox:slow=0.2 One']), crowded);
   await until('the last one waits', async () => {

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import { createMiddleware } from 'hono/factory';
 import { unavailable } from '../../../src/platform/errors.ts';
 import type { Services } from '../../../src/services.ts';
+import { voiceLimits } from '../../../src/voice/core/limits.ts';
 import { createCall, findEarlier } from '../../../src/voice/create-call.ts';
 import { callGone } from '../../../src/voice/errors.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
@@ -56,7 +57,11 @@ export function speechRoutes(services: Services): OpenAPIHono<ApiEnv> {
     description,
     tags: ['Voice'],
     security: keySecurity('voice'),
-    middleware: [requireKeyFor(services, 'tts', 'voice'), jsonBody(), checked] as const,
+    middleware: [
+      requireKeyFor(services, voiceLimits['operationsPerMinute.tts'], 'voice'),
+      jsonBody(),
+      checked,
+    ] as const,
     request: {
       headers: idempotencyHeader,
       body: { required: true, content: jsonContent(speechSchema, speechExamples) },

@@ -1,9 +1,10 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import { priceOf } from '../../../src/credits/core/pricing.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
 import { enforceStorageLimit } from '../../../src/storage/storage-limit.ts';
 import type { OpenRequest } from '../../../src/tenancy/open-requests.ts';
+import { voiceLimits } from '../../../src/voice/core/limits.ts';
+import { transcriptionPrice } from '../../../src/voice/core/prices.ts';
 import { type CreatedCall, findEarlier } from '../../../src/voice/create-call.ts';
 import { createTranscription, examineRecording, languageOf } from '../../../src/voice/create-transcription.ts';
 import { requireVoice } from '../../../src/voice/require-voice.ts';
@@ -50,7 +51,7 @@ async function start(
   requireVoice(services, scope);
   return createTranscription(services, scope, recording, {
     request: { format, seconds, ...(language !== undefined && { language }) },
-    price: priceOf({ operation: 'stt', seconds }),
+    price: transcriptionPrice(seconds),
     plan: c.get('caller').plan,
     idempotency,
     waiter: services.voiceWaiters.channel,
@@ -99,7 +100,7 @@ export function transcriptionRoutes(services: Services): OpenAPIHono<ApiEnv> {
     ...documented,
     hide: true,
     request: { headers: idempotencyHeader },
-    middleware: [requireKeyFor(services, 'stt', 'voice')] as const,
+    middleware: [requireKeyFor(services, voiceLimits['operationsPerMinute.stt'], 'voice')] as const,
   });
   routes.openapi(transcribe, async (c) => {
     const open = await services.openRequests.open(c.get('caller'), 'waitingRequests');

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
-import { priceOf } from '../../../src/credits/core/pricing.ts';
 import { speechLimits, type Voice, voices } from '../../../src/providers/core/speech/voices.ts';
 import type { SpeechRequest } from '../../../src/providers/voice-ports.ts';
+import { speechPrice } from '../../../src/voice/core/prices.ts';
 import { refused } from '../../../src/voice/errors.ts';
 
 const { codePoints: maxCharacters, speed: pace } = speechLimits;
@@ -63,5 +63,4 @@ export const readSpeech = ({
 }: z.output<typeof speechSchema>): SpeechRequest => ({ text, voice, speed });
 
 /** In credits. */
-export const priceOfSpeech = ({ text }: SpeechRequest): number =>
-  priceOf({ operation: 'tts', characters: charactersOf(text) });
+export const priceOfSpeech = ({ text }: SpeechRequest): number => speechPrice(charactersOf(text));

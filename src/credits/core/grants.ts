@@ -1,4 +1,5 @@
-import { type PlanName, plans } from '../../tenancy/core/plans.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
+import { creditLimits } from './limits.ts';
 
 /** Grant of the test environment. It is given once and does not expire. */
 export const testGrant = 10_000;
@@ -22,7 +23,7 @@ export interface Grant {
 /** Credits per UTC month. An Enterprise organization can override its number. Zero in the test environment, which gets one grant only. */
 export function monthlyGrant({ environment, plan, ownGrant }: Standing): number {
   if (environment === 'test') return 0;
-  const { monthlyCredits } = plans[plan];
+  const monthlyCredits = creditLimits.monthlyCredits.of(plan);
   return plan === 'enterprise' ? (ownGrant ?? monthlyCredits) : monthlyCredits;
 }
 

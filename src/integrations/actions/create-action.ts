@@ -7,9 +7,10 @@ import { statement } from '../../platform/sql.ts';
 import { takeTurn } from '../../platform/tenant-turn.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import type { ActionPolicy } from '../../temporal/contracts/integrations.ts';
-import { type PlanName, plans } from '../../tenancy/core/plans.ts';
+import type { PlanName } from '../../tenancy/core/plans.ts';
 import { fairnessOf } from '../../tenancy/fairness.ts';
 import { actionStates } from '../core/action-status.ts';
+import { integrationLimits } from '../core/limits.ts';
 import type { ActionPriority } from '../integration.ts';
 import { startPerformAction } from './action-workflows.ts';
 import { actionContents } from './contents.ts';
@@ -87,7 +88,8 @@ export async function createAction(
   const id = newId();
   const sealed = actionContents(sealer, scope).seal(id, 'payload', JSON.stringify(payload));
   const isDelayed = delaySeconds > 0;
-  const limit = isDelayed ? plans[plan].scheduledActions : plans[plan].openActions;
+  const declared = isDelayed ? integrationLimits.scheduledActions : integrationLimits.openActions;
+  const limit = declared.of(plan);
   const isRepeatable = scope.tenant.environment === 'test' || !action.writes;
   const claimed = claim && { method: claim.method, path: claim.path, key: claim.key };
   const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + actionPolicy.graceMs;
@@ -103,9 +105,7 @@ export async function createAction(
         limit,
         priority,
       ];
-      if (!(await tx.one(insert, id, ...values, ...more))) {
-        throw placesTaken(limit, isDelayed ? 'scheduled_actions' : 'open_actions');
-      }
+      if (!(await tx.one(insert, id, ...values, ...more))) throw placesTaken(limit, declared.window);
       const hint: StartHint = { waiter, begun: firstBy === 'caller' };
       if (firstBy !== 'caller_alone') await tx.enqueue('action.start', id, hint);
       return { id };

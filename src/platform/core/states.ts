@@ -32,6 +32,9 @@ export interface StateTable<State extends string, Terminal extends State = State
   sql(...states: readonly State[]): string;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: tables of different states in one list
+export type AnyStateTable = StateTable<any>;
+
 type Checked<Of> = { readonly [Name in keyof Of]: { readonly to: readonly (keyof Of)[] } };
 type TerminalOf<Of> = {
   [Name in keyof Of]: Of[Name] extends { readonly to: readonly [] } ? Name : never;

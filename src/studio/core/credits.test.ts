@@ -6,7 +6,8 @@ import type {
   MusicRequest,
   VideoRequest,
 } from '../../providers/core/media/requests.ts';
-import { reservedCredits, settledCredits } from './credits.ts';
+import { settledCredits } from './credits.ts';
+import { generationPrice } from './prices.ts';
 import { estimatedSeconds, progressOf, progressOfFraction, progressOfTime } from './progress.ts';
 
 const image: ImageRequest = {
@@ -24,13 +25,21 @@ const music: MusicRequest = { kind: 'music', prompt: 'a boat', model: 'musicgen'
 describe('credits', () => {
   test.each<[GenerationRequest, number]>([
     [image, 1],
+    [{ ...image, quality: 'high' }, 2],
     [{ ...image, quality: 'ultra' }, 5],
+    [video, 25],
+    [{ ...video, duration: 0 }, 0],
+    [{ ...video, duration: 4.2 }, 25],
     [{ ...video, duration: 5.2 }, 30],
+    [music, 3],
+    [{ ...music, duration: 11 }, 6],
     [{ ...music, duration: 25 }, 9],
+    [{ ...music, duration: 30 }, 9],
+    [{ kind: 'upscale', scale: 2 }, 1],
     [{ kind: 'upscale', scale: 4 }, 2],
     [{ kind: 'background_removal' }, 1],
-  ])('%j reserves %d', (request, credits) => {
-    expect(reservedCredits(request)).toBe(credits);
+  ])('%j costs %d, as published', (request, credits) => {
+    expect(generationPrice(request)).toBe(credits);
   });
 
   test('a video costs its started seconds, never more than was reserved', () => {
@@ -42,7 +51,7 @@ describe('credits', () => {
         fc.integer({ min: 5, max: 10 }),
         (seconds, duration) => {
           const settled = settledCredits({ ...video, duration }, seconds);
-          expect(settled).toBeLessThanOrEqual(reservedCredits({ ...video, duration }));
+          expect(settled).toBeLessThanOrEqual(generationPrice({ ...video, duration }));
           expect(settled % 5).toBe(0);
         },
       ),

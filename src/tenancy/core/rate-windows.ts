@@ -16,6 +16,12 @@ export interface RateCounts {
   day: number;
 }
 
+/** The windows in which every request counts: their published names, and the words for them in a refusal. */
+export const requestWindows = {
+  minute: { name: 'minute', text: 'requests per minute' },
+  day: { name: 'day', text: 'requests per UTC day' },
+} as const;
+
 export interface RateDecision {
   allowed: boolean;
   /** The window with fewer remaining requests, which the following values are about. */

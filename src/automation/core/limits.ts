@@ -1,0 +1,22 @@
+import { planLimits } from '../../tenancy/core/plan-limits.ts';
+
+// What may exist: after a downgrade what exists stays, and nothing is added.
+export const automationLimits = planLimits({
+  workflows: {
+    label: 'workflows',
+    position: 70,
+    plans: { free: 50, pro: 500, team: 5_000, enterprise: 50_000 },
+  },
+  schedules: {
+    label: 'schedules',
+    position: 80,
+    plans: { free: 5, pro: 50, team: 500, enterprise: 5_000 },
+  },
+  /** Runs whose step is calling out at the same time. More wait in order. */
+  callingRuns: {
+    label: 'runs that call out at the same time',
+    position: 150,
+    min: 1,
+    plans: { free: 5, pro: 25, team: 100, enterprise: 200 },
+  },
+});
