@@ -13,6 +13,13 @@ fieldset { border: 1px solid #767676; margin: 1rem 0; }
 label { display: block; padding: .35rem 0; }
 textarea { width: 100%; box-sizing: border-box; font: inherit; }
 button { font: inherit; padding: .5rem 1rem; }
+.guide { max-width: 60rem; }
+.guide main { overflow-wrap: break-word; }
+pre, .wide { overflow-x: auto; }
+pre { padding: .75rem; background: #f4f4f4; }
+table { border-collapse: collapse; }
+th, td { border: 1px solid #c8c8c8; padding: .25rem .5rem; text-align: left; vertical-align: top; }
+img { max-width: 100%; height: auto; }
 .problem { border-left: .3rem solid #b00020; padding: .5rem 1rem; }
 `;
 
@@ -25,14 +32,22 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+const guideLinks = html`
+    <nav><a href="/">Atelier</a> · <a href="/docs/guides">Guides</a> · <a href="/docs">API reference</a></nav>`;
+
 export type Html = ReturnType<typeof html>;
 
 /**
  * A whole page.
  * @param content is markup; texts in it were escaped when they were put in
- * @param more the path of an icon, which the policy of the page must allow
+ * @param more the path of an icon, which the policy of the page must allow; whether the page is a guide, which is wider
+ *   and links to the others
  */
-export const pageOf = (title: string, content: Html, { icon }: { icon?: string } = {}) => html`<!doctype html>
+export const pageOf = (
+  title: string,
+  content: Html,
+  { icon, isGuide = false }: { icon?: string; isGuide?: boolean } = {},
+) => html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -45,7 +60,7 @@ export const pageOf = (title: string, content: Html, { icon }: { icon?: string }
     }
     <style>${raw(style)}</style>
   </head>
-  <body>
+  <body${raw(isGuide ? ' class="guide"' : '')}>${isGuide ? guideLinks : ''}
     <main>
       <h1>${title}</h1>
       ${content}

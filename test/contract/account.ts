@@ -35,5 +35,6 @@ export async function recordOperations(recorder: Recorder, api: string, key: str
       recorder.record(`${method} ${path} by the operator`, await client.request(method, path, undefined, asOperator));
     }
   }
-  for (const path of ['/docs', '/docs/scalar.js']) recorder.record(`GET ${path}`, await client.get(path));
+  const pages = ['/docs', '/docs/scalar.js', '/docs/guides', '/docs/guides/api', '/docs/guides/nothing'];
+  for (const path of pages) recorder.record(`GET ${path}`, await client.get(path));
 }

@@ -275,7 +275,7 @@ test('requests that the pages name exist', async () => {
   const served = Object.entries(paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '{}')}`),
   );
-  const pages = ['GET /', 'GET /docs', 'GET /openapi.json'];
+  const pages = ['GET /', 'GET /docs', 'GET /docs/guides', 'GET /openapi.json'];
   for (const page of pages) expect((await fetch(ready.api + page.slice('GET '.length))).status).toBe(200);
   // The document lists each action by its name.
   const known = [...served, ...pages, 'GET /metrics', 'POST /api/v1/integrations/{}/actions/{}'];

@@ -85,7 +85,12 @@ describe('the address alone', () => {
     const program = await fetch(base);
     const { name, version, ...rest } = (await program.json()) as Record<string, string>;
     expect([name, version]).toEqual(['Atelier', expect.stringMatching(/^\d/)]);
-    expect(rest).toEqual({ docs: '/docs', openapi: '/openapi.json', health: '/api/health' });
+    expect(rest).toEqual({
+      docs: '/docs',
+      guides: '/docs/guides',
+      openapi: '/openapi.json',
+      health: '/api/health',
+    });
     expect(Object.values(rest)).toEqual(links);
     for (const path of links)
       expect({ path, status: (await fetch(base + path)).status }).toEqual({ path, status: 200 });
@@ -95,6 +100,8 @@ describe('the address alone', () => {
 describe('every answer', () => {
   const requests: [string, string, RequestInit][] = [
     ['a page', '/docs', {}],
+    ['a guide', '/docs/guides/webhooks', {}],
+    ['an image of a guide', '/docs/guides/images/dead-letter.png', {}],
     ['the document', '/openapi.json', {}],
     ['a probe', '/api/ready', {}],
     ['a success', '/api/v1/health', {}],

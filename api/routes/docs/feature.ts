@@ -1,9 +1,10 @@
 import type { ApiFeature } from '../../mount.ts';
+import { guideRoutes } from './guides.ts';
 import { docsRoutes } from './page.ts';
 import { welcomeRoutes } from './welcome.ts';
 
 export const docs: ApiFeature = {
   tags: [],
   ids: [],
-  routes: (_, build) => [welcomeRoutes(build), docsRoutes()],
+  routes: (_, build) => [welcomeRoutes(build), docsRoutes(), guideRoutes()],
 };

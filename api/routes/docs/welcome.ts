@@ -4,7 +4,7 @@ import type { Build } from '../../../src/operations/inspect.ts';
 import type { ApiEnv } from '../../context.ts';
 import { pageOf, pagePolicy } from '../../html-page.ts';
 
-const links = { docs: '/docs', openapi: '/openapi.json', health: '/api/health' } as const;
+const links = { docs: '/docs', guides: '/docs/guides', openapi: '/openapi.json', health: '/api/health' } as const;
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#1f3a5f"/><path d="M8 25 16 6l8 19M11 18h10" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>`;
 
@@ -15,6 +15,7 @@ const page = pageOf(
   html`<p>A platform for AI workflows behind a REST API. Runs are durable: after a crash they continue.</p>
       <ul>
         <li><a href="${links.docs}">API reference</a>, with a first workflow and an example of each feature</li>
+        <li><a href="${links.guides}">Guides</a> to each feature, to self-hosting and to the code</li>
         <li><a href="${links.openapi}">OpenAPI document</a>, for generators of clients</li>
         <li><a href="${links.health}">Health</a> of this installation</li>
       </ul>
