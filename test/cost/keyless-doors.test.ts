@@ -33,7 +33,13 @@ afterAll(() => product.close());
 /** A client address of its own for each request: what one address may ask is limited. */
 const fromElsewhere = () => ({ 'x-forwarded-for': `198.51.${[...randomBytes(2)].join('.')}` });
 
-const idOf: Record<string, string> = { integrationId: 'slack', serverId: 'github', name: `${'n'.repeat(43)}.png` };
+const idOf: Record<string, string> = {
+  integrationId: 'slack',
+  serverId: 'github',
+  name: `${'n'.repeat(43)}.png`,
+  guide: 'runbooks',
+  image: 'dead-letter.png',
+};
 const pathOf = ({ path }: ServedRoute) => path.replaceAll(/\{(\w+)\}/g, (_, name) => idOf[name] ?? 'a'.repeat(43));
 
 const send = ({ endpoint: door, method }: ServedRoute, name: string, sent: Omit<Sent, 'method'>) =>

@@ -133,6 +133,7 @@ test('requests are answered as the pages say', async () => {
   let workflowId = '';
   let eventTypeId = '';
   let authUrl = '';
+  let triggerSecret = '';
   const requests = take(/^(?:curl|export) /);
   expect(requests.length).toBeGreaterThanOrEqual(5);
   for (const { command } of requests) {
@@ -146,7 +147,8 @@ test('requests are answered as the pages say', async () => {
       .replace(/https?:\/\/[\w.:]+(?=\/(?:api|v1)\/)/, ready.api)
       .replace('WORKFLOW_ID', workflowId)
       .replace('EVENT_TYPE_ID', eventTypeId)
-      .replace('AUTH_URL', authUrl);
+      .replace('AUTH_URL', authUrl)
+      .replace('TRIGGER_SECRET', triggerSecret);
     const said = await sh(here, { cwd: folder.data, env: { KEY: key } });
     const written = / -o (\S+)$/.exec(command)?.[1];
     if (written) {
@@ -162,6 +164,7 @@ test('requests are answered as the pages say', async () => {
     });
     if (/\/workflows /.test(command)) workflowId = answer.data.id;
     if (/\/event-types /.test(command)) eventTypeId = answer.data.id;
+    if (/\/webhook-secret /.test(command)) triggerSecret = answer.data.secret;
     if (/\/connect /.test(command)) authUrl = answer.data.authUrl;
     if (/\/bookings /.test(command)) bookingId = answer.data.id;
     if (/\/execute /.test(command)) expect(answer.data.status).toBe('COMPLETED');

@@ -37,13 +37,13 @@ export function guideRoutes(): OpenAPIHono<ApiEnv> {
   const images = madeOnce(async (name) => shareBody((await open()).readImage(name)));
 
   routes.get('/docs/guides', async (c) => answerPage(c, await pages('')));
-  routes.get('/docs/guides/:name', async (c) => {
-    const name = c.req.param('name');
+  routes.get('/docs/guides/:guide', async (c) => {
+    const name = c.req.param('guide');
     if (!(await open()).guideNames.has(name)) throw new AppError('not_found', 'No guide has this name.');
     return answerPage(c, await pages(name));
   });
-  routes.get('/docs/guides/images/:name', async (c) => {
-    const name = c.req.param('name');
+  routes.get('/docs/guides/images/:image', async (c) => {
+    const name = c.req.param('image');
     if (!(await open()).imageNames.has(name)) throw new AppError('not_found', 'No image has this name.');
     return c.body(await images(name), 200, {
       'Content-Type': 'image/png',
