@@ -24,12 +24,8 @@ function retryable({ message, retryAfterMs }: ProviderFailure, { modelCall }: Ru
 export interface CallStepArgs extends CallRef, WorkContext {
   /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
-  /** How long steps after the first one may begin. Workflows that began before there was this argument have a call for each. */
-  continueForMs?: number | undefined;
-  /** Whether the workflow can wait for the run's turn to call out. */
-  mayWait?: boolean;
-  /** Whether it can have tools called. */
-  mayUseTools?: boolean;
+  /** How long steps after the first one may begin. */
+  continueForMs: number;
 }
 
 export interface RunActivityServices extends RunServices {
@@ -51,13 +47,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
    * being executed. Fails retryably while the provider may answer later. An activity that was retried stops after its step,
    * so that the attempts and the intervals between them are those of one step.
    */
-  async callStep({
-    maxAttempts,
-    continueForMs = 0,
-    mayWait = false,
-    mayUseTools = false,
-    ...ref
-  }: CallStepArgs): Promise<RunProgress> {
+  async callStep({ maxAttempts, continueForMs, ...ref }: CallStepArgs): Promise<RunProgress> {
     const context = Context.current();
     const until = performance.now() + continueForMs;
     let stepId: string | undefined;
@@ -69,8 +59,6 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     const work = (signal: AbortSignal) =>
       continueRun(services, scope, ref, {
         maxAttempts,
-        mayWait,
-        mayUseTools,
         signal,
         onCall,
         mayGoOn,

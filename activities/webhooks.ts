@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
-import type { Scope } from '../src/platform/scope.ts';
 import type { Services } from '../src/services.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
 import type { DeliveryProgress, LetterProgress, RetryLook, RetryOrders } from '../src/temporal/contracts/webhooks.ts';
@@ -26,15 +25,6 @@ export const createWebhookActivities = (services: Services) => {
   const operatorScope = ({ organizationId, environment, correlationId }: WorkContext) =>
     operatorScopeOf(database, { organizationId, environment }, correlationId);
 
-  /** Waits for the attempt of a delivery that is due. The dispatchers make it. */
-  const awaited = (scope: Scope, deliveryId: string, beginMs: number): Promise<DeliveryProgress> => {
-    deliveries.wake();
-    return withHeartbeats(heartbeatMs, (signal) => {
-      const pause = () => sleep(pauseMs, undefined, { signal });
-      return awaitAttempt(scope, deliveryId, deliveryPolicy, { beginMs, pause });
-    });
-  };
-
   return {
     /** Does what operators asked for, releases the retries that are due soon, and says when to look again. */
     async lookAtRetries({
@@ -52,22 +42,13 @@ export const createWebhookActivities = (services: Services) => {
       return findLetterProgress(scopeOf(database, context), deliveryId);
     },
 
-    /** Waits for the first attempt of a delivery that was replayed. */
+    /** Waits for the first attempt of a delivery that was replayed. The dispatchers make it. */
     awaitAttempt({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-      return awaited(scopeOf(database, context), deliveryId, deliveryPolicy.heldLookMs);
-    },
-
-    /**
-     * Of the earlier form, in which each delivery that failed had a workflow: the dispatchers make the attempt here too.
-     * Where they have no room for it, its workflow asks again later and later.
-     */
-    attemptDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-      return awaited(scopeOf(database, context), deliveryId, 1_000);
-    },
-
-    /** Reads how a delivery stands, for its workflow of the earlier form. */
-    lookAtDelivery({ deliveryId, ...context }: DeliveryRef): Promise<DeliveryProgress> {
-      return findProgress(scopeOf(database, context), deliveryId);
+      deliveries.wake();
+      return withHeartbeats(heartbeatMs, (signal) => {
+        const pause = () => sleep(pauseMs, undefined, { signal });
+        return awaitAttempt(scopeOf(database, context), deliveryId, deliveryPolicy, pause);
+      });
     },
 
     /** Gives a dead letter a whole new schedule, unless its subscription is turned off. Its first attempt ignores the breaker. */

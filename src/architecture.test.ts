@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import packageJson from '../package.json' with { type: 'json' };
 import { expressionsOf, nonlinear } from '../test/architecture/expressions.ts';
 import { spreadLiterals } from '../test/architecture/literals.ts';
 import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
@@ -137,6 +139,24 @@ describe('the house', () => {
     const besideCode = files.filter(({ path }) => /^(src|api|bench|security)\/.*\.test\.ts$/.test(path));
     const found = breaches(besideCode, ({ path }) =>
       [...reachable(files, [path])].filter((name) => /^test\/(servers|product|product-process)\.ts$/.test(name)),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('packages that are imported are declared', () => {
+    const { name, dependencies, devDependencies } = packageJson;
+    const declared = new Set([name, ...Object.keys(dependencies), ...Object.keys(devDependencies)]);
+    const packageOf = (target: string) =>
+      target
+        .split('/')
+        .slice(0, target.startsWith('@') ? 2 : 1)
+        .join('/');
+    const isOurs = (target: string) =>
+      target.startsWith('node:') || existsSync(target) || /\.(m?ts|json)$/.test(target);
+    // A client that the machine's tests generate has packages of its own.
+    const ours = files.filter(({ path }) => !path.startsWith('test/machine/generated-client/'));
+    const found = breaches(ours, ({ imports }) =>
+      imports.map(({ target }) => target).filter((target) => !isOurs(target) && !declared.has(packageOf(target))),
     );
     expect(found).toEqual([]);
   });

@@ -15,8 +15,6 @@ export interface WantedSchedule {
   state?: ScheduleOptions['state'];
 }
 
-const dayMs = 86_400_000;
-
 /** A run that no worker finishes must not keep the next ones from starting. */
 const runLimit = '10 minutes';
 
@@ -54,11 +52,9 @@ export async function ensureSchedule(
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
   const handle = schedule.getHandle(scheduleId);
-  const { action: found, spec: times, state } = await handle.describe();
-  // Earlier versions gave a Schedule without times a day between them, and paused it.
-  const hasFormerTimes = everyMs === undefined && state.paused && times.intervals?.[0]?.every === dayMs;
+  const { action: found } = await handle.describe();
   const isSame = found.taskQueue === taskQueue && found.priority?.priorityKey === priority;
-  const isWanted = isSame && isDeepStrictEqual(found.args ?? [], args) && !hasFormerTimes;
+  const isWanted = isSame && isDeepStrictEqual(found.args ?? [], args);
   if (!isWanted) await handle.update((previous) => ({ ...previous, spec, action }));
   return handle;
 }

@@ -1,4 +1,3 @@
-export { deliverWebhook } from './deliver-webhook.ts';
 export { executeRun } from './execute-run.ts';
 export { fetchEvents } from './fetch-events.ts';
 export { followBooking } from './follow-booking.ts';

@@ -77,12 +77,12 @@ export const Run = defineEntity({
     status: p.string().length(10).$type<RunStatus>(),
     input: p.json<unknown>().columnType('json').nullable(),
     variables: p.json<Record<string, unknown>>().columnType('json'),
-    /** Of the JSON; null in rows of earlier versions until a sweep stores them: see run-sizes.ts. */
+    /** Of the JSON; null where there is none. */
     inputBytes: p.integer().nullable(),
     variablesBytes: p.integer().nullable(),
     /** Without the outputs that are stored separately. */
     output: p.json<{ result: unknown; steps: Record<string, unknown> }>().columnType('json').nullable(),
-    /** Of the outputs in `output`; null in rows of earlier versions. */
+    /** Of the outputs in `output`; null until the run completes. */
     outputBytes: p.integer().nullable(),
     /** Bytes of the outputs that are stored only in their steps' rows, by step id. */
     outputsApart: p.json<Record<string, number>>().nullable(),

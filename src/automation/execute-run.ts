@@ -38,8 +38,6 @@ interface CallOptions {
   /** Attempts of a step in all, interrupted ones included, unless the step sets its own number. */
   maxAttempts: number;
   signal: AbortSignal;
-  /** Whether the workflow can have tools called; those of earlier versions cannot. */
-  mayUseTools: boolean;
   /** How long the model of a step is offered tools, from the beginning of the step. Then it has to answer. */
   toolsMs: number;
 }
@@ -50,8 +48,6 @@ export interface ContinueOptions extends CallOptions {
   onCall(stepId: string): void;
   /** Asked before each further step, once a step has called out. */
   mayGoOn(): boolean;
-  /** Whether the workflow can wait for the run's turn to call out; those of earlier versions cannot. */
-  mayWait: boolean;
 }
 
 /** Loads a run and executes its steps as `walk` does. */
@@ -75,7 +71,6 @@ export async function continueRun(
   options: ContinueOptions,
 ): Promise<RunProgress> {
   const { runId } = ref;
-  if (!options.mayWait) return executeSteps(services, scope, ref, options);
   let progress: RunProgress | undefined;
   try {
     progress = await executeSteps(services, scope, ref, options);
@@ -104,7 +99,7 @@ async function executeSteps(
   services: RunServices,
   scope: Scope,
   ref: CallRef,
-  { onCall, mayGoOn, mayWait, ...options }: ContinueOptions,
+  { onCall, mayGoOn, ...options }: ContinueOptions,
 ): Promise<RunProgress> {
   const { runId } = ref;
   const run = await RunExecution.load(services, scope, ref);
@@ -115,8 +110,7 @@ async function executeSteps(
     const { step } = run;
     let progress: RunProgress;
     if (calls && step && isCalling(step)) {
-      const comesFirst = mayWait && !hasCalled;
-      if (comesFirst && !(await services.callingRuns.claim(scope, runId))) {
+      if (!hasCalled && !(await services.callingRuns.claim(scope, runId))) {
         await run.tell();
         return { kind: 'wait', position: run.position, stepId: step.id };
       }
@@ -271,8 +265,6 @@ async function callStep(
   const { storageFault } = run;
   if (storageFault && rounds === 0) {
     await run.finishStep(facts, storageFault);
-  } else if (step.type === 'prompt' && usesTools(step) && !options.mayUseTools) {
-    await run.finishStep(facts, cannotUseTools);
   } else if (tried > maxAttempts) {
     // Attempts without a result: a killed worker, a timeout, a failed write.
     await run.finishStep(facts, { status: 'failed', code: 'timeout', message: 'The step was interrupted too often.' });
@@ -317,12 +309,6 @@ function attemptsOf({ type, retry }: CallingStep, byDefault: number): number {
   const own = retry?.maxAttempts;
   return type === 'action' ? Math.max(own ?? 1, byDefault) : (own ?? byDefault);
 }
-
-const cannotUseTools: StepEnd = {
-  status: 'failed',
-  code: 'service_unavailable',
-  message: 'The run began in an earlier version of the service, which cannot use tools. Retry it.',
-};
 
 /** One attempt of a step. */
 interface Attempt {

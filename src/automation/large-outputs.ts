@@ -24,7 +24,7 @@ export function storeOutput(files: Files, scope: Scope, runId: string, { json }:
   });
 }
 
-/** An output as its row has it. Rows of earlier versions have large ones themselves. */
+/** An output as its row has it. */
 export interface KeptOutput {
   output: unknown;
   /** The name of the file that has it instead. */

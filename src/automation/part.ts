@@ -36,7 +36,6 @@ import { type EndedRun, reconcileRuns, watchStoppedRuns } from './reconcile.ts';
 import { removeOldRuns } from './remove-runs.ts';
 import { restoreSchedules } from './restore-schedules.ts';
 import { countRunBlocks } from './run-blocks.ts';
-import { storeRunSizes } from './run-sizes.ts';
 import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
@@ -133,7 +132,6 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
           return restored.length;
         },
       },
-      { name: 'store the sizes of earlier runs', everyMs: 60_000, run: () => storeRunSizes(database) },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
       { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },

@@ -52,8 +52,9 @@ const listedBytes = 16 * 1024;
 /** Outputs of a run that are included in its detail, in bytes: the smallest ones of as many in all. */
 export const detailBytes = 2 * 1024 * 1024;
 
-const bytesOf = (column: string, bytes: string) => `coalesce(${bytes}, octet_length(${column}::text), 0)`;
-const [inputBytes, variablesBytes] = [bytesOf('r.input', 'r.input_bytes'), bytesOf('r.variables', 'r.variables_bytes')];
+const [inputBytes, variablesBytes, outputBytes] = ['input', 'variables', 'output'].map(
+  (column) => `coalesce(r.${column}_bytes, 0)`,
+);
 
 /**
  * The columns of a `RunRow`. An input and variables of more than `most` bytes are not read.
@@ -61,7 +62,6 @@ const [inputBytes, variablesBytes] = [bytesOf('r.input', 'r.input_bytes'), bytes
  *   without those of more than 256 KiB, unless they have more than 2 MiB in all
  */
 function runColumns(maxBytes: number, outputs: 'together' | 'each'): string {
-  const outputBytes = bytesOf('r.output', 'r.output_bytes');
   const isAbove =
     outputs === 'together'
       ? `${outputBytes} > ${maxBytes}`

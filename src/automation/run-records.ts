@@ -215,9 +215,6 @@ export type RunEnd = { status: 'completed' } | { status: 'failed'; error: RunErr
 /** Bytes of all outputs of a run that its row holds itself; past that, outputs over the second figure stay with their steps. */
 const inRow = { all: 256 * 1024, each: 2 * 1024 };
 
-// Rows of earlier versions lack the column.
-const inputBytes = 'coalesce(input_bytes, octet_length(input::text), 0)';
-
 // One statement records the steps and their run, deletes the outbox entry, gives up its place and notifies waiters. A step that has ended
 // already changes nothing, so that repeating the statement counts tokens once. Those of rounds of tools are in its row already.
 const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
@@ -263,10 +260,10 @@ const recordStatement = statement<RecordOutcome & { files: string[] | null }>(
             current_step = coalesce($8::text, current_step),
             finished_steps = finished_steps + totals.finished, tokens_used = coalesce(tokens_used, 0) + totals.tokens,
             output = case when $5 = 'completed' then json_build_object(
-              'result', case when total_steps = 0 then case when ${inputBytes} <= ${inRow.all} then coalesce(input, 'null') end
+              'result', case when total_steps = 0 then case when coalesce(input_bytes, 0) <= ${inRow.all} then coalesce(input, 'null') end
                              else coalesce((select case when not apart then output end from result), 'null') end,
               'steps', (select coalesce(json_object_agg(step_id, case when not apart then output end order by position), '{}') from held)) end,
-            output_bytes = case when total_steps = 0 then ${inputBytes}
+            output_bytes = case when total_steps = 0 then coalesce(input_bytes, 0)
               else coalesce((select sum(output_bytes) from held where not apart), 0) end,
             outputs_apart = (select jsonb_object_agg(step_id, output_bytes) from held where apart),
             result_step = (select step_id from result),

@@ -4,7 +4,7 @@ import { statement } from '../platform/sql.ts';
 import type { Files } from '../storage/files.ts';
 import { runIds } from './core/ids.ts';
 import { type AskedModel, type RunError, runStates, type StepStatus } from './core/run-status.ts';
-import { maxWarnings, type Warning } from './core/template.ts';
+import type { Warning } from './core/template.ts';
 import { runNotFound } from './errors.ts';
 import { type KeptOutput, readOutput } from './large-outputs.ts';
 import {
@@ -65,9 +65,6 @@ const shownCalls = `
             from run_step_call where run_id = r.id) as listed
    group by position`;
 
-// Rows of earlier versions have all their warnings.
-const shownWarnings = `jsonb_path_query_array(s.warnings, '$[0 to ${maxWarnings - 1}]')`;
-
 interface DetailRow extends RunRow {
   stepResults: StepResult[];
   /** Steps that a failed or cancelled run never reached, which have no rows. A completed run has a row of every step. */
@@ -88,8 +85,8 @@ const findDetail = statement<DetailRow>(
                'outputApart', case when ${isApart} then s.output_bytes end, 'error', s.error,
                'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
                'models', s.models,
-               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', ${shownWarnings},
-               'warningsTotal', coalesce(s.warnings_total, jsonb_array_length(s.warnings)), 'startedAt', s.started_at,
+               'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings,
+               'warningsTotal', s.warnings_total, 'startedAt', s.started_at,
                'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
         from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to
                 from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position), '[]') as "stepResults"

@@ -3,7 +3,7 @@ import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type BookTogetherServices, bookTogether } from './book-together.ts';
 import { inTurnToMake } from './booking-turns.ts';
-import { type BookingView, getBooking } from './booking-view.ts';
+import type { BookingView } from './booking-view.ts';
 import type { NewBooking } from './check-booking.ts';
 import { followWork } from './effects/enqueue-effects.ts';
 
@@ -22,7 +22,5 @@ export async function createBooking(
   const { outcome, entryId } = await inTurnToMake(services, asked, (all) => bookTogether(services, all));
   // With the correlation id of this request, and not that of another one in its batch.
   if (entryId !== undefined) await scope.attempt([{ kind: followWork, subjectId: outcome.id, entryId }]);
-  // An outcome that an earlier version kept does not say whose booking it is.
-  const { hostId = (await getBooking(scope, outcome.id)).hostId } = outcome as Partial<BookingView>;
-  return { outcome: { ...outcome, hostId }, replayed: entryId === undefined };
+  return { outcome, replayed: entryId === undefined };
 }

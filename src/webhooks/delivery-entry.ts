@@ -47,22 +47,15 @@ export const entryColumns = `d.id, e.id as "eventId", e.type as "eventType", d.s
   d.ignores_breaker as "ignoresBreaker", coalesce(d.leased_until > clock_timestamp(), false) as "isLeased",
   e.correlation_id as "correlationId", d.created_at as "createdAt"`;
 
-/** A subscription whose deliveries are shown. */
-export interface ListedSubscription extends LoadRow {
-  /** Whether earlier versions made deliveries of it whose event type is not filled yet. */
-  isUnfilled: boolean;
-}
-
-const findLoad = statement<ListedSubscription>(
+const findLoad = statement<LoadRow>(
   'subscription.load',
-  `select ${loadColumns},
-          exists (select from delivery d where d.subscription_id = s.id and d.event_type is null) as "isUnfilled"
+  `select ${loadColumns}
      from webhook_subscription s
     where s.organization_id = $1 and s.environment = $2 and s.id = $3 and s.deleted_at is null`,
 );
 
 /** @param id in either form @throws AppError not_found */
-export async function loadSubscription(scope: Scope, id: string): Promise<ListedSubscription> {
+export async function loadSubscription(scope: Scope, id: string): Promise<LoadRow> {
   const uuid = webhookIds.parse(id);
   const found = uuid && (await scope.one(findLoad, uuid));
   if (!found) throw webhookNotFound(id);

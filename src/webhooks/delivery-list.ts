@@ -3,7 +3,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type DeliveryStatus, deliveryStates, deliveryStatuses } from './core/delivery-status.ts';
 import { type DeliveryEntry, type DeliveryRow, entryColumns, entryOf, loadSubscription } from './delivery-entry.ts';
-import { eventIdOf, eventOf } from './publish-event.ts';
+import { eventOf } from './publish-event.ts';
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
@@ -147,21 +147,6 @@ const statements = Object.fromEntries(
   Object.entries(kinds).map(([kind, of]) => [kind, { marks: marksOf(of), page: pageOf(of) }]),
 ) as Record<keyof typeof kinds, { marks: ReturnType<typeof marksOf>; page: ReturnType<typeof pageOf> }>;
 
-const unfilled = `from delivery d where ${own} and ($4::text is null or d.status = $4)
-  and ($5::text is null or coalesce(d.event_type, (select e.type from event e where e.id = ${eventIdOf('d')})) = $5)`;
-
-const pageOfUnfilled = statement<DeliveryRow>(
-  'delivery.page_unfilled',
-  `select ${entryColumns}
-     from (select * ${unfilled} ${newestFirst('d')} limit $6 offset $7) d ${eventOf('d', 'id, type, correlation_id')} e
-    ${newestFirst('d')}`,
-);
-
-const totalOfUnfilled = statement<{ count: number }>(
-  'delivery.total_unfilled',
-  `select count(*)::int as count ${unfilled}`,
-);
-
 type Found = Pick<Page<DeliveryRow>, 'items' | 'total'>;
 
 async function find(scope: Scope, subscriptionId: string, filter: DeliveryFilter, page: PageRequest): Promise<Found> {
@@ -173,21 +158,6 @@ async function find(scope: Scope, subscriptionId: string, filter: DeliveryFilter
   return { items, total };
 }
 
-/** Reads each delivery, as earlier versions did, until the sweep has filled the event types. */
-async function findUnfilled(
-  scope: Scope,
-  subscriptionId: string,
-  { status, eventType }: DeliveryFilter,
-  { limit, offset }: PageRequest,
-): Promise<Found> {
-  const of = [subscriptionId, status ?? null, eventType ?? null];
-  const [items, counted] = await Promise.all([
-    scope.rows(pageOfUnfilled, ...of, limit, offset),
-    scope.one(totalOfUnfilled, ...of),
-  ]);
-  return { items, total: counted!.count };
-}
-
 /** Of one subscription, newest first. @param id in either form @throws AppError not_found */
 export async function listDeliveries(
   scope: Scope,
@@ -195,7 +165,6 @@ export async function listDeliveries(
   { limit, offset, ...filter }: DeliveryFilter & PageRequest,
 ): Promise<Page<DeliveryEntry>> {
   const subscription = await loadSubscription(scope, id);
-  const search = subscription.isUnfilled && (filter.status || filter.eventType) ? findUnfilled : find;
-  const { items, total } = await search(scope, subscription.id, filter, { limit, offset });
+  const { items, total } = await find(scope, subscription.id, filter, { limit, offset });
   return { items: items.map((row) => entryOf(row, subscription)), total, limit, offset };
 }

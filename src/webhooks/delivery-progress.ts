@@ -75,30 +75,25 @@ export async function findLetterProgress(scope: Scope, deliveryId: string): Prom
 
 const leftAlone = (row: ProgressRow) => row.waitMs === 0 && (row.status === 'pending' || row.status === 'retrying');
 
-interface Patience {
-  /** For the attempt to begin; it is then waited for. */
-  beginMs: number;
-  /** Waits so many ms before the next look. */
-  pause(): Promise<void>;
-}
-
 /**
  * Waits for the end of an attempt that is due.
+ * @param pause waits until the next look
  * @returns how the delivery stands: `wait` with the time after which to ask again when nobody has begun the attempt
  */
 export async function awaitAttempt(
   scope: Scope,
   deliveryId: string,
   { heldLookMs }: Pick<DeliveryPolicy, 'heldLookMs'>,
-  { beginMs, pause }: Patience,
+  pause: () => Promise<void>,
 ): Promise<DeliveryProgress> {
   const begun = performance.now();
   for (;;) {
     const row = await scope.one(findDelivery, deliveryId);
     if (!row) return gone;
     if (!leftAlone(row)) return progressOf(row);
-    if (!row.isLeased && performance.now() - begun > beginMs)
+    if (!row.isLeased && performance.now() - begun > heldLookMs) {
       return { kind: 'wait', ms: holdMs(heldLookMs, row.ageMs) };
+    }
     await pause();
   }
 }

@@ -79,12 +79,10 @@ const admitMany = statement(
     where s.id = g.id`,
 );
 
-// Workflows of earlier versions leave a leased retry alone that is held.
 const leaseStatement = (name: string, condition: string, order: string) =>
   statement<Leased>(
     name,
-    `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
-            held_since = case when attempts > 0 then clock_timestamp() end
+    `update delivery set leased_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
     where id in (
       select d.id from unnest($1::uuid[], $2::int[]) as g (subscription_id, attempts)
        left join retry_clock c on c.subscription_id = g.subscription_id

@@ -22,7 +22,6 @@ import {
   WebhookHost,
   WebhookSubscription,
 } from './entities.ts';
-import { fillEventTypes } from './event-types.ts';
 import { failPoint } from './fail-points.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
 import { findableWebhooks } from './findable.ts';
@@ -35,7 +34,7 @@ import { forgetOldDeliveries } from './retention.ts';
 import { webhookSettings } from './settings.ts';
 import { endOpenDeliveries, sweepTurnedOff } from './subscription-off.ts';
 import { sealedColumns } from './subscription-secrets.ts';
-import { adoptDelivery, wakeRetryClock } from './wake-retries.ts';
+import { wakeRetryClock } from './wake-retries.ts';
 import { DeliveryWakeup } from './wakeup.ts';
 
 export interface WebhookServices {
@@ -108,9 +107,6 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     'webhook.recover': continueRecovery,
     'webhook.end_deliveries': endOpenDeliveries,
     'webhook.wake': (scope, subscriptionId) => wakeRetryClock(services, scope, subscriptionId),
-    // Of earlier versions. Dead letters, and what was stopped with its webhook, are told by the parking.
-    'delivery.follow': (scope, deliveryId) => adoptDelivery(scope, deliveryId),
-    'subscription.stopped': (scope, subscriptionId) => wakeRetryClock(services, scope, subscriptionId),
   }),
   sweeps: ({ database }) => [
     {
@@ -120,7 +116,6 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
     { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },
-    { name: 'fill event types of earlier deliveries', everyMs: 60_000, run: () => fillEventTypes(database) },
     {
       name: 'remove old deliveries',
       everyMs: 60_000,

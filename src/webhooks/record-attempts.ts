@@ -33,7 +33,7 @@ const recordStatement = statement<RecordedRow>(
    moved as (
      update delivery d
         set status = g.status, attempts = d.attempts + 1, schedule_attempts = d.schedule_attempts + 1, leased_until = null,
-            held_since = null, ignores_breaker = false,
+            ignores_breaker = false,
             parked_at = case when g.status = 'dead_lettered' then null else d.parked_at end,
             next_attempt_at = case when g.status = 'retrying' then clock_timestamp() + make_interval(secs => g.delay_ms / 1000) end,
             finished_at = case when g.status <> 'retrying' then clock_timestamp() end,

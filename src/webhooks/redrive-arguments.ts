@@ -37,15 +37,9 @@ const schemaOf = (events: EventCatalog) =>
     .strictObject({
       organizationId: idOf(organizationIds).optional(),
       webhookId: idOf(webhookIds).optional(),
-      /** What `webhookId` was called before; inputs saved in Temporal's web UI have it. */
-      subscriptionId: idOf(webhookIds).optional(),
       eventType: z.enum([...events.keys()]).optional(),
       since: time.optional(),
       perSecond: z.number(aRate).min(leastPerSecond, aRate).optional(),
-    })
-    .refine(({ webhookId, subscriptionId }) => webhookId === undefined || subscriptionId === undefined, {
-      path: ['subscriptionId'],
-      message: 'Is the same as webhookId: give one of them.',
     })
     .transform(({ webhookId, ...given }) => ({ ...given, ...(webhookId && { subscriptionId: webhookId }) }));
 

@@ -8,7 +8,6 @@ import { fairnessOf } from '../tenancy/fairness.ts';
 import { describeWebhook } from './core/failure-sentence.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { failPoint } from './fail-points.ts';
-import { beginRetries, isWaiting } from './retry-clock.ts';
 import { stoppedRetryWorkflows, wakeRetryWorkflow } from './webhook-workflows.ts';
 
 export interface WakeRetriesServices {
@@ -36,30 +35,6 @@ export async function wakeRetryClock(
   await wakeRetryWorkflow(temporal, args, fairnessOf(scope.tenant, found.plan), webhook);
   failPoint('retry.woken');
 }
-
-const findSubscription = statement<{ subscriptionId: string }>(
-  'delivery.waiting_of',
-  `select subscription_id as "subscriptionId" from delivery
-    where organization_id = $1 and environment = $2 and id = $3 and ${isWaiting}`,
-);
-
-/** What earlier versions enqueued for a delivery that failed: its subscription's clock has it now. */
-export async function adoptDelivery(scope: Scope, deliveryId: string): Promise<void> {
-  await scope.transaction(async (tx) => {
-    const found = await tx.one(findSubscription, deliveryId);
-    if (found) await beginRetries(tx, [found.subscriptionId]);
-  });
-}
-
-// Retries that an earlier version recorded, beside this one, have no clock.
-const findUnclocked = statement<Tenant & { id: string }>(
-  'retry_clock.missing',
-  `select distinct d.subscription_id as id, d.organization_id as "organizationId", d.environment
-     from (select * from delivery where ${isWaiting}
-             and next_attempt_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
-            order by next_attempt_at limit $2) d
-    where not exists (select from retry_clock c where c.subscription_id = d.subscription_id)`,
-);
 
 // Asked again after twice the time, where no worker is there to look.
 const findLost = statement<Tenant & { id: string }>(
@@ -100,7 +75,7 @@ export interface Rescued {
 
 /**
  * Returns a function that wakes the workflows of subscriptions whose look is long overdue, and of those whose workflow
- * somebody ended: they are gone, or were never started. It also makes clocks of retries that have none.
+ * somebody ended: they are gone, or were never started.
  */
 export function retryRescue(database: Database, services: WakeRetriesServices): () => Promise<Rescued> {
   const sql = sqlOn(database.pool);
@@ -119,9 +94,6 @@ export function retryRescue(database: Database, services: WakeRetriesServices): 
   };
 
   return async () => {
-    for (const { id, ...tenant } of await sql.rows(findUnclocked, [strandedMs, lostBatchSize])) {
-      await new Scope(database, tenant, searchCorrelation).transaction((tx) => beginRetries(tx, [id]));
-    }
     const failed: Rescued['failed'] = [];
     await findStopped().catch((error) => failed.push({ subjectId: 'stopped workflows', error }));
     const lost = await sql.rows(findLost, [strandedMs, lostBatchSize]);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { countRunBlocks } from '../../src/automation/run-blocks.ts';
 import '../../src/automation/run-list.ts';
-import { storeRunSizes } from '../../src/automation/run-sizes.ts';
 import { statementTexts } from '../../src/platform/sql.ts';
 import type { ApiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
@@ -142,22 +141,6 @@ test('a page of runs with large inputs and outputs is small, and nothing large i
     [...(await tenantOf(id)), id, 7, 100, 0],
   );
   expect(rows[0]['QUERY PLAN'][0].Serialization['Output Volume']).toBeLessThan(40);
-
-  // Runs of earlier versions have no sizes until they are found and stored.
-  const sizes = 'input_bytes, variables_bytes, output_bytes';
-  const stored = () => ask(`select ${sizes} from run where automation_id = $1 order by number`, [id]);
-  const ask = async (text: string, values: unknown[]) => (await product.database.pool.query(text, values)).rows;
-  const before = await stored();
-  await ask(`update run set (${sizes}) = (null, null, null) where automation_id = $1`, [id]);
-  expect((await list('?limit=100', id)).body.data).toEqual(body.data);
-  await until('the sizes are stored', async () => {
-    await storeRunSizes(product.database);
-    return (await stored()).every(({ input_bytes: bytes }) => bytes !== null);
-  });
-  // PostgreSQL writes JSON with spaces, and the whole of an output counts.
-  const differs = (one: object, other: object) =>
-    Object.values(one).some((bytes, at) => Math.abs(bytes - Object.values(other)[at]) > 64);
-  expect((await stored()).filter((row, at) => differs(row, before[at]))).toEqual([]);
 });
 
 test('runs in flight are found by their state', async () => {

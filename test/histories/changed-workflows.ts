@@ -26,6 +26,5 @@ export {
   changed as startScheduledRun,
   changed as syncCalendar,
   changed as takeTurn,
-  changedDelivery as deliverWebhook,
   changedDelivery as parkDeadLetter,
 };

@@ -25,10 +25,7 @@ const failing =
 const alwaysFailing = failing(Number.POSITIVE_INFINITY);
 const busyOnce: Script = (nth) => (nth === 1 ? { status: 503, headers: { 'retry-after': '600' } } : { status: 200 });
 
-/**
- * Histories of webhooks whose deliveries failed, and of dead letters. Those in `deliverWebhook` are of an earlier version,
- * which nothing starts any more.
- */
+/** Histories of webhooks whose deliveries failed, and of dead letters. */
 export async function recordDeliveries(workflow: Client['workflow'], keep: Keep): Promise<void> {
   const scene = await openWebhookScene();
   const { api } = scene;

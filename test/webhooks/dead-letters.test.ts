@@ -218,7 +218,7 @@ describe('redriveDeadLetters', () => {
 
   test.each([
     [{ subscription: 'whk_1' }, /subscription/],
-    [{ subscriptionId: 'nonsense' }, /subscriptionId/],
+    [{ webhookId: 'nonsense' }, /webhookId/],
     [{ since: 'yesterday' }, /since/],
     [{ perSecond: 0 }, /perSecond/],
     [{ perSecond: 1e-12 }, /perSecond/],
@@ -237,10 +237,6 @@ describe('redriveDeadLetters', () => {
       const note = expect.stringContaining('Trigger');
       expect(await schedule.describe()).toMatchObject({ state: { paused: true, note }, info: { nextActionTimes: [] } });
     };
-    await hasNoTimes();
-    // As an earlier version left it.
-    await schedule.update((now) => ({ ...now, spec: { intervals: [{ every: '24 hours' }] } }));
-    await (await scene.product.start(['webhooks'])).kill();
     await hasNoTimes();
     letter.mend();
     await schedule.trigger();

@@ -54,7 +54,7 @@ test('thousands of due entries of webhooks in the outbox hold up neither the sta
   const isLeft = `from outbox where correlation_id = $1`;
   await pool.query(
     `insert into outbox (id, organization_id, environment, kind, subject_id, correlation_id, attempts, created_at, available_at)
-     select uuidv7(), organization_id, environment, 'delivery.follow', uuidv7(), $2, 0, now(), now()
+     select uuidv7(), organization_id, environment, 'webhook.wake', uuidv7(), $2, 0, now(), now()
        from run, generate_series(1, 6000) where run.id = $1`,
     [under, correlationId],
   );

@@ -9,8 +9,7 @@ export type BookingSource = 'api' | 'page' | 'calendar';
 export interface BookingFacts {
   bookingId: string;
   eventTypeId: string;
-  /** Missing in events that an earlier version recorded. */
-  hostId?: string;
+  hostId: string;
   status: BookingStatus;
   start: string;
   end: string;
@@ -31,7 +30,7 @@ export interface RescheduledFacts extends BookingFacts {
 const bookingData = <Facts extends BookingFacts>({ bookingId, eventTypeId, hostId, ...facts }: Facts) => ({
   id: bookingIds.format(bookingId),
   eventTypeId: eventTypeIds.format(eventTypeId),
-  ...(hostId !== undefined && { hostId: hostIds.format(hostId) }),
+  hostId: hostIds.format(hostId),
   ...facts,
 });
 

@@ -4,14 +4,11 @@ export const webhookWorkflows = {
   retryWebhook: 'retryWebhook',
   parkDeadLetter: 'parkDeadLetter',
   redriveDeadLetters: 'redriveDeadLetters',
-  /** The earlier form: a workflow for each delivery that failed. No longer started; those that are open go on. */
-  deliverWebhook: 'deliverWebhook',
 } as const;
 
 export interface WebhookWorkflows {
   retryWebhook(args: RetryWebhookArgs): Promise<void>;
   parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEnd>;
-  deliverWebhook(args: DeliverWebhookArgs): Promise<'delivered' | 'failed' | 'dead_lettered'>;
   redriveDeadLetters(args?: RedriveArgs): Promise<RedriveOutcome>;
 }
 
@@ -80,19 +77,6 @@ export type LetterEnd = 'delivered' | 'failed' | 'dead_lettered' | 'retrying';
 /** `left`: too many dead letters are newer, and only those have workflows. */
 export type LetterProgress = DeliveryProgress | { kind: 'left' };
 
-/** A delivery that failed once, in the earlier form. */
-export interface DeliverWebhookArgs extends WorkContext {
-  deliveryId: string;
-  /** What operators see without asking the database. */
-  eventType: string;
-  subscriptionId: string;
-  begin: DeliveryProgress;
-  /** How long a dead letter waits for its replay. */
-  parkedMs: number;
-  /** Task queue of its attempts. Workflows that began before there was this argument use the queue without a prefix. */
-  attemptsQueue?: string;
-}
-
 /**
  * Where a delivery stands.
  * - wait: its next attempt is due in so many ms
@@ -108,8 +92,6 @@ export type DeliveryProgress =
 export interface RedriveArgs {
   organizationId?: string;
   webhookId?: string;
-  /** An earlier name of `webhookId`. */
-  subscriptionId?: string;
   eventType?: string;
   /** ISO 8601: dead-lettered since then. */
   since?: string;
