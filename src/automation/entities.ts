@@ -158,7 +158,7 @@ export const RunStep = defineEntity({
     error: p.json<RunError>().columnType('json').nullable(),
     /** At most 20 of them. */
     warnings: p.json<Warning[]>(),
-    /** How many there were; null in rows of earlier versions, which have all of them. */
+    /** How many there were; null while the step runs. */
     warningsTotal: p.integer().nullable(),
     provider: p.string().length(20).nullable(),
     model: p.string().length(200).nullable(),

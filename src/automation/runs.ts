@@ -86,7 +86,7 @@ const findDetail = statement<DetailRow>(
                'attempts', greatest(s.attempts - s.rounds, least(s.attempts, 1)), 'provider', s.provider, 'model', s.model,
                'models', s.models,
                'tokensUsed', s.tokens_used, 'durationMs', s.duration_ms, 'warnings', s.warnings,
-               'warningsTotal', s.warnings_total, 'startedAt', s.started_at,
+               'warningsTotal', coalesce(s.warnings_total, 0), 'startedAt', s.started_at,
                'finishedAt', s.finished_at, 'toolCalls', c.calls) order by s.position)
         from (select *, sum(coalesce(output_bytes, 0)) over (order by coalesce(output_bytes, 0), position) as bytes_up_to
                 from run_step where run_id = r.id) s left join (${shownCalls}) c on c.position = s.position), '[]') as "stepResults"
