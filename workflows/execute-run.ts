@@ -29,7 +29,7 @@ const local = proxyLocalActivities<RunActivities>({
  * Calls that leave the process and take time. Retried without limit: the step's row counts how often its model was called,
  * so a database that is down for an hour delays a run and does not fail it.
  */
-const modelCalls = ({ modelCall: { timeoutMs, continueForMs, heartbeatTimeoutMs, retry } }: RunPolicy) =>
+const modelCalls = ({ modelCall: { timeoutMs, continueForMs = 0, heartbeatTimeoutMs, retry } }: RunPolicy) =>
   proxyActivities<RunActivities>({
     // The last step that begins has the whole time of a step.
     startToCloseTimeout: timeoutMs + continueForMs,
@@ -78,7 +78,7 @@ function waitForTurn(): () => Promise<void> {
 export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs): Promise<void> {
   const called = modelCalls(policy);
   const tools = toolWork(policy);
-  const { continueForMs, retry } = policy.modelCall;
+  const { continueForMs = 0, retry } = policy.modelCall;
   const walk = () => orElse(local.walkSteps(context), () => called.walkSteps(context));
   const call = ({ position, stepId }: { position: number; stepId?: string }) =>
     called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [

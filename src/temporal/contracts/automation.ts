@@ -39,7 +39,7 @@ export interface RunPolicy {
      * How long an activity goes on with further steps. It saves an activity, with its two tasks, for every step that is
      * quick; slow ones would gain nothing, and organizations take turns between activities.
      */
-    continueForMs: number;
+    continueForMs?: number;
     heartbeatTimeoutMs: number;
     retry: RetryProfile;
     /** The longest wait that a provider's Retry-After can ask for. */
