@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { pathOf, readDocument, type Things } from '../openapi/document.ts';
 import { createThings } from '../things.ts';
 import { until } from '../until.ts';
+import { batchesOf, type Input, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
 import { servedRoutes } from './served-routes.ts';
@@ -52,33 +53,37 @@ const requestOf = (path: string, headers: Record<string, string> = {}) => {
 const withKey = () => ({ authorization: `Bearer ${product.testKey}` });
 
 /** Sends these on connections of their own, does not read, and waits until the process has done what it does. */
-async function leaveUnread(texts: string[], input: { door: string; name: string }): Promise<void> {
+function unread(texts: string[], input: Input): Probe {
   let sockets: Socket[] = [];
-  await product.walk.send(
+  return {
     input,
-    async () => {
+    settles: true,
+    async send() {
       sockets = await Promise.all(texts.map(openUnread));
       return {};
     },
-    {
-      settles: true,
-      end: () => {
-        for (const socket of sockets) socket.destroy();
-      },
+    end() {
+      for (const socket of sockets) socket.destroy();
     },
-  );
+  };
 }
 
+const leaveUnread = (texts: string[], input: Input) => product.walk.sendAll([unread(texts, input)]);
+
 const sentAhead = 64 * 1024;
+/** What their connections hold together is less than one may. */
+const doorsTogether = 4;
 
 test('requests that are sent ahead on one connection and never read hold little, whatever they ask for', async () => {
+  const probes: Probe[] = [];
   for (const { door, path, needsKey } of readable) {
     const headers: Record<string, string> = needsKey ? withKey() : {};
     await exchange(product.process.api, { method: 'GET', path, headers });
     const request = requestOf(path, headers);
     const text = request.repeat(Math.floor(sentAhead / request.length));
-    await leaveUnread([text], { door, name: 'sent ahead and unread' });
+    probes.push(unread([text], { door, name: 'sent ahead and unread' }));
   }
+  for (const few of batchesOf(probes, doorsTogether)) await product.walk.sendAll(few);
   expect(product.walk.takeExcesses()).toEqual([]);
 });
 

@@ -22,7 +22,7 @@ export interface Outcome {
 /** Where each input and its cost are written, as a line of JSON, when the variable names a file. */
 const reportFile = readLocalSettings().parentEnvironment.COST_WALK_REPORT;
 
-/** An input that costs too much is sent again: what is compiled or collected by chance is not its own cost. */
+/** How often an input that costs too much is sent alone: what is compiled or collected by chance is not its own cost. */
 const attempts = 4;
 
 const kinds = ['stretchMs', 'cpuMs', 'heldMb', 'peakMb', 'rows', 'answerBytes'] as const;
@@ -41,6 +41,27 @@ export interface Sending {
   /** Whether what stays open is measured while it is open: called afterwards. */
   end?: () => Promise<void> | void;
 }
+
+/** An input, and what sends it and waits until it was dealt with. */
+export interface Probe extends Sending {
+  input: Input;
+  send: () => Promise<Outcome>;
+}
+
+interface Measured {
+  probe: Probe;
+  allowance: Allowance;
+  cost: Cost;
+  outcome: Outcome;
+}
+
+const nameOf = ({ door, name }: Input) => `${door}: ${name}`;
+
+const smallestHeld = (measured: Measured[]) => Math.min(...measured.map(({ allowance }) => allowance.heldMb));
+
+/** Inputs to send together, this many at most. */
+export const batchesOf = <One>(all: readonly One[], size: number): One[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
 
 /** Sends inputs to a measured process, one at a time, and collects what costs more than the table allows. */
 export class CostWalk {
@@ -67,43 +88,90 @@ export class CostWalk {
     return Number((await this.#database.query<{ rows: string }>(this.#countRows)).rows[0]!.rows);
   }
 
-  async #measure(allowance: Allowance, send: () => Promise<Outcome>, { settles, end }: Sending) {
+  /**
+   * Sends them one after the other. Each has a lap of its own, and is taken to hold what all of them hold: a collection
+   * of garbage takes longer than most inputs.
+   */
+  async #measure(probes: readonly Probe[]): Promise<Measured[]> {
     await this.#meter.ask('begin');
-    const outcome = await send();
-    let used = await this.#meter.ask(settles ? 'settle' : 'read');
-    // Without a collection of garbage most of what is held is garbage, and a collection takes its time.
-    if (used.heldMb > allowance.heldMb) {
-      const { heldMb } = await this.#meter.ask('collect');
-      used = Object.assign(used, { heldMb });
+    const measured: Measured[] = [];
+    for (const probe of probes) {
+      const outcome = await probe.send();
+      const used = await this.#meter.ask(probe.settles ? 'settle' : 'lap');
+      const rows = await this.#rows();
+      const cost: Cost = Object.assign(used, {
+        rows: rows - this.#rowsBefore,
+        answerBytes: outcome.answerBytes ?? 0,
+      });
+      this.#rowsBefore = rows;
+      measured.push({ probe, allowance: allowanceOf(nameOf(probe.input)), cost, outcome });
     }
+    const heldMb = await this.#held(smallestHeld(measured));
     await this.#meter.ask('end');
-    await end?.();
-    const rows = await this.#rows();
-    if (used.stretchMs > allowance.stretchMs || used.cpuMs > allowance.cpuMs) {
-      const slowness = Math.max(1, (await this.#meter.ask('reference')).cpuMs / referenceMs);
-      used.stretchMs /= slowness;
-      used.cpuMs /= slowness;
-    }
-    const cost: Cost = Object.assign(used, { rows: rows - this.#rowsBefore, answerBytes: outcome.answerBytes ?? 0 });
-    this.#rowsBefore = rows;
-    return { cost, outcome };
+    for (const { end } of probes) await end?.();
+    for (const { cost } of measured) cost.heldMb = heldMb;
+    await this.#allowForSlowness(measured);
+    return measured;
   }
 
-  /** @param send sends the input and waits until it was dealt with */
-  async send(input: Input, send: () => Promise<Outcome>, sending: Sending = {}): Promise<Outcome> {
-    const allowance = allowanceOf(`${input.door}: ${input.name}`);
-    let { cost, outcome } = await this.#measure(allowance, send, sending);
-    for (let attempt = 1; attempt < attempts && excessOf(cost, allowance).length > 0; attempt++) {
-      const again = await this.#measure(allowance, send, sending);
-      cost = leastOf(cost, again.cost);
-      outcome = again.outcome;
+  /** Without a collection of garbage most of what is held is garbage. What one releases, the next collects. */
+  async #held(allowedMb: number): Promise<number> {
+    let { heldMb } = await this.#meter.ask('lap');
+    for (let collection = 0; collection < 2 && heldMb > allowedMb; collection++) {
+      ({ heldMb } = await this.#meter.ask('collect'));
     }
-    this.#report(input, cost, outcome.status);
+    return heldMb;
+  }
+
+  async #allowForSlowness(measured: Measured[]): Promise<void> {
+    const slow = measured.filter(
+      ({ cost, allowance }) => cost.stretchMs > allowance.stretchMs || cost.cpuMs > allowance.cpuMs,
+    );
+    if (slow.length === 0) return;
+    const slowness = Math.max(1, (await this.#meter.ask('reference')).cpuMs / referenceMs);
+    for (const { cost } of slow) {
+      cost.stretchMs /= slowness;
+      cost.cpuMs /= slowness;
+    }
+  }
+
+  /**
+   * Sends inputs, those of a door together. When they hold no more than one may, none of them holds too much; otherwise
+   * each half of them is sent again. What costs too much in another way is sent again alone.
+   */
+  async sendAll(probes: readonly Probe[]): Promise<Outcome[]> {
+    if (probes.length === 0) return [];
+    const all = await this.#measure(probes);
+    if (probes.length > 1 && all[0]!.cost.heldMb > smallestHeld(all)) {
+      const half = Math.ceil(probes.length / 2);
+      return [...(await this.sendAll(probes.slice(0, half))), ...(await this.sendAll(probes.slice(half)))];
+    }
+    const outcomes: Outcome[] = [];
+    for (const measured of all) outcomes.push(await this.#confirm(measured, probes.length === 1));
+    return outcomes;
+  }
+
+  /** Sends one input. */
+  async send(input: Input, send: () => Promise<Outcome>, sending: Sending = {}): Promise<Outcome> {
+    const [outcome] = await this.sendAll([Object.assign({ input, send }, sending)]);
+    return outcome!;
+  }
+
+  /** Sends an input that seems to cost too much again, and notes it if it always does. */
+  async #confirm(first: Measured, wasAlone: boolean): Promise<Outcome> {
+    const { probe, allowance } = first;
+    let { cost, outcome } = first;
+    for (let alone = wasAlone ? 1 : 0; alone < attempts && excessOf(cost, allowance).length > 0; alone++) {
+      const [again] = await this.#measure([probe]);
+      cost = leastOf(cost, again!.cost);
+      outcome = again!.outcome;
+    }
+    this.#report(probe.input, cost, outcome.status);
     const excess = excessOf(cost, allowance);
-    if (excess.length > 0) this.#excesses.push(`${input.door}: ${input.name}: ${excess.join(', ')}`);
+    if (excess.length > 0) this.#excesses.push(`${nameOf(probe.input)}: ${excess.join(', ')}`);
     // A run that failed is a 500 too, and what a service answers may let it fail.
-    const isOurFault = outcome.status === 500 && /^[A-Z]+ \//.test(input.door);
-    if (isOurFault) this.#excesses.push(`${input.door}: ${input.name}: answered 500`);
+    const isOurFault = outcome.status === 500 && /^[A-Z]+ \//.test(probe.input.door);
+    if (isOurFault) this.#excesses.push(`${nameOf(probe.input)}: answered 500`);
     return outcome;
   }
 

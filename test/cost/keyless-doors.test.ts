@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { atEveryPrefix, readDocument } from '../openapi/document.ts';
 import { inboundSecrets } from '../shared-products.ts';
+import { batchesOf, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing, type Sent } from './requests.ts';
 import { type ServedRoute, servedRoutes } from './served-routes.ts';
@@ -42,11 +43,13 @@ const idOf: Record<string, string> = {
 };
 const pathOf = ({ path }: ServedRoute) => path.replaceAll(/\{(\w+)\}/g, (_, name) => idOf[name] ?? 'a'.repeat(43));
 
-const send = ({ endpoint: door, method }: ServedRoute, name: string, sent: Omit<Sent, 'method'>) =>
-  product.walk.send({ door, name }, () => {
+const probe = ({ endpoint: door, method }: ServedRoute, name: string, sent: Omit<Sent, 'method'>): Probe => ({
+  input: { door, name },
+  send() {
     const headers = Object.assign(fromElsewhere(), sent.headers);
     return exchange(product.process.api, Object.assign({}, sent, { method, headers }));
-  });
+  },
+});
 
 const nearlyAll = 1_000_000;
 const forms: Record<string, string> = {
@@ -64,32 +67,27 @@ test('what they are sent as a body is as cheap as the table says', async () => {
     const path = pathOf(door);
     const json = { 'content-type': 'application/json' };
     await exchange(product.process.api, { method: door.method, path, body: '{}', headers: json });
-    for (const [name, textOf] of Object.entries(worstValues)) {
-      await send(door, `${name} as the body`, { path, body: textOf(nearlyAll), headers: json });
-    }
-    for (const [name, body] of Object.entries(forms)) {
-      await send(door, name, { path, body, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
-    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    await product.walk.sendAll([
+      ...Object.entries(worstValues).map(([name, textOf]) =>
+        probe(door, `${name} as the body`, { path, body: textOf(nearlyAll), headers: json }),
+      ),
+      ...Object.entries(forms).map(([name, body]) => probe(door, name, { path, body, headers: form })),
+    ]);
   }
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
 });
 
 test('what their addresses and headers say is as cheap as the table says', async () => {
+  const probes: Probe[] = [];
   for (const door of doors) {
     const path = pathOf(door);
     const body = door.method === 'GET' ? undefined : '{}';
     await exchange(product.process.api, { method: door.method, path, body });
     const text = encodeURIComponent(longText(3_000)).slice(0, 12_000).replace(/%.?$/, '');
     const queries = ['code', 'state', 'error', 'validationToken', 'redirect_uri', 'challenge', 'expires', 'signature'];
-    await send(door, 'a long query', { path: `${path}?a=${text}`, body });
-    await send(door, 'long parameters that are known elsewhere', {
-      path: `${path}?${queries.map((name) => `${name}=${text.slice(0, 1_400).replace(/%.?$/, '')}`).join('&')}`,
-      body,
-    });
-    await send(door, 'a parameter repeated', { path: `${path}?${'a=1&'.repeat(3_000)}`, body });
-    await send(door, 'a long path', { path: `${path}/${'a-'.repeat(6_000)}`, body });
-    await send(door, 'a path of many parts', { path: `${path}${'/a'.repeat(6_000)}`, body });
+    const known = queries.map((name) => `${name}=${text.slice(0, 1_400).replace(/%.?$/, '')}`).join('&');
     const long = 'v'.repeat(3_000);
     const headers = {
       'x-correlation-id': long,
@@ -97,8 +95,16 @@ test('what their addresses and headers say is as cheap as the table says', async
       accept: 'a/b,'.repeat(700),
       authorization: long,
     };
-    await send(door, 'long headers', { path, body, headers });
+    probes.push(
+      probe(door, 'a long query', { path: `${path}?a=${text}`, body }),
+      probe(door, 'long parameters that are known elsewhere', { path: `${path}?${known}`, body }),
+      probe(door, 'a parameter repeated', { path: `${path}?${'a=1&'.repeat(3_000)}`, body }),
+      probe(door, 'a long path', { path: `${path}/${'a-'.repeat(6_000)}`, body }),
+      probe(door, 'a path of many parts', { path: `${path}${'/a'.repeat(6_000)}`, body }),
+      probe(door, 'long headers', { path, body, headers }),
+    );
   }
+  for (const some of batchesOf(probes, 50)) await product.walk.sendAll(some);
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 import type { MeterAnswer, MeterQuestion } from './meter.ts';
@@ -32,15 +32,16 @@ function threadCpuMs(): number {
 
 /** What JavaScript holds, inside and outside its heap, in MiB. */
 function heldMb(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / 1024 ** 2;
+  const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+  return (heap + external) / 1024 ** 2;
 }
 
 class Measurement {
-  readonly #begun = threadCpuMs();
   readonly #heldBefore = heldMb();
   readonly #timer = setInterval(() => this.#tick(), tickMs);
-  #last = this.#begun;
+  #last = threadCpuMs();
+  #lapBegun = this.#last;
+  #heldAtLap = this.#heldBefore;
   #stretchMs = 0;
   #peakMb = 0;
 
@@ -48,18 +49,25 @@ class Measurement {
     const now = threadCpuMs();
     this.#stretchMs = Math.max(this.#stretchMs, now - this.#last);
     this.#last = now;
-    this.#peakMb = Math.max(this.#peakMb, heldMb() - this.#heldBefore);
+    this.#peakMb = Math.max(this.#peakMb, heldMb() - this.#heldAtLap);
   }
 
-  /** What was used since the beginning. */
   read(): MeterAnswer {
     this.#tick();
     return {
-      cpuMs: this.#last - this.#begun,
+      cpuMs: this.#last - this.#lapBegun,
       stretchMs: this.#stretchMs,
       heldMb: heldMb() - this.#heldBefore,
       peakMb: this.#peakMb,
     };
+  }
+
+  /** Everything but what is held is counted anew. */
+  beginLap(): void {
+    this.#lapBegun = this.#last;
+    this.#heldAtLap = heldMb();
+    this.#stretchMs = 0;
+    this.#peakMb = 0;
   }
 
   end(): void {
@@ -103,9 +111,9 @@ async function answer(question: MeterQuestion): Promise<MeterAnswer> {
   }
   if (question === 'reference') return Object.assign({}, nothing, { cpuMs: referenceMs() });
   if (question === 'settle') await quiet();
-  // Twice: what was released by the first is collected by the second.
-  if (question === 'collect') for (let time = 0; time < 2; time++) collect();
+  if (question === 'collect') collect();
   const read = measurement?.read() ?? nothing;
+  if (question === 'lap' || question === 'settle') measurement?.beginLap();
   if (question === 'end') {
     measurement?.end();
     measurement = undefined;

@@ -4,25 +4,26 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** What was used since `begin`. */
+/** What was used in a lap of a measurement. */
 export interface MeterAnswer {
   /** CPU time of the main thread. */
   cpuMs: number;
   /** The most of it between two turns of the event loop's timers: nobody else was served meanwhile. */
   stretchMs: number;
-  /** What JavaScript holds more than before, in MiB. */
+  /** What JavaScript holds more than at the beginning of the measurement, in MiB. */
   heldMb: number;
-  /** The most that it held. */
+  /** The most that it held more than at the beginning of the lap. */
   peakMb: number;
 }
 
 /**
- * - `begin` starts a measurement, and ends the one before it
- * - `settle` answers when the thread has little to do
+ * - `begin` starts a measurement with its first lap, and ends the one before it
+ * - `lap` answers what the lap used, and begins the next one
+ * - `settle` does the same when the thread has little to do
  * - `collect` answers after a collection of garbage
  * - `reference` answers with the CPU time of a piece of work that is always the same
  */
-export type MeterQuestion = 'begin' | 'read' | 'settle' | 'collect' | 'end' | 'reference';
+export type MeterQuestion = 'begin' | 'lap' | 'settle' | 'collect' | 'end' | 'reference';
 
 const preload = new URL('./meter-preload.ts', import.meta.url);
 

@@ -4,6 +4,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { makeWorkflow } from '../automation/make-workflow.ts';
 import { type LiveFakes, liveAdapters, startLiveFakes } from '../fakes/live-adapters.ts';
 import type { Behaviour } from '../fakes/wire-server.ts';
+import type { Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
 import { deepObjects, longText, manyMembers, manyNumbers } from './worst-bodies.ts';
@@ -83,20 +84,31 @@ test.each(liveAdapters)('answers of $title are as cheap as the table says', asyn
   const run = ({ id }: { id: string }) => ask(`/api/v1/workflows/${id}/execute`, { input: 'x' });
   const streamed = { messages: [{ role: 'user', content: 'Say it.' }], model, stream: true };
   for (const workflow of [plain, typed]) await run(workflow);
-  for (const [name, behaviour] of Object.entries(answers)) {
-    fake.always(behaviour);
-    const door = `an answer of ${title}`;
-    await product.walk.send({ door: `${door} to a step`, name }, () => run(plain));
-    if (!readAsJson.includes(name)) continue;
-    await product.walk.send({ door: `${door} to a step with a schema`, name }, () => run(typed));
-  }
+  const answeredWith = (door: string, name: string, behaviour: Behaviour, workflow: { id: string }): Probe => ({
+    input: { door: `an answer of ${title} to ${door}`, name },
+    send() {
+      fake.always(behaviour);
+      return run(workflow);
+    },
+  });
+  await product.walk.sendAll(
+    Object.entries(answers).flatMap(([name, behaviour]) => [
+      answeredWith('a step', name, behaviour, plain),
+      ...(readAsJson.includes(name) ? [answeredWith('a step with a schema', name, behaviour, typed)] : []),
+    ]),
+  );
   fake.reset();
   await ask('/api/chat', streamed, true);
-  for (const [name, behaviour] of Object.entries(streams)) {
-    fake.always(behaviour);
-    const send = () => ask('/api/chat', streamed, true);
-    await product.walk.send({ door: `a stream of ${title}`, name }, send, { settles: true });
-  }
+  await product.walk.sendAll(
+    Object.entries(streams).map(([name, behaviour]) => ({
+      input: { door: `a stream of ${title}`, name },
+      settles: true,
+      send() {
+        fake.always(behaviour);
+        return ask('/api/chat', streamed, true);
+      },
+    })),
+  );
   fake.reset();
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);

@@ -10,9 +10,10 @@ import {
   type Things,
 } from '../openapi/document.ts';
 import { createThings } from '../things.ts';
+import { batchesOf, type Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
-import { excessiveBodies, largestBodies, longText, type WorstBody } from './worst-bodies.ts';
+import { excessiveBodies, largestBodies, longText } from './worst-bodies.ts';
 
 // Every operation, with bodies of a megabyte: far more than it takes alone, as others may use the machine too.
 jest.setTimeout(600_000);
@@ -31,14 +32,17 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
+/** Their bodies, of some ten megabytes each, are in memory at the same time. */
+const doorsTogether = 8;
+
 const hasKey = ({ needsKey }: DocumentedOperation) => needsKey;
 const headersOf = (more: Record<string, string> = {}) =>
   Object.assign({ authorization: `Bearer ${product.testKey}` }, more);
 
-const send = (of: DocumentedOperation, name: string, path: string, body?: string, headers = headersOf()) => {
+const probe = (of: DocumentedOperation, name: string, path: string, body?: string, headers = headersOf()): Probe => {
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const sent = { method: of.method, path, body, headers: Object.assign({}, type, headers) };
-  return product.walk.send({ door: of.endpoint, name }, () => exchange(product.process.api, sent));
+  return { input: { door: of.endpoint, name }, send: () => exchange(product.process.api, sent) };
 };
 
 /** The example of the document, with an image that exists. */
@@ -49,24 +53,24 @@ function exampleOf(of: DocumentedOperation): Json {
 
 test('bodies are as cheap as the table says: the largest that are allowed, and those that no operation takes', async () => {
   let accepted = 0;
-  for (const [index, of] of read.operations.filter(hasKey).entries()) {
-    const example = exampleOf(of);
-    if (example === undefined) continue;
-    const path = pathOf(of, things);
-    await exchange(product.process.api, {
-      method: of.method,
-      path,
-      body: JSON.stringify(example),
-      headers: headersOf({ 'content-type': 'application/json' }),
-    });
-    const sendAll = async (bodies: WorstBody[]) => {
-      for (const { name, body } of bodies) {
-        const { status = 0 } = await send(of, name, path, body);
-        if (status < 300) accepted++;
-      }
-    };
-    await sendAll(largestBodies(of, example, read));
-    await sendAll(excessiveBodies(of, example, read, index));
+  const keyed = [...read.operations.filter(hasKey).entries()];
+  for (const few of batchesOf(keyed, doorsTogether)) {
+    const probes: Probe[] = [];
+    for (const [index, of] of few) {
+      const example = exampleOf(of);
+      if (example === undefined) continue;
+      const path = pathOf(of, things);
+      await exchange(product.process.api, {
+        method: of.method,
+        path,
+        body: JSON.stringify(example),
+        headers: headersOf({ 'content-type': 'application/json' }),
+      });
+      const bodies = [...largestBodies(of, example, read), ...excessiveBodies(of, example, read, index)];
+      probes.push(...bodies.map(({ name, body }) => probe(of, name, path, body)));
+    }
+    const outcomes = await product.walk.sendAll(probes);
+    accepted += outcomes.filter(({ status = 0 }) => status < 300).length;
   }
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
@@ -80,22 +84,25 @@ function largestValue({ schema, example }: Json): string {
 }
 
 test('parameters are as cheap as the table says', async () => {
-  for (const of of read.operations.filter(hasKey)) {
+  const probes = read.operations.filter(hasKey).flatMap((of) => {
     const path = pathOf(of, things);
     const query = of.parameters.filter((one) => one.in === 'query');
     const body = of.operation.requestBody ? '{}' : undefined;
     const largest = new URLSearchParams(query.map((one): [string, string] => [one.name, largestValue(one)]));
-    if (of.method === 'GET') await send(of, 'the largest parameters', `${path}?${largest}`);
     const names = query.length > 0 ? query.map(({ name }) => name as string) : ['x'];
     const each = Math.floor(3_000 / names.length);
     const long = new URLSearchParams(names.map((name): [string, string] => [name, longText(each)]));
-    await send(of, 'long parameters', `${path}?${String(long).slice(0, 14_000)}`, body);
-    await send(of, 'a parameter repeated', `${path}?${`${names[0]}=1&`.repeat(2_000).slice(0, 14_000)}`, body);
     const headers = headersOf({ 'x-correlation-id': 'c'.repeat(6_000), 'idempotency-key': 'i'.repeat(6_000) });
-    await send(of, 'long headers', path, body, headers);
     const longId = path.replace(/[^/]+$/, `${'a-'.repeat(6_000)}`);
-    if (of.path.includes('{')) await send(of, 'a long id', longId, body);
-  }
+    return [
+      ...(of.method === 'GET' ? [probe(of, 'the largest parameters', `${path}?${largest}`)] : []),
+      probe(of, 'long parameters', `${path}?${String(long).slice(0, 14_000)}`, body),
+      probe(of, 'a parameter repeated', `${path}?${`${names[0]}=1&`.repeat(2_000).slice(0, 14_000)}`, body),
+      probe(of, 'long headers', path, body, headers),
+      ...(of.path.includes('{') ? [probe(of, 'a long id', longId, body)] : []),
+    ];
+  });
+  for (const some of batchesOf(probes, 50)) await product.walk.sendAll(some);
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
 });

@@ -122,15 +122,18 @@ const asker = (key: string) => (method: string, path: string, body?: object) => 
 async function suffer(name: string, ask: () => Promise<{ status?: number }>): Promise<void> {
   const front = fronts.get(name)!;
   await ask();
-  for (const [answer, hostile] of Object.entries(hostileAnswers)) {
-    const send = async () => {
-      front.arm(hostile);
-      const outcome = await ask();
-      await until(`${name} was asked`, async () => front.answered > 0);
-      return outcome;
-    };
-    await product.walk.send({ door: `an answer of ${name}`, name: answer }, send, { settles: true });
-  }
+  await product.walk.sendAll(
+    Object.entries(hostileAnswers).map(([answer, hostile]) => ({
+      input: { door: `an answer of ${name}`, name: answer },
+      settles: true,
+      async send() {
+        front.arm(hostile);
+        const outcome = await ask();
+        await until(`${name} was asked`, async () => front.answered > 0);
+        return outcome;
+      },
+    })),
+  );
   front.arm(undefined);
   expect(product.walk.takeExcesses()).toEqual([]);
   expect(await isServing(product.process.api)).toBe(true);
