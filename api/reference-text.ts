@@ -158,7 +158,7 @@ const examples = (base: string): string[] => [
  */
 export const referenceText = (publicUrl: string, operationsByScope: ReadonlyMap<string, readonly string[]>): string =>
   [
-    'Durable workflows of AI steps behind a REST API.',
+    `Durable workflows of AI steps behind a REST API. The [guides](${withoutSlash(publicUrl)}/docs/guides) explain each feature.`,
     '',
     ...quickStart(`${withoutSlash(publicUrl)}/api/v1`),
     '',

@@ -15,6 +15,7 @@ Atelier is ready.
 
   API           ${stack.api}
   Reference     ${stack.api}/docs
+  Guides        ${stack.api}/docs/guides
   Temporal UI   ${stack.temporalUi ?? `(of the server at ${stack.temporal})`}
   Organization  ${stack.organizationId}
   Test key      ${stack.testKey}

@@ -17,7 +17,7 @@ let folder: StackFolder;
 /** The first start of all, as a person types it. */
 let first: Start;
 let processes: StackProcesses;
-let shown: Record<'api' | 'reference' | 'temporalUi' | 'organization' | 'testKey' | 'liveKey', string>;
+let shown: Record<'api' | 'reference' | 'guides' | 'temporalUi' | 'organization' | 'testKey' | 'liveKey', string>;
 let api: ApiClient;
 
 beforeAll(async () => {
@@ -29,6 +29,7 @@ beforeAll(async () => {
   shown = {
     api: find(/^ +API +(http\S+)$/m),
     reference: find(/^ +Reference +(http\S+)$/m),
+    guides: find(/^ +Guides +(http\S+)$/m),
     temporalUi: find(/^ +Temporal UI +(http\S+)$/m),
     organization: find(/^ +Organization +(\S+)$/m),
     testKey: find(/^ +Test key +(\S+)$/m),
@@ -74,12 +75,13 @@ describe('the first npm start', () => {
     expect(shown).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       reference: `${shown.api}/docs`,
+      guides: `${shown.api}/docs/guides`,
       temporalUi: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       organization: expect.stringMatching(/^org_[0-9a-f]{32}$/),
       testKey: expect.stringMatching(/^sk_test_\w{42}$/),
       liveKey: expect.stringMatching(/^sk_live_\w{42}$/),
     });
-    expect((await fetch(shown.reference)).status).toBe(200);
+    for (const page of [shown.reference, shown.guides]) expect((await fetch(page)).status).toBe(200);
   });
 
   test('shows three commands to paste, the last of which answers with a COMPLETED run that Temporal UI shows', async () => {

@@ -45,10 +45,10 @@ function readServed(text: string): Map<string, { type: string; labels: Set<strin
 
 const reference = readReference();
 const [ofProcess, ofInstallation, ofTemporal, ofNode] = [
-  'Of each process',
-  'Of the installation',
-  'Of Temporal’s SDK',
-  'Of Node',
+  'Metrics of each process',
+  'Metrics of the installation',
+  'Metrics of Temporal’s SDK',
+  'Metrics of Node',
 ].map((heading) => reference.get(heading.replace('’', "'"))!);
 const all = new Map([...reference.values()].flatMap((section) => [...section]));
 
