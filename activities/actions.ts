@@ -1,6 +1,6 @@
-import type { BegunActions } from '../src/integrations/actions/begun-actions.ts';
 import { breakOffAction, type Ending } from '../src/integrations/actions/end-action.ts';
 import { type PerformServices, performNext } from '../src/integrations/actions/perform-action.ts';
+import type { StartedActions } from '../src/integrations/actions/started-actions.ts';
 import type { Database } from '../src/platform/database.ts';
 import type { Log } from '../src/platform/log.ts';
 import type { Waiters } from '../src/platform/waiters.ts';
@@ -19,7 +19,7 @@ export interface ActionActivityServices extends Omit<PerformServices, 'waiters'>
   database: Database;
   log: Log;
   actionWaiters: Waiters;
-  begunActions: BegunActions;
+  startedActions: StartedActions;
 }
 
 export const createActionActivities = ({ database, log, actionWaiters: waiters, ...rest }: ActionActivityServices) => {
@@ -28,7 +28,7 @@ export const createActionActivities = ({ database, log, actionWaiters: waiters, 
   return {
     /** What came of the attempt that this process made when it created the action. A rejection is tried again. */
     async takeBegunAction({ actionId }: ActionRef): Promise<ActionProgress> {
-      return (await services.begunActions.find(actionId)) ?? elsewhere;
+      return (await services.startedActions.find(actionId)) ?? elsewhere;
     },
 
     /** Calls the provider once and records its answer. */

@@ -78,7 +78,7 @@ export const createRunActivities = ({ database, draining, runPolicy, ...services
     const scope = scopeOf(database, ref);
     await services.callingRuns.leave(scope, ref.runId);
     if (await cancelRunRow(scope, ref.runId)) {
-      services.waiters.tell(ref.runId);
+      services.waiters.notifyLocal(ref.runId);
       services.countRunEnd('cancelled');
     }
   },

@@ -3,13 +3,18 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { AppError } from '../src/platform/errors.ts';
 import type { Services } from '../src/services.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
-import type { DeliveryProgress, LetterProgress, RetryLook, RetryOrders } from '../src/temporal/contracts/webhooks.ts';
+import type {
+  DeadLetterProgress,
+  DeliveryProgress,
+  RetryLook,
+  RetryOrders,
+} from '../src/temporal/contracts/webhooks.ts';
 import type { WorkContext } from '../src/temporal/contracts/work-context.ts';
 import { type RedrivenPage, type RedrivePage, redrivePage } from '../src/webhooks/dead-letters.ts';
-import { awaitAttempt, findLetterProgress, findProgress } from '../src/webhooks/delivery-progress.ts';
+import { awaitAttempt, findDeadLetterProgress, findProgress } from '../src/webhooks/delivery-progress.ts';
 import { failPoint } from '../src/webhooks/fail-points.ts';
 import { discardAsOperator, operatorScopeOf, renewAsOperator } from '../src/webhooks/operator-actions.ts';
-import { lookAtRetries } from '../src/webhooks/retry-clock.ts';
+import { lookAtRetries } from '../src/webhooks/retry-release.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { scopeOf } from './work-scope.ts';
 
@@ -38,8 +43,8 @@ export const createWebhookActivities = (services: Services) => {
     },
 
     /** Reads how a dead letter stands. */
-    lookAtLetter({ deliveryId, ...context }: DeliveryRef): Promise<LetterProgress> {
-      return findLetterProgress(scopeOf(database, context), deliveryId);
+    lookAtLetter({ deliveryId, ...context }: DeliveryRef): Promise<DeadLetterProgress> {
+      return findDeadLetterProgress(scopeOf(database, context), deliveryId);
     },
 
     /** Waits for the first attempt of a delivery that was replayed. The dispatchers make it. */

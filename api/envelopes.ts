@@ -22,7 +22,7 @@ export const e1: Envelope = (error, { requestId, code, facts }) => ({
 });
 
 /** Of a body that does not fit its schema, a sentence tells so many errors. */
-const errorsTold = 5;
+const maxErrorsShown = 5;
 
 /**
  * The sentence of a failure where nothing but a sentence is told. A body that does not fit its schema is described by what
@@ -31,7 +31,9 @@ const errorsTold = 5;
 function sentenceOf({ code, message, facts }: AppError): string {
   if (code === 'unauthorized') return 'Unauthorized';
   const errors = code === 'validation_error' ? (facts?.errors as FieldError[] | undefined) : undefined;
-  const told = errors?.slice(0, errorsTold).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const told = errors
+    ?.slice(0, maxErrorsShown)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   return told?.length ? told.join('; ') : message;
 }
 

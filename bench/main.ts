@@ -5,7 +5,7 @@ import { Cleanup } from './cleanup.ts';
 import type { Choice, Finding, Item } from './item.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
-import { chatTurns } from './items/chat-turns.ts';
+import { chatTurns } from './items/chat-messages.ts';
 import { creditPairs } from './items/credit-pairs.ts';
 import { deliverWebhooks } from './items/deliver-webhooks.ts';
 import { executeAsynchronous } from './items/execute-asynchronous.ts';

@@ -37,7 +37,7 @@ import { tenancy } from './tenancy/part.ts';
 import { tools } from './tools/part.ts';
 import { voice } from './voice/part.ts';
 import { webhooks } from './webhooks/part.ts';
-import { retryRescue } from './webhooks/wake-retries.ts';
+import { stalledRetryRestart } from './webhooks/restart-stalled-retries.ts';
 
 /** For operators' commands. */
 export { describeRun } from './automation/any-run.ts';
@@ -138,18 +138,18 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
   const { database, egress, background, boundedWork, notifications, observer } = foundation;
   const outbox = new Outbox({ database, background, log }, handlers, catalog);
   database.outbox = outbox;
-  const rescueRetries = retryRescue(database, services);
+  const restartStalledRetries = stalledRetryRestart(database, services);
   let isRescuing = false;
   /** One at a time: where Temporal hangs, calls do not pile up. */
-  const rescue = async () => {
+  const restartStalled = async () => {
     if (isRescuing) return { resumed: 0, failed: [] };
     isRescuing = true;
     try {
-      const rescued = await rescueRetries();
-      for (const { subjectId, error } of rescued.failed) {
+      const restarted = await restartStalledRetries();
+      for (const { subjectId, error } of restarted.failed) {
         log.warn({ err: error, subscriptionId: subjectId }, 'the workflow of a webhook that fails could not be woken');
       }
-      return rescued;
+      return restarted;
     } finally {
       isRescuing = false;
     }
@@ -160,10 +160,10 @@ export async function openServices(env: Env, log: Log, options: ServiceOptions):
     sweeps,
     async drain() {
       services.deliveries.wake();
-      const [{ drained, failed }, rescued] = await Promise.all([outbox.drain(), rescue()]);
+      const [{ drained, failed }, restarted] = await Promise.all([outbox.drain(), restartStalled()]);
       return {
-        drained: drained + rescued.resumed,
-        failed: [...failed, ...rescued.failed.map((one) => ({ kind: 'webhook.wake', ...one }))],
+        drained: drained + restarted.resumed,
+        failed: [...failed, ...restarted.failed.map((one) => ({ kind: 'webhook.wake', ...one }))],
       };
     },
     sweepRunner: new SweepRunner(sweeps, foundation.log),

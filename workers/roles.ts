@@ -32,7 +32,7 @@ export const roles = {
     queue: queues.generation,
     activities: [
       async () => (await import('../activities/generations.ts')).createGenerationActivities,
-      async () => (await import('../activities/turns.ts')).createTurnActivities,
+      async () => (await import('../activities/messages.ts')).createMessageActivities,
       async () => (await import('../activities/voice.ts')).createVoiceActivities,
       async () => (await import('../activities/step-tools.ts')).createStepToolActivities,
     ],

@@ -1,9 +1,9 @@
 import { priorities } from '../src/temporal/contracts/priorities.ts';
 import { queues } from '../src/temporal/contracts/queues.ts';
 import { webhookWorkflows } from '../src/temporal/contracts/webhooks.ts';
+import { DeadLetterWorkflows } from '../src/webhooks/dead-letter-workflows.ts';
 import { Dispatcher } from '../src/webhooks/dispatcher.ts';
 import { FanOut } from '../src/webhooks/fan-out.ts';
-import { Parking } from '../src/webhooks/parking.ts';
 import { startActivityWorker } from './activity-worker.ts';
 import { prepareBundle } from './bundle.ts';
 import { deploymentOf, promoteVersion } from './deployment.ts';
@@ -38,7 +38,7 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
   const isRunAwaited = (withinMs: number) => services.waiters.waitedWithin(withinMs);
-  const parking = new Parking({ ...services, isRunAwaited });
+  const parking = new DeadLetterWorkflows({ ...services, isRunAwaited });
   const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => parking.wake(), isRunAwaited });
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();

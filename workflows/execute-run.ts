@@ -54,7 +54,7 @@ const proceed = defineSignal(runMessages.proceed);
 const patience = '15 minutes';
 
 /** Returns a function that waits until the run is told that it is its turn to call out. */
-function waitForTurn(): () => Promise<void> {
+function waitForSlot(): () => Promise<void> {
   let isTold = false;
   const tell = () => {
     isTold = true;
@@ -84,7 +84,7 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
     called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [
       { ...context, position, maxAttempts: retry.maximumAttempts, continueForMs },
     ]);
-  const turn = waitForTurn();
+  const turn = waitForSlot();
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
   const useTools = async ({ position, stepId, round, calls }: Extract<RunProgress, { kind: 'tools' }>) => {

@@ -9,7 +9,7 @@ export { performAction } from './perform-action.ts';
 export { performVoiceCall } from './perform-voice-call.ts';
 export { purgeAutomation } from './purge-automation.ts';
 export { redriveDeadLetters } from './redrive-dead-letters.ts';
+export { takeTurn } from './reply-to-message.ts';
 export { retryWebhook } from './retry-webhook.ts';
 export { startScheduledRun } from './start-scheduled-run.ts';
 export { syncCalendar } from './sync-calendar.ts';
-export { takeTurn } from './take-turn.ts';

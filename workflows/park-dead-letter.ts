@@ -16,9 +16,9 @@ import {
 import type { WebhookActivities } from '../activities/webhooks.ts';
 import { searchAttributes } from '../src/temporal/contracts/search-attributes.ts';
 import {
+  type DeadLetterProgress,
   deliveryMessages,
   type LetterEnd,
-  type LetterProgress,
   type ParkDeadLetterArgs,
   webhookWorkflowId,
 } from '../src/temporal/contracts/webhooks.ts';
@@ -41,7 +41,7 @@ const attempts = proxyActivities<Pick<WebhookActivities, 'awaitAttempt'>>({
   retry,
 });
 
-const endOf = (progress: LetterProgress): LetterEnd => {
+const endOf = (progress: DeadLetterProgress): LetterEnd => {
   switch (progress.kind) {
     case 'over':
       return progress.status;
@@ -59,7 +59,7 @@ const endOf = (progress: LetterProgress): LetterEnd => {
 export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEnd> {
   const { why, parkedMs, subscriptionId, ...ref } = args;
   const asked = { replay: false, discard: false, look: false };
-  let progress: LetterProgress = { kind: 'dead_lettered', why };
+  let progress: DeadLetterProgress = { kind: 'dead_lettered', why };
   let parked = true;
   /** How often something came of being parked. */
   let rounds = 0;
@@ -111,11 +111,11 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
     if (status !== told) upsertSearchAttributes([{ key: deliveryStatus, value: status }]);
     told = status;
   };
-  const replayed = async (): Promise<LetterProgress> => {
+  const replayed = async (): Promise<DeadLetterProgress> => {
     const renewed = await rows.replayDeadLetter(ref);
     return renewed.kind === 'wait' ? attempts.awaitAttempt(ref) : renewed;
   };
-  const looked = async (): Promise<LetterProgress> => {
+  const looked = async (): Promise<DeadLetterProgress> => {
     const now = await rows.lookAtLetter(ref);
     // Somebody else has replayed it: its first attempt is due.
     return now.kind === 'wait' && now.ms === 0 ? attempts.awaitAttempt(ref) : now;

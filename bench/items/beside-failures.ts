@@ -25,7 +25,7 @@ const stormEvents = 1_000;
 const refusedWebhooks = 100;
 const refusedDeliveries = 2_500;
 const letters = 2_000;
-const parkedLetters = 1_000;
+const parkedDeadLetters = 1_000;
 const restMs = 30_000;
 /** For what was asked of the installation before to end, such as the sweeps of ended runs. */
 const calmMs = 10_000;
@@ -194,13 +194,13 @@ async function besideRefused(scene: Scene, cleanup: Cleanup, atRest: number): Pr
 
   const dead = await openNeighbour(stand);
   cleanup.add(() => dead.close());
-  const deadIds = await makeDeadLetters(scene, dead, parkedLetters, `http://127.0.0.1:${port}/dead`);
+  const deadIds = await makeDeadLetters(scene, dead, parkedDeadLetters, `http://127.0.0.1:${port}/dead`);
   const unparked = "status = 'dead_lettered' and (parked_at is null or not isfinite(parked_at))";
-  await eventually(`${parkedLetters} dead letters are parked`, isNone(scene, deadIds, unparked));
+  await eventually(`${parkedDeadLetters} dead letters are parked`, isNone(scene, deadIds, unparked));
   const waiting = await coresAtRest(scene);
   await remove(scene, neighbour, ids);
   await remove(scene, dead, deadIds);
-  const what = `${refusedDeliveries} retries wait and ${parkedLetters} letters are parked`;
+  const what = `${refusedDeliveries} retries wait and ${parkedDeadLetters} letters are parked`;
   return findingOf(
     'refused',
     quiet,

@@ -70,8 +70,8 @@ export const creditPairs: Item = {
     }
 
     const measure = async (what: string, ids: string[], atLeast: number): Promise<Finding> => {
-      let turn = 0;
-      const next = () => ids[turn++ % ids.length]!;
+      let n = 0;
+      const next = () => ids[n++ % ids.length]!;
       const bare = async () => {
         const [id, key] = [next(), newId()];
         await pool.query({ ...bareReserve, values: [id, key, 1] });

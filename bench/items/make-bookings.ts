@@ -1,7 +1,7 @@
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
-import { BookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { minuteMs } from '../../src/scheduling/core/calendar-date.ts';
 import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { createEventType } from '../../src/scheduling/event-types.ts';
@@ -80,26 +80,26 @@ export const makeBookings: Item = {
     while (eventTypes.length < hosts) eventTypes.push(await offer());
 
     const services = {
-      bookingTurns: new BookingTurns(),
+      bookingQueues: new BookingQueues(),
       effectTimeScale: 1,
       bookingPages: new BookingPages('bench', stand.api),
     };
     const firstStart = Date.parse('2040-01-01T00:00:00Z');
     const measure = async (what: string, of: string[], atLeast: number): Promise<Finding> => {
-      let [ownTurn, bareTurn] = [0, 0];
+      let [ownRound, bareRound] = [0, 0];
       const hostIds = of.map(() => newId());
       /** A host, and a time that nobody has asked for. */
-      const next = <T>(turn: number, among: T[]) => ({
-        host: among[turn % among.length]!,
-        start: new Date(firstStart + Math.floor(turn / among.length) * minutes * minuteMs),
+      const next = <T>(n: number, among: T[]) => ({
+        host: among[n % among.length]!,
+        start: new Date(firstStart + Math.floor(n / among.length) * minutes * minuteMs),
       });
       const product = () => {
-        const { host: eventTypeId, start } = next(ownTurn++, of);
+        const { host: eventTypeId, start } = next(ownRound++, of);
         const input = { eventTypeId, start: start.toISOString(), attendee, responses: {}, metadata: {} };
         return createBooking(services, new Scope(database, tenant, 'bench'), { ...input, location: undefined });
       };
       const bare = async () => {
-        const { host, start } = next(bareTurn++, hostIds);
+        const { host, start } = next(bareRound++, hostIds);
         const client = await pool.connect();
         await client.query('begin');
         await client.query({ ...lock, values: [host] });

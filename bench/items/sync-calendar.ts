@@ -3,7 +3,7 @@ import { Egress } from '../../src/platform/egress.ts';
 import { providerRules } from '../../src/platform/egress-destination.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
-import { BookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { calendarClients } from '../../src/scheduling/calendars/clients.ts';
 import { GoogleCalendarClient } from '../../src/scheduling/calendars/google-client.ts';
 import { pullCalendar } from '../../src/scheduling/calendars/pull-calendar.ts';
@@ -64,7 +64,7 @@ async function open(stand: Stand) {
   const services = {
     calendarClients: calendarClients(sandboxCalendars(''), { google, microsoft: google }),
     log: pino({ level: 'silent' }),
-    bookingTurns: new BookingTurns(),
+    bookingQueues: new BookingQueues(),
     pushTokens: new PushTokens(undefined, 'http://127.0.0.1'),
   };
   const calendarId = newId();

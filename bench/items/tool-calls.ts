@@ -18,8 +18,8 @@ import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { ToolConnections } from '../../src/tools/connections.ts';
 import { toolLimits } from '../../src/tools/limits.ts';
 import { connectionOpener } from '../../src/tools/open-connection.ts';
+import { ToolLocks } from '../../src/tools/tool-locks.ts';
 import { Tools } from '../../src/tools/tools.ts';
-import { ToolTurns } from '../../src/tools/turns.ts';
 import { interleave } from '../interleave.ts';
 import { compare, type Item } from '../item.ts';
 import { timeAlone } from '../load.ts';
@@ -48,9 +48,9 @@ export const toolCalls: Item = {
     const log = pino({ level: 'silent' });
     const egress = new Egress(egressRules({ NODE_ENV: 'development' }));
     const connections = new ToolConnections({ open: connectionOpener({ folder, egress }), limits: toolLimits, log });
-    const turns = new ToolTurns(stand.databaseUrl);
+    const locks = new ToolLocks(stand.databaseUrl);
     const sealer = new Sealer(undefined);
-    const tools = new Tools({ connections, turns, limits: toolLimits, log, egress, sealer });
+    const tools = new Tools({ connections, locks, limits: toolLimits, log, egress, sealer });
     const program = join(
       import.meta.dirname,
       '../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
@@ -61,7 +61,7 @@ export const toolCalls: Item = {
     const close = async () => {
       if (isClosed) return;
       isClosed = true;
-      await Promise.all([connections.close(), turns.close(), client.close(), bareDatabase.end(), egress.close()]);
+      await Promise.all([connections.close(), locks.close(), client.close(), bareDatabase.end(), egress.close()]);
       await database.close();
       await rm(folder, { recursive: true });
     };

@@ -4,7 +4,7 @@ import type { ChatAnswer } from '../providers/chat-ports.ts';
 import { type Call, ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
-import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
+import { declarationsOf, messagesOfRounds, type Round, roundAnswer, toExecute } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import { type Answer, askModels, fitToSchema, type Question, StepFailure, tokensOf } from './ask-model.ts';
 import type { AskedModel } from './core/run-status.ts';
@@ -79,9 +79,9 @@ export async function askWithTools(
   const { prompt, outputSchema: _, ...settings } = question.request;
   const ask = async (asked: ModelChoice, of: Call): Promise<Answer | (ToolCalls & { asked: ModelChoice })> => {
     const model = services.providers.chatModel(scope.tenant.environment, asked.provider, asked.model);
-    const turns = [{ role: 'user' as const, text: prompt }, ...turnsOf(rounds, tools)];
+    const messages = [{ role: 'user' as const, text: prompt }, ...messagesOfRounds(rounds, tools)];
     const answer = await model.reply(
-      { ...settings, ...asked, turns, ...(mayCall && { tools: declarationsOf(tools) }) },
+      { ...settings, ...asked, messages, ...(mayCall && { tools: declarationsOf(tools) }) },
       of,
     );
     if (answer.calls.length > 0 && mayCall) {

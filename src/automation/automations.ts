@@ -12,7 +12,7 @@ import type { WorkflowWarning } from './core/step-references.ts';
 import type { Provider, Step } from './core/steps.ts';
 import { Automation, Definition } from './entities.ts';
 import { workflowNotFound } from './errors.ts';
-import { requireRoomForWorkflow } from './plan-room.ts';
+import { enforceWorkflowLimit } from './plan-limits.ts';
 
 /** The fields that a run pins. */
 export interface DefinitionFields {
@@ -87,7 +87,7 @@ export async function createAutomation(
 ): Promise<Once<AutomationDetail> & { warnings: WorkflowWarning[] }> {
   const warnings = await checkAutomation(services, scope, input);
   const create = async (tx: Transaction) => {
-    await requireRoomForWorkflow(tx);
+    await enforceWorkflowLimit(tx);
     const id = newId();
     const now = new Date();
     const definition = addDefinition(tx, id, input);

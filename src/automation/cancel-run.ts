@@ -49,7 +49,7 @@ export async function cancelRun(services: CancelRunServices, scope: Scope, id: s
   const { id: runId } = await getRun(scope, id);
   if (await cancelRunRow(scope, runId)) {
     failPoint('run.cancelled');
-    services.waiters.tell(runId);
+    services.waiters.notifyLocal(runId);
     services.countRunEnd('cancelled');
   }
   return getRun(scope, id);

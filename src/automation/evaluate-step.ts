@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
@@ -35,7 +35,7 @@ async function evaluate(
   else {
     evaluated = await work.run(evaluateExpression, tenantKey, evaluation);
     // Its output may be large: others have their turn between what is done with it.
-    await nextTurn();
+    await yieldToEventLoop();
   }
   if ('problem' in evaluated) throw new ExpressionError(evaluated.problem);
   return evaluated.output;

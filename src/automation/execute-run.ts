@@ -20,7 +20,7 @@ import { failPoint } from './fail-points.ts';
 import { performStep } from './perform-step.ts';
 import { RunExecution, type RunProgress, type RunRef, type RunServices, type StepEnd } from './run-execution.ts';
 import { beginStep, type StepFacts } from './run-records.ts';
-import { storable, storableInTurn } from './storable.ts';
+import { storable, storableWithoutBlocking } from './storable.ts';
 
 /**
  * How long a walk goes on before it is handed back. The activity that walks has ten seconds, and one that is repeated because
@@ -111,11 +111,11 @@ async function executeSteps(
     let progress: RunProgress;
     if (calls && step && isCalling(step)) {
       if (!hasCalled && !(await services.callingRuns.claim(scope, runId))) {
-        await run.tell();
+        await run.notifyWaiters();
         return { kind: 'wait', position: run.position, stepId: step.id };
       }
       onCall(step.id);
-      if (!hasCalled) await run.tell();
+      if (!hasCalled) await run.notifyWaiters();
       hasCalled = true;
       progress = await callStep(services, scope, runId, run, step, options);
     } else {
@@ -259,7 +259,7 @@ async function callStep(
   const { attempts: attempt, rounds, ageMs } = counted;
   // Each round of tools was an attempt that succeeded.
   const tried = attempt - rounds;
-  services.waiters.tell(runId);
+  services.waiters.notifyLocal(runId);
   const facts = { ...begun, attempt };
   const maxAttempts = attemptsOf(step, options.maxAttempts);
   const { storageFault } = run;
@@ -388,7 +388,7 @@ async function askModelOf(
   if ('calls' in answer) return answer;
   failPoint('step.called');
   const { tokensUsed, warnings, asked } = answer;
-  const output = await storableInTurn(services.boundedWork, scope.tenantKey, answer.output);
+  const output = await storableWithoutBlocking(services.boundedWork, scope.tenantKey, answer.output);
   if (!output) throw new StepFailure('internal_error', 'The answer is too large.', tokensUsed);
   return { status: 'completed', output, tokensUsed, warnings, asked };
 }

@@ -82,7 +82,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
   open({ notifications, metrics, tenantEnds }) {
     tenantEnds.on(endAutomations);
     const waiters = new Waiters('run');
-    notifications.on(waiters.channel, (runId) => waiters.tell(runId));
+    notifications.on(waiters.channel, (runId) => waiters.notifyLocal(runId));
     const count = metrics.counter({
       name: 'atelier_runs_ended_total',
       help: 'Runs that ended in this process.',
@@ -103,10 +103,10 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     'schedule.sync': async (scope, automationId) => void (await syncSchedule(services.temporal, scope, automationId)),
   }),
   sweeps({ database, temporal, log, waiters, countRunEnd }) {
-    const tell = (ended: EndedRun[]): number => {
+    const notifyLocal = (ended: EndedRun[]): number => {
       for (const run of ended) {
         log.warn(run, 'ended a run whose Temporal workflow is closed');
-        waiters.tell(run.runId);
+        waiters.notifyLocal(run.runId);
         countRunEnd(run.status);
       }
       return ended.length;
@@ -116,12 +116,12 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
       {
         name: 'end runs whose Temporal workflow is closed',
         everyMs: 60_000,
-        run: async () => tell(await reconcileRuns(database, temporal)),
+        run: async () => notifyLocal(await reconcileRuns(database, temporal)),
       },
       {
         name: 'end runs that were terminated in Temporal',
         everyMs: 5_000,
-        run: async () => tell(await endStoppedRuns()),
+        run: async () => notifyLocal(await endStoppedRuns()),
       },
       {
         name: 'restore schedules that were deleted in Temporal',

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { Scope, type Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
-import { takeTurns } from '../platform/tenant-turn.ts';
+import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { runIds } from './core/ids.ts';
@@ -53,7 +53,7 @@ const removeEmptyBlocks = statement(
 /** Removes ended runs with all that belongs to them. @returns how many there were */
 async function remove(tx: Transaction, runs: readonly { id: string; automationId: string }[]): Promise<number> {
   const automations = [...new Set(runs.map(({ automationId }) => automationId))];
-  await takeTurns(tx, automations.map(blockLock));
+  await lockAllForTransaction(tx, automations.map(blockLock));
   const ids = runs.map(({ id }) => id);
   const { count } = (await tx.one(removeStatement, ids))!;
   await tx.rows(removeEmptyBlocks, automations);

@@ -4,7 +4,7 @@ import { newId } from '../platform/ids.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { takeTurns } from '../platform/tenant-turn.ts';
+import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import { openRun, type RunStatus } from './core/run-status.ts';
 
 /**
@@ -55,7 +55,7 @@ export function countRunBlocks(database: Database): Promise<number> {
     const due = await sql.rows(findDueBlocks, [limit]);
     for (const { organizationId, environment, automationId, block } of due) {
       await new Scope(database, { organizationId, environment }, newId()).transaction(async (tx) => {
-        await takeTurns(tx, [blockLock(automationId)]);
+        await lockAllForTransaction(tx, [blockLock(automationId)]);
         await tx.rows(countBlock, automationId, block);
       });
     }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
@@ -221,17 +221,17 @@ export class RunExecution {
     }
   }
 
-  /** Tells whoever waits for a sign of the run, in whatever process, that it calls out or waits. */
-  async tell(): Promise<void> {
+  /** Notifies the request that waits for the run, in this process or another, that the run calls out or waits. */
+  async notifyWaiters(): Promise<void> {
     const { runId, waiter } = this.#ref;
     const { waiters } = this.#services;
-    waiters.tell(runId);
-    await waiters.announce(this.#scope, runId, waiter);
+    waiters.notifyLocal(runId);
+    await waiters.notifyRemote(this.#scope, runId, waiter);
   }
 
-  /** The channel of a waiter in another process. Those in this one are told directly. */
-  get #elsewhere(): string | null {
-    return this.#services.waiters.elsewhere(this.#ref.waiter);
+  /** The channel of a waiter in another process. Waiters of this process are notified directly. */
+  get #remoteChannel(): string | null {
+    return this.#services.waiters.remoteChannel(this.#ref.waiter);
   }
 
   /**
@@ -247,11 +247,11 @@ export class RunExecution {
           ? { status: 'completed' }
           : undefined;
     if (this.#records.length === 0 && !end) return { kind: 'walk' };
-    if (this.#bytes > together.bytes) await nextTurn();
+    if (this.#bytes > together.bytes) await yieldToEventLoop();
     const { waiters } = this.#services;
     const { runId } = this.#ref;
     // By the NOTIFY in the transaction.
-    const notify = this.#elsewhere;
+    const notify = this.#remoteChannel;
     const { steps } = this.work;
     const records = this.#records;
     const recorded = await recordSteps(this.#services.files, this.#scope, { runId, steps, records, end, notify });
@@ -261,7 +261,7 @@ export class RunExecution {
     this.#bytes = 0;
     this.#recordedAt = performance.now();
     this.outputs.trim();
-    waiters.tell(runId);
+    waiters.notifyLocal(runId);
     if (!recorded || !end) return { kind: 'walk' };
     await this.#letInNext(recorded.waiting);
     this.#services.countRunEnd(end.status);

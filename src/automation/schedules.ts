@@ -12,7 +12,7 @@ import { workflowIds } from './core/ids.ts';
 import { resolveInputs } from './core/inputs.ts';
 import { workflowNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
-import { requireRoomForSchedule } from './plan-room.ts';
+import { enforceScheduleLimit } from './plan-limits.ts';
 import { findSchedule, type Schedule, scheduleColumns, syncSchedule } from './schedule-sync.ts';
 import { findTemporalSchedule, type KnownSchedule } from './temporal-schedules.ts';
 
@@ -31,7 +31,7 @@ export interface ScheduleDetail extends NewSchedule {
   lastSkipped: { at: Date; reason: string } | null;
 }
 
-const timesTold = 5;
+const timesShown = 5;
 
 const enqueueSync = (from: string) => `
   ${enqueueSql('schedule.sync', { subject: '"automationId"', correlation: '$4', from })}
@@ -73,7 +73,7 @@ const remove = statement<{ id: string }>(
 );
 
 /** Updates Temporal now; if that fails, the drain does it. */
-async function tellTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
+async function syncTemporal({ temporal, log }: ScheduleServices, scope: Scope, automationId: string) {
   failPoint('schedule.committed');
   return syncSchedule(temporal, scope, automationId).catch((error) => {
     log.warn({ err: error, automationId }, 'a schedule will be brought in line later');
@@ -91,10 +91,10 @@ function detailOf(
 ): ScheduleDetail {
   const schedule = { ...row, lastSkipped: at && reason !== null ? { at, reason } : null };
   if (known?.revision === revision) {
-    return { ...schedule, paused: known.paused, nextRunTimes: known.nextTimes.slice(0, timesTold) };
+    return { ...schedule, paused: known.paused, nextRunTimes: known.nextTimes.slice(0, timesShown) };
   }
   const { cron, timezone } = schedule;
-  return { ...schedule, nextRunTimes: nextTimes(cron, timezone, new Date(), timesTold) };
+  return { ...schedule, nextRunTimes: nextTimes(cron, timezone, new Date(), timesShown) };
 }
 
 const noSchedule = (workflowId: string) => new AppError('not_found', 'The workflow has no schedule.', { workflowId });
@@ -127,11 +127,11 @@ export async function putSchedule(
   const { cron, timezone, paused, input, variables } = schedule;
   const values = [cron, timezone, paused, JSON.stringify(input ?? null), JSON.stringify(variables)];
   const written = await scope.transaction(async (tx) => {
-    await requireRoomForSchedule(tx, automation.id);
+    await enforceScheduleLimit(tx, automation.id);
     return tx.one(put, automation.id, scope.correlationId, newId(), ...values);
   });
   if (!written) throw workflowNotFound(id);
-  return detailOf(written, await tellTemporal(services, scope, automation.id));
+  return detailOf(written, await syncTemporal(services, scope, automation.id));
 }
 
 /** @throws AppError workflow_not_found, not_found when the workflow has none */
@@ -161,5 +161,5 @@ export async function deleteSchedule(services: ScheduleServices, scope: Scope, i
     await getAutomation(scope, id);
     throw noSchedule(id);
   }
-  await tellTemporal(services, scope, uuid);
+  await syncTemporal(services, scope, uuid);
 }

@@ -96,7 +96,7 @@ export async function startPendingRun(
   if (!pending) return undefined;
   const { waiters, draining } = services;
   // Listens first: the run may be over before Temporal has answered.
-  const sign = waiters.nextSign(runId, burstMs, draining.signal);
+  const sign = waiters.waitForChange(runId, burstMs, draining.signal);
   const isNew = await startRunWorkflow(services, scope, { waiter: null, ...pending });
   return isNew ? new GoesOn(sign) : undefined;
 }

@@ -31,7 +31,11 @@ export function storable(value: unknown): Storable | undefined {
 const largeText = 64 * 1024;
 
 /** The same as `storable`. Large texts, which prompts and models make, take their turn on the main thread. */
-export async function storableInTurn(work: BoundedWork, key: TenantKey, value: unknown): Promise<Storable | undefined> {
+export async function storableWithoutBlocking(
+  work: BoundedWork,
+  key: TenantKey,
+  value: unknown,
+): Promise<Storable | undefined> {
   const isLarge = typeof value === 'string' && value.length > largeText;
   return isLarge ? work.inMainThread(key, () => storable(value)) : storable(value);
 }

@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Authorities } from './authorities.ts';
 import type { Tokens } from './authority.ts';
@@ -210,7 +210,7 @@ export class Connections {
     { purpose, provider, accountId, accountName, tokens }: NewConnection,
   ): Promise<Connection> {
     // Two consents for one account take turns.
-    await takeTurn(tx, `connection ${purpose}/${provider}/${accountId}`);
+    await lockForTransaction(tx, `connection ${purpose}/${provider}/${accountId}`);
     const now = new Date();
     const known = await tx.em.findOne(Connection, { purpose, provider, accountId });
     const id = known?.id ?? newId();

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment, Tenant } from '../platform/tenant.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { hashOfState, newSecret, secretPattern } from './code-verifier.ts';
 
 export const stateSeconds = 600;
@@ -86,7 +86,7 @@ export class States {
     const { purpose, provider, subject, redirectUrl, loginHint, scopes } = question;
     const kept = await scope.transaction(async (tx) => {
       // Those who begin at the same time take turns, so that none of them goes over the limit.
-      await takeTurn(tx, 'oauth states');
+      await lockForTransaction(tx, 'oauth states');
       await tx.rows(removeOver);
       return tx.one(
         ...([keep, hash, purpose, provider, JSON.stringify(subject), redirectUrl, loginHint] as const),

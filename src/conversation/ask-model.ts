@@ -1,15 +1,15 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { TurnProgress } from '../temporal/contracts/conversation.ts';
+import type { MessageProgress } from '../temporal/contracts/conversation.ts';
 import { toExecute } from '../tools/rounds.ts';
-import { type TurnContents, turnContents } from './contents.ts';
-import type { TurnFailure } from './core/status.ts';
-import type { Ending } from './end-turn.ts';
-import { findOpenTurn, type OpenTurn, readRounds } from './open-turn.ts';
-import { type AskCall, type AskServices, askOpenTurn } from './question.ts';
-import type { TurnSigns } from './turn-signs.ts';
+import type { MessageFailure } from './core/status.ts';
+import type { Ending } from './end-message.ts';
+import type { MessageEvents } from './message-events.ts';
+import { findOpenMessage, type OpenMessage, readRounds } from './open-message.ts';
+import { type AskCall, type AskServices, askOpenMessage } from './question.ts';
+import { type SealedMessage, sealedMessage } from './sealed-message.ts';
 
-const findFailure = statement<{ code: TurnFailure }>(
+const findFailure = statement<{ code: MessageFailure }>(
   'turn.failure',
   `select error ->> 'code' as code from conversation_turn
     where organization_id = $1 and environment = $2 and id = $3 and status = 'failed'`,
@@ -23,16 +23,16 @@ const lookEveryMs = 2_000;
  * @returns undefined when it has ended. @throws the reason of `signal`
  */
 async function findUnasked(
-  { turnSigns }: { turnSigns: TurnSigns },
+  { messageEvents }: { messageEvents: MessageEvents },
   scope: Scope,
-  contents: TurnContents,
+  contents: SealedMessage,
   turnId: string,
   signal: AbortSignal,
-): Promise<OpenTurn | undefined> {
-  const watch = turnSigns.waiters.watch(turnId);
+): Promise<OpenMessage | undefined> {
+  const watch = messageEvents.waiters.watch(turnId);
   try {
     for (;;) {
-      const open = await findOpenTurn(scope, contents, turnId);
+      const open = await findOpenMessage(scope, contents, turnId);
       const leftMs = open?.askedForMs ?? 0;
       if (leftMs <= 0) return open;
       await watch.changed(Math.min(leftMs, lookEveryMs), signal);
@@ -54,9 +54,9 @@ export async function askModel(
   scope: Scope,
   ending: Ending,
   call: AskCall,
-): Promise<TurnProgress> {
+): Promise<MessageProgress> {
   const { turnId } = ending;
-  const contents = turnContents(services.sealer, scope);
+  const contents = sealedMessage(services.sealer, scope);
   const open = await findUnasked(services, scope, contents, turnId, call.signal);
   if (!open) {
     const failure = await scope.one(findFailure, turnId);
@@ -67,5 +67,5 @@ export async function askModel(
   if (recorded) return { kind: 'calls', calls: toExecute(recorded, open.tools ?? []) };
   // A call by the process that created the turn counts as the first attempt.
   const attempt = open.askedForMs === null ? call.attempt : call.attempt + 1;
-  return askOpenTurn(services, scope, ending, { open, rounds }, { ...call, attempt });
+  return askOpenMessage(services, scope, ending, { open, rounds }, { ...call, attempt });
 }

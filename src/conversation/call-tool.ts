@@ -1,21 +1,21 @@
 import { auditSql } from '../platform/audit.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { TurnPolicy } from '../temporal/contracts/conversation.ts';
+import type { MessagePolicy } from '../temporal/contracts/conversation.ts';
 import { type CalledTool, calledTool, lostCall } from '../tools/called-tool.ts';
 import { mayCall } from '../tools/core/rounds.ts';
 import { failedResult } from '../tools/core/tool-result.ts';
 import type { Tools } from '../tools/tools.ts';
-import { turnContents } from './contents.ts';
-import { turnStates } from './core/status.ts';
-import type { Ending, EndServices } from './end-turn.ts';
+import { messageStates } from './core/status.ts';
+import type { Ending, EndServices } from './end-message.ts';
 import { failPoint } from './fail-points.ts';
-import { findOpenTurn, readAnswer } from './open-turn.ts';
-import { endOfTurn } from './question.ts';
+import { findOpenMessage, readAnswer } from './open-message.ts';
+import { messageDeadline } from './question.ts';
+import { sealedMessage } from './sealed-message.ts';
 
 export interface CallServices extends EndServices {
   tools: Tools;
-  turnPolicy: TurnPolicy;
+  messagePolicy: MessagePolicy;
 }
 
 /** Which call of a turn, by the round and the position in its answer, from 0. */
@@ -30,7 +30,7 @@ const begin = statement<{ attempts: number; notified: unknown }>(
   `with begun as (
      insert into conversation_entry as e (turn_id, round, position, organization_id, environment, attempts)
      select id, $4::smallint, $5::smallint, $1::uuid, $2::text, 1 from conversation_turn
-      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${turnStates.sql('processing')})
+      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
      on conflict (turn_id, round, position) do update set attempts = e.attempts + 1 where e.content is null
      returning attempts)
    select attempts, case when $6::text is not null then pg_notify($6, $3::text) end as notified from begun`,
@@ -62,20 +62,20 @@ export async function callTool(
   { round, call }: CallRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sealer, turnSigns, tools, turnPolicy } = services;
-  const contents = turnContents(sealer, scope);
-  const open = await findOpenTurn(scope, contents, turnId);
+  const { sealer, messageEvents, tools, messagePolicy } = services;
+  const contents = sealedMessage(sealer, scope);
+  const open = await findOpenMessage(scope, contents, turnId);
   const asked = open && (await readAnswer(scope, contents, { turnId, round }))?.calls[call];
   const tool = asked && open.tools?.find(({ name }) => name === asked.name);
   if (!tool) return;
   const position = call + 1;
-  const channel = turnSigns.elsewhere(waiter);
+  const channel = messageEvents.remoteChannel(waiter);
   const begun = await scope.one(begin, turnId, round, position, channel);
   if (!begun) return;
-  turnSigns.notifyChange(turnId);
+  messageEvents.notifyChange(turnId);
   failPoint('turn.tool_begun');
 
-  const limit = endOfTurn(turnPolicy, open);
+  const limit = messageDeadline(messagePolicy, open);
   const { args, id: callId } = asked;
   const toCall = { server: tool.server, tool: tool.tool, args, callId, attempt: begun.attempts };
   const use = async (): Promise<CalledTool> => {
@@ -95,5 +95,5 @@ export async function callTool(
   const sealed = contents.sealEntry(place, { text, isError });
   await scope.rows(record, turnId, round, position, sealed, channel, ...scope.auditValues(entry));
   failPoint('turn.tool_recorded');
-  turnSigns.notifyChange(turnId);
+  messageEvents.notifyChange(turnId);
 }

@@ -4,9 +4,9 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { ProviderFailure } from '../providers/ports.ts';
-import { turnStates } from './core/status.ts';
-import type { OpenTurn } from './open-turn.ts';
-import { type AskServices, askOpenTurn } from './question.ts';
+import { messageStates } from './core/status.ts';
+import type { OpenMessage } from './open-message.ts';
+import { type AskServices, askOpenMessage } from './question.ts';
 
 /** Every duration is a value, so that tests take seconds. */
 export interface DirectCallPolicy {
@@ -67,7 +67,7 @@ export interface DirectCallServices extends AskServices {
 
 /** A message whose row has a lease of this process. */
 export interface DirectCall {
-  open: OpenTurn;
+  open: OpenMessage;
   /** Notification channel of the process that waits for the reply. */
   waiter: string;
   streams: boolean;
@@ -76,7 +76,7 @@ export interface DirectCall {
 const hold = statement<{ id: string }>(
   'turn.hold_question',
   `update conversation_turn set asked_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})
    returning id`,
 );
 
@@ -87,10 +87,10 @@ async function ask(
   { open, waiter, streams }: DirectCall,
   signal: AbortSignal,
 ): Promise<'ended' | { askAgainInMs: number }> {
-  const { retry } = services.turnPolicy;
+  const { retry } = services.messagePolicy;
   try {
     const call = { round: 1, streams, attempt: 1, signal };
-    const { kind } = await askOpenTurn(services, scope, { turnId: open.id, waiter }, { open, rounds: [] }, call);
+    const { kind } = await askOpenMessage(services, scope, { turnId: open.id, waiter }, { open, rounds: [] }, call);
     return kind === 'ended' ? 'ended' : { askAgainInMs: 0 };
   } catch (error) {
     if (signal.aborted) return { askAgainInMs: 0 };
@@ -104,7 +104,7 @@ async function ask(
 }
 
 async function askUnderLease(services: DirectCallServices, scope: Scope, question: DirectCall): Promise<void> {
-  const { directCalls, draining, turnSigns } = services;
+  const { directCalls, draining, messageEvents } = services;
   const { leaseMs, renewEveryMs, drainMs } = directCalls.policy;
   const turnId = question.open.id;
   const facts = { turnId, correlationId: scope.correlationId, ...scope.tenant };
@@ -136,7 +136,7 @@ async function askUnderLease(services: DirectCallServices, scope: Scope, questio
     // A renewal that is under way would extend the lease again.
     await renewed;
     await scope.rows(hold, turnId, end.askAgainInMs).catch(() => {});
-    turnSigns.notifyChange(turnId);
+    messageEvents.notifyChange(turnId);
   } finally {
     clearInterval(renewal);
     clearTimeout(stopping);

@@ -1,30 +1,30 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { tenantFilter } from '../platform/database.ts';
-import type { TurnError, TurnStatus } from './core/status.ts';
+import type { MessageError, MessageStatus } from './core/status.ts';
 
 const tenant = { organizationId: p.uuid(), environment: p.string().length(4) };
 
 /** A message of a chat, or to an agent. Each has a price and a reply of its own. */
-export type TurnKind = 'chat' | 'agent';
+export type MessageKind = 'chat' | 'agent';
 
 /**
  * One message and what became of it. Everything that was said is sealed, and removed with the row when the Idempotency-Key
  * of its request is forgotten.
  */
-export const ConversationTurn = defineEntity({
-  name: 'ConversationTurn',
+export const ConversationMessage = defineEntity({
+  name: 'ConversationMessage',
   tableName: 'conversation_turn',
   filters: { tenant: tenantFilter },
   properties: {
     id: p.uuid().primary(),
     ...tenant,
-    kind: p.string().length(5).$type<TurnKind>(),
-    status: p.string().length(10).$type<TurnStatus>(),
+    kind: p.string().length(5).$type<MessageKind>(),
+    status: p.string().length(10).$type<MessageStatus>(),
     /** As the caller named it. */
     model: p.string().length(200),
     /** Whether the caller named tool servers. */
     hasTools: p.boolean(),
-    /** A sealed `TurnRequest`. Forgotten when the turn ends, as everything is that only its work needs. */
+    /** A sealed `MessageRequest`. Forgotten when the turn ends, as everything is that only its work needs. */
     request: p.text().nullable(),
     /** The sealed list of the tools that are offered to the model, once the servers have listed them. */
     tools: p.text().nullable(),
@@ -35,9 +35,9 @@ export const ConversationTurn = defineEntity({
      * works. Null where the workflow asks from the start.
      */
     askedUntil: p.datetime().nullable(),
-    /** A sealed `TurnReply`. */
+    /** A sealed `MessageReply`. */
     reply: p.text().nullable(),
-    error: p.json<TurnError>().nullable(),
+    error: p.json<MessageError>().nullable(),
     /** What was charged. */
     credits: p.smallint().nullable(),
     correlationId: p.string().length(128),
@@ -54,7 +54,7 @@ export const ConversationTurn = defineEntity({
     { name: 'conversation_turn_created_index', properties: ['createdAt'] },
   ],
 });
-export type ConversationTurn = InferEntity<typeof ConversationTurn>;
+export type ConversationMessage = InferEntity<typeof ConversationMessage>;
 
 /** What a turn is made of while it is under way: answers of the model that ask for tools, and calls of tools. */
 export const ConversationEntry = defineEntity({

@@ -1,6 +1,6 @@
 import type { FindableRows } from '../platform/findable.ts';
-import { turnWorkflowId } from '../temporal/contracts/conversation.ts';
-import { creditKey } from './end-turn.ts';
+import { messageWorkflowId } from '../temporal/contracts/conversation.ts';
+import { creditKey } from './end-message.ts';
 
 /** What operators find of chats and agents, for a day. */
 export const findableMessages: FindableRows = {
@@ -11,6 +11,6 @@ export const findableMessages: FindableRows = {
   facts: `jsonb_build_object(
     'type', r.kind, 'model', r.model, 'hasTools', r.has_tools, 'calledDirectlyUntil', r.asked_until,
     'credits', r.credits, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
-  workflowId: turnWorkflowId,
+  workflowId: messageWorkflowId,
   creditKey,
 };

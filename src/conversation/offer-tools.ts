@@ -2,10 +2,10 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { type DeclaredTool, ToolServerUnavailable } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
-import { turnContents } from './contents.ts';
-import { turnStates } from './core/status.ts';
-import type { Ending, EndServices } from './end-turn.ts';
-import type { OpenTurn } from './open-turn.ts';
+import { messageStates } from './core/status.ts';
+import type { Ending, EndServices } from './end-message.ts';
+import type { OpenMessage } from './open-message.ts';
+import { sealedMessage } from './sealed-message.ts';
 
 /** A server could not list its tools. The message may be shown to callers. */
 export class ToolsUnavailable extends Error {
@@ -17,7 +17,7 @@ const record = statement<{ notified: unknown }>(
   `with recorded as (
      update conversation_turn set tools = $4::text
       where organization_id = $1 and environment = $2 and id = $3 and tools is null
-        and status in (${turnStates.sql('processing')})
+        and status in (${messageStates.sql('processing')})
      returning id)
    select case when $5::text is not null then pg_notify($5, $3::text) end as notified from recorded`,
 );
@@ -27,10 +27,10 @@ const record = statement<{ notified: unknown }>(
  * @throws ToolsUnavailable; the reason of `signal`; errors of the database
  */
 export async function offerTools(
-  { tools, sealer, turnSigns }: EndServices & { tools: Pick<Tools, 'list'> },
+  { tools, sealer, messageEvents }: EndServices & { tools: Pick<Tools, 'list'> },
   scope: Scope,
   { turnId, waiter }: Ending,
-  open: OpenTurn,
+  open: OpenMessage,
   signal: AbortSignal,
 ): Promise<DeclaredTool[]> {
   if (open.tools) return open.tools;
@@ -42,8 +42,8 @@ export async function offerTools(
     if (error instanceof ToolServerUnavailable) throw new ToolsUnavailable(error.message);
     throw error;
   }
-  const sealed = turnContents(sealer, scope).seal(turnId, 'tools', offered);
-  await scope.rows(record, turnId, sealed, turnSigns.elsewhere(waiter));
-  turnSigns.notifyChange(turnId);
+  const sealed = sealedMessage(sealer, scope).seal(turnId, 'tools', offered);
+  await scope.rows(record, turnId, sealed, messageEvents.remoteChannel(waiter));
+  messageEvents.notifyChange(turnId);
   return offered;
 }

@@ -3,22 +3,22 @@ import { inBatches } from '../platform/batches.ts';
 import { openWorkGauges } from '../platform/open-work.ts';
 import type { Part } from '../platform/part.ts';
 import type { ProviderServices } from '../providers/part.ts';
-import { defaultTurnPolicy, type TurnPolicy } from '../temporal/contracts/conversation.ts';
+import { defaultMessagePolicy, type MessagePolicy } from '../temporal/contracts/conversation.ts';
 import type { ToolServices } from '../tools/part.ts';
 import { conversationLimits } from './core/limits.ts';
-import { turnStates } from './core/status.ts';
-import { startPendingTurn } from './create-turn.ts';
+import { messageStates } from './core/status.ts';
+import { startPendingMessage } from './create-message.ts';
 import { DirectCalls } from './direct-calls.ts';
-import { ConversationEntry, ConversationTurn } from './entities.ts';
+import { ConversationEntry, ConversationMessage } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { findableMessages } from './findable.ts';
-import { endOverdueTurns, forgetTurns, watchStoppedTurns } from './overdue.ts';
-import { TurnSigns } from './turn-signs.ts';
+import { MessageEvents } from './message-events.ts';
+import { endOverdueMessages, forgetMessages, watchStoppedTurns } from './overdue.ts';
 
 export interface ConversationServices {
-  turnSigns: TurnSigns;
+  messageEvents: MessageEvents;
   directCalls: DirectCalls;
-  turnPolicy: TurnPolicy;
+  messagePolicy: MessagePolicy;
 }
 
 const overdueBatchSize = 50;
@@ -28,19 +28,19 @@ const forgetBatchSize = 1_000;
 export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
   name: 'conversation',
   limits: conversationLimits,
-  states: { 'A message': turnStates },
-  entities: [ConversationTurn, ConversationEntry],
+  states: { 'A message': messageStates },
+  entities: [ConversationMessage, ConversationEntry],
   findable: [findableMessages],
   failPoints: failPoint.names,
   promptKinds: ['turn.start'],
   open({ database, sealer, notifications }) {
-    const turnSigns = new TurnSigns(database, sealer);
-    notifications.on(turnSigns.channel, (payload) => turnSigns.receive(payload));
-    return { turnSigns, directCalls: new DirectCalls(), turnPolicy: defaultTurnPolicy };
+    const messageEvents = new MessageEvents(database, sealer);
+    notifications.on(messageEvents.channel, (payload) => messageEvents.receive(payload));
+    return { messageEvents, directCalls: new DirectCalls(), messagePolicy: defaultMessagePolicy };
   },
   outbox: (services) => ({
-    'turn.start': (scope, id, hint?: Parameters<typeof startPendingTurn>[3]) =>
-      startPendingTurn(services, scope, id, hint),
+    'turn.start': (scope, id, hint?: Parameters<typeof startPendingMessage>[3]) =>
+      startPendingMessage(services, scope, id, hint),
   }),
   gauges: ({ observer, directCalls }) => [
     ...openWorkGauges(observer, {
@@ -48,7 +48,7 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
       title: 'Messages to models',
       table: 'conversation_turn',
       kinds: ['chat', 'agent'],
-      isOpen: `status in (${turnStates.sql('processing')})`,
+      isOpen: `status in (${messageStates.sql('processing')})`,
     }),
     {
       name: 'atelier_messages_asked_at_once',
@@ -66,12 +66,12 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
       name: 'end messages that nobody works on',
       everyMs: 60_000,
       run: () =>
-        inBatches((limit) => endOverdueTurns(services, services.turnPolicy.deadlineMs, limit), overdueBatchSize),
+        inBatches((limit) => endOverdueMessages(services, services.messagePolicy.deadlineMs, limit), overdueBatchSize),
     },
     {
       name: 'remove messages after a day',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetTurns(services.database, limit), forgetBatchSize),
+      run: () => inBatches((limit) => forgetMessages(services.database, limit), forgetBatchSize),
     },
   ],
 };

@@ -1,20 +1,20 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { ChatAnswer, ChatModel, ChatTurn } from '../providers/chat-ports.ts';
+import type { ChatAnswer, ChatMessage, ChatModel } from '../providers/chat-ports.ts';
 import { ProviderFailure } from '../providers/ports.ts';
 import type { ProviderRegistry } from '../providers/registry.ts';
-import type { TurnPolicy, TurnProgress } from '../temporal/contracts/conversation.ts';
+import type { MessagePolicy, MessageProgress } from '../temporal/contracts/conversation.ts';
 import { countTokens } from '../tenancy/usage.ts';
 import { maxRounds } from '../tools/core/rounds.ts';
-import { declarationsOf, type Round, roundAnswer, toExecute, turnsOf } from '../tools/rounds.ts';
+import { declarationsOf, messagesOfRounds, type Round, roundAnswer, toExecute } from '../tools/rounds.ts';
 import type { DeclaredTool } from '../tools/tool.ts';
 import type { Tools } from '../tools/tools.ts';
-import { type TurnReply, turnContents } from './contents.ts';
-import { type TurnError, turnStates } from './core/status.ts';
-import { completeTurn, contradicted, type Ending, type EndServices, stopTurn } from './end-turn.ts';
+import { type MessageError, messageStates } from './core/status.ts';
+import { completeMessage, contradicted, type Ending, type EndServices, stopMessage } from './end-message.ts';
 import { failPoint } from './fail-points.ts';
 import { offerTools, ToolsUnavailable } from './offer-tools.ts';
-import { executedIn, type OpenTurn, readAnswer } from './open-turn.ts';
+import { executedIn, type OpenMessage, readAnswer } from './open-message.ts';
+import { type MessageReply, sealedMessage } from './sealed-message.ts';
 
 /** The provider of the published models. The registry refuses unknown names before a provider is chosen. */
 export const chatProvider = 'GOOGLE';
@@ -22,7 +22,7 @@ export const chatProvider = 'GOOGLE';
 export interface AskServices extends EndServices {
   providers: Pick<ProviderRegistry, 'chatModel'>;
   tools: Tools;
-  turnPolicy: TurnPolicy;
+  messagePolicy: MessagePolicy;
 }
 
 export interface AskCall {
@@ -40,28 +40,32 @@ const recordRound = statement<{ notified: unknown }>(
   `with recorded as (
      insert into conversation_entry (turn_id, round, position, organization_id, environment, attempts, content)
      select id, $4::smallint, 0, $1::uuid, $2::text, 1, $5::text from conversation_turn
-      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${turnStates.sql('processing')})
+      where organization_id = $1 and environment = $2 and id = $3::uuid and status in (${messageStates.sql('processing')})
      on conflict do nothing
      returning turn_id),
    counted as (${countTokens('$6::bigint', 'recorded')})
    select case when $7::text is not null then pg_notify($7, $3::text) end as notified from recorded`,
 );
 
-const keepTold = statement(
+const saveStreamedText = statement(
   'turn.keep_told',
   `update conversation_turn set told = $4::text
-    where organization_id = $1 and environment = $2 and id = $3 and status in (${turnStates.sql('processing')})`,
+    where organization_id = $1 and environment = $2 and id = $3 and status in (${messageStates.sql('processing')})`,
 );
 
-const timedOut: TurnError = { code: 'timeout', message: 'The model did not answer in time.' };
-const nothingSaid: TurnError = { code: 'provider_error', message: 'The model answered nothing.' };
+const timedOut: MessageError = { code: 'timeout', message: 'The model did not answer in time.' };
+const nothingSaid: MessageError = { code: 'provider_error', message: 'The model answered nothing.' };
 
 const tokensOf = ({ inputTokens, outputTokens }: ChatAnswer) => inputTokens + outputTokens;
 
 /** The conversation as the model is asked to continue it. */
-const transcriptOf = ({ request }: OpenTurn, rounds: readonly Round[], tools: readonly DeclaredTool[]): ChatTurn[] => [
-  ...request.messages.map(({ role, content: text }): ChatTurn => ({ role, text })),
-  ...turnsOf(rounds, tools),
+const transcriptOf = (
+  { request }: OpenMessage,
+  rounds: readonly Round[],
+  tools: readonly DeclaredTool[],
+): ChatMessage[] => [
+  ...request.messages.map(({ role, content: text }): ChatMessage => ({ role, text })),
+  ...messagesOfRounds(rounds, tools),
 ];
 
 /** One call of the model of a turn, with what is needed to record its answer. */
@@ -69,12 +73,12 @@ class Question {
   readonly #services: AskServices;
   readonly #scope: Scope;
   readonly #ending: Ending;
-  readonly #open: OpenTurn;
+  readonly #open: OpenMessage;
   readonly #rounds: Round[];
   /** What the model wrote of a reply so far. */
   #written = '';
 
-  constructor(services: AskServices, scope: Scope, ending: Ending, open: OpenTurn, rounds: Round[]) {
+  constructor(services: AskServices, scope: Scope, ending: Ending, open: OpenMessage, rounds: Round[]) {
     this.#services = services;
     this.#scope = scope;
     this.#ending = ending;
@@ -83,7 +87,7 @@ class Question {
   }
 
   /** @throws ProviderFailure; ToolsUnavailable; the reason of `signal`; errors of the database */
-  async ask({ round, streams, attempt, signal }: AskCall): Promise<TurnProgress> {
+  async ask({ round, streams, attempt, signal }: AskCall): Promise<MessageProgress> {
     const open = this.#open;
     const tools = await this.#offered(signal);
     const isLast = round > maxRounds;
@@ -92,7 +96,7 @@ class Question {
       {
         provider: chatProvider,
         model: open.model,
-        turns: transcriptOf(open, this.#rounds, tools),
+        messages: transcriptOf(open, this.#rounds, tools),
         ...(request.system !== undefined && { system: request.system }),
         ...(request.temperature !== undefined && { temperature: request.temperature }),
         ...(tools.length > 0 && !isLast && { tools: declarationsOf(tools) }),
@@ -111,21 +115,25 @@ class Question {
   }
 
   /** Ends a turn whose time is over: with what was written so far, or as timed out. */
-  async runOutOfTime(): Promise<TurnProgress> {
+  async runOutOfTime(): Promise<MessageProgress> {
     const text = this.#written || (this.#rounds.at(-1)?.text ?? '');
     return text.trim() === '' ? this.fail(timedOut) : this.#reply(text, 0, true, timedOut);
   }
 
   /** Stores the part of an interrupted reply that a reader may have received, for the next attempt to continue from. */
-  async keepTold(): Promise<void> {
+  async saveStreamedText(): Promise<void> {
     const { turnId, waiter } = this.#ending;
     if (waiter === null || this.#written.length <= this.#open.told.length) return;
     const { sealer } = this.#services;
-    await this.#scope.rows(keepTold, turnId, turnContents(sealer, this.#scope).seal(turnId, 'told', this.#written));
+    await this.#scope.rows(
+      saveStreamedText,
+      turnId,
+      sealedMessage(sealer, this.#scope).seal(turnId, 'told', this.#written),
+    );
   }
 
-  async fail(error: TurnError): Promise<TurnProgress> {
-    await stopTurn(this.#services, this.#scope, this.#ending, error);
+  async fail(error: MessageError): Promise<MessageProgress> {
+    await stopMessage(this.#services, this.#scope, this.#ending, error);
     return { kind: 'failed', code: error.code };
   }
 
@@ -143,51 +151,51 @@ class Question {
     const at = this.#written.length;
     this.#written += text;
     if (waiter === null) return;
-    this.#services.turnSigns.tellDelta(turnId, waiter, this.#scope.tenant, { attempt, at, text });
+    this.#services.messageEvents.notifyDelta(turnId, waiter, this.#scope.tenant, { attempt, at, text });
   }
 
-  async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<TurnProgress> {
+  async #record(round: number, answer: ChatAnswer, tools: DeclaredTool[]): Promise<MessageProgress> {
     const { turnId, waiter } = this.#ending;
     const recorded = roundAnswer(answer);
     const place = { turnId, round, position: 0 };
-    const contents = turnContents(this.#services.sealer, this.#scope);
+    const contents = sealedMessage(this.#services.sealer, this.#scope);
     const sealed = contents.sealEntry(place, recorded);
-    const channel = this.#services.turnSigns.elsewhere(waiter);
+    const channel = this.#services.messageEvents.remoteChannel(waiter);
     if (!(await this.#scope.one(recordRound, turnId, round, sealed, tokensOf(answer), channel))) {
       // The turn has ended, or another attempt that counted as dead was faster: its answer counts.
       const earlier = await readAnswer(this.#scope, contents, place);
       return earlier ? { kind: 'calls', calls: toExecute(earlier, tools) } : { kind: 'ended' };
     }
     failPoint('turn.round_recorded');
-    this.#services.turnSigns.notifyChange(turnId);
+    this.#services.messageEvents.notifyChange(turnId);
     return { kind: 'calls', calls: toExecute(recorded, tools) };
   }
 
   /** Only a turn in which tools were called may end without a text. */
-  async #reply(content: string, tokens: number, isCut: boolean, otherwise: TurnError): Promise<TurnProgress> {
+  async #reply(content: string, tokens: number, isCut: boolean, otherwise: MessageError): Promise<MessageProgress> {
     // What was sent to the reader cannot be taken back.
     if (!content.startsWith(this.#open.told)) return this.fail(contradicted);
     const toolCalls = executedIn(this.#rounds);
     if (content.trim() === '' && toolCalls.length === 0) return this.fail(otherwise);
-    const reply: TurnReply = { content, toolCalls, ...(isCut && { truncated: true }) };
-    await completeTurn(this.#services, this.#scope, this.#ending, { reply, tokens });
+    const reply: MessageReply = { content, toolCalls, ...(isCut && { truncated: true }) };
+    await completeMessage(this.#services, this.#scope, this.#ending, { reply, tokens });
     return { kind: 'ended' };
   }
 }
 
 /** Aborted when the time of a turn is over. */
-export const endOfTurn = ({ deadlineMs }: TurnPolicy, { ageMs }: OpenTurn): AbortSignal =>
+export const messageDeadline = ({ deadlineMs }: MessagePolicy, { ageMs }: OpenMessage): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - ageMs)));
 
 /** Whether the call may be repeated, and soon enough to be worth waiting. */
-const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRetryAfterMs }: TurnPolicy) =>
+const mayRepeat = (failure: ProviderFailure, attempt: number, { retry, maximumRetryAfterMs }: MessagePolicy) =>
   failure.retryable && attempt < retry.maximumAttempts && (failure.retryAfterMs ?? 0) <= maximumRetryAfterMs;
 
 /**
  * A failure with the time until the next attempt, which doubles with each. A provider that asks for longer has it. The
  * first attempt may be that of the process that created the turn, so the intervals of Temporal would begin anew.
  */
-function withBackoff(failure: ProviderFailure, attempt: number, { retry }: TurnPolicy): ProviderFailure {
+function withBackoff(failure: ProviderFailure, attempt: number, { retry }: MessagePolicy): ProviderFailure {
   const { kind, message, status, requestId } = failure;
   const doubled = Math.min(retry.initialIntervalMs * retry.backoff ** (attempt - 1), retry.maximumIntervalMs);
   return new ProviderFailure(kind, message, {
@@ -203,16 +211,16 @@ function withBackoff(failure: ProviderFailure, attempt: number, { retry }: TurnP
  * @param rounds that are recorded
  * @throws ProviderFailure while another attempt may succeed; errors of the database; the reason of `signal`
  */
-export async function askOpenTurn(
+export async function askOpenMessage(
   services: AskServices,
   scope: Scope,
   ending: Ending,
-  { open, rounds }: { open: OpenTurn; rounds: Round[] },
+  { open, rounds }: { open: OpenMessage; rounds: Round[] },
   call: AskCall,
-): Promise<TurnProgress> {
-  const { turnSigns, turnPolicy } = services;
+): Promise<MessageProgress> {
+  const { messageEvents, messagePolicy } = services;
   const question = new Question(services, scope, ending, open, rounds);
-  const limit = endOfTurn(turnPolicy, open);
+  const limit = messageDeadline(messagePolicy, open);
   try {
     limit.throwIfAborted();
     return await question.ask({ ...call, signal: AbortSignal.any([call.signal, limit]) });
@@ -222,12 +230,12 @@ export async function askOpenTurn(
     if (error instanceof ToolsUnavailable)
       return await question.fail({ code: 'tools_unavailable', message: error.message });
     if (!(error instanceof ProviderFailure)) throw error;
-    if (mayRepeat(error, call.attempt, turnPolicy)) {
-      await question.keepTold();
-      throw withBackoff(error, call.attempt, turnPolicy);
+    if (mayRepeat(error, call.attempt, messagePolicy)) {
+      await question.saveStreamedText();
+      throw withBackoff(error, call.attempt, messagePolicy);
     }
     return await question.fail({ code: 'provider_error', message: error.message });
   } finally {
-    turnSigns.forget(ending.turnId);
+    messageEvents.forget(ending.turnId);
   }
 }

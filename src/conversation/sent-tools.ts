@@ -1,7 +1,7 @@
 import type { AskedCall } from '../tools/core/rounds.ts';
-import type { TurnContents } from './contents.ts';
-import type { EntryRow } from './open-turn.ts';
-import type { Turn } from './turns.ts';
+import type { Turn } from './messages.ts';
+import type { EntryRow } from './open-message.ts';
+import type { SealedMessage } from './sealed-message.ts';
 
 /** An event beside the reply of a turn, for its reader. */
 export type ToolEvent =
@@ -11,7 +11,7 @@ export type ToolEvent =
 
 /** Which events of tools were sent to the reader of a turn. */
 export class SentTools {
-  readonly #contents: TurnContents;
+  readonly #contents: SealedMessage;
   readonly #turnId: string;
   /** The calls of the latest round. */
   #calls: AskedCall[] = [];
@@ -21,7 +21,7 @@ export class SentTools {
   #position = 0;
   #hasResult = true;
 
-  constructor(contents: TurnContents, turnId: string) {
+  constructor(contents: SealedMessage, turnId: string) {
     this.#contents = contents;
     this.#turnId = turnId;
   }

@@ -66,7 +66,7 @@ export async function findLedgerFaults(database: Database): Promise<LedgerFault[
 }
 
 // One process at a time checks the ledger. If it dies, another one takes over after an hour.
-const takeTurn = statement<{ taken: boolean }>(
+const tryLock = statement<{ taken: boolean }>(
   'credit.check_turn',
   `insert into ledger_check (name, due_at) values ('credits', clock_timestamp() + interval '1 hour')
    on conflict (name) do update set due_at = excluded.due_at where ledger_check.due_at <= clock_timestamp()
@@ -84,7 +84,7 @@ const recordCheck = statement(
  */
 export async function checkLedger(database: Database): Promise<LedgerFault[] | undefined> {
   const sql = sqlOn(database.pool);
-  if (!(await sql.one(takeTurn))) return undefined;
+  if (!(await sql.one(tryLock))) return undefined;
   const faults = await findLedgerFaults(database);
   await sql.rows(recordCheck, [faults.length]);
   return faults;

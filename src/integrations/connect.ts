@@ -10,7 +10,7 @@ import { invalid, unavailable } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { accountMs, isProvidersFault, storedAccount } from './account-of.ts';
 import { findIntegration } from './catalog.ts';
 import { IntegrationConnection } from './entities.ts';
@@ -214,7 +214,7 @@ function keepConnection(
   { account, tokens }: { account: Account; tokens: Tokens | null },
 ): Promise<Replaced | undefined> {
   return scope.transaction(async (tx) => {
-    await takeTurn(tx, `integration ${integration.id}`);
+    await lockForTransaction(tx, `integration ${integration.id}`);
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
     const known = await tx.em.findOne(IntegrationConnection, { integration: integration.id }, lock);
     const access =

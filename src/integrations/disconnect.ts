@@ -3,7 +3,7 @@ import type { ConnectionServices } from '../connections/part.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { getIntegration } from './connect.ts';
 import { IntegrationConnection } from './entities.ts';
 import { notConnected } from './errors.ts';
@@ -29,7 +29,7 @@ export async function disconnect(services: DisconnectServices, scope: Scope, int
   const connected = await integrations.findConnection(scope, id);
   if (connected) await endSubscriptions(services, scope, connected);
   const { grant, accountId } = await scope.transaction(async (tx) => {
-    await takeTurn(tx, `integration ${id}`);
+    await lockForTransaction(tx, `integration ${id}`);
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
     const known = await tx.em.findOne(IntegrationConnection, { integration: id }, lock);
     if (!known) throw notConnected(id);

@@ -11,10 +11,10 @@ import type { WebhookServices } from '../webhooks/part.ts';
 import { IntegrationAction } from './action-entities.ts';
 import { cancelPerformAction } from './actions/action-workflows.ts';
 import { type ActionsOfSteps, actionsOfSteps } from './actions/actions-of-steps.ts';
-import { BegunActions } from './actions/begun-actions.ts';
 import { type StartHint, startPendingAction } from './actions/create-action.ts';
 import { failPoint as actionFailPoint } from './actions/fail-points.ts';
 import { endOverdueActions, forgetActions, watchStoppedActions } from './actions/overdue.ts';
+import { StartedActions } from './actions/started-actions.ts';
 import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { actionStates } from './core/action-status.ts';
@@ -25,10 +25,10 @@ import { integrationLimits } from './core/limits.ts';
 import { endIntegrations } from './end-tenant.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
+import { IntegrationPoll, IntegrationPush } from './event-source-entities.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
 import { findableIntegrations } from './findable.ts';
-import { IntegrationPoll, IntegrationPush } from './followed-entities.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
 import { followKind, followListened } from './following/follow-work.ts';
 import { integrationGauges } from './gauges.ts';
@@ -47,7 +47,7 @@ export interface IntegrationServices {
   integrations: Integrations;
   actionWaiters: Waiters;
   actionPolicy: ActionPolicy;
-  begunActions: BegunActions;
+  startedActions: StartedActions;
   /** For workflows. */
   stepActions: ActionsOfSteps;
   clientStates: ClientStates;
@@ -107,11 +107,11 @@ export const integrations: Part<
     });
     listening.on(followListened);
     const actionWaiters = new Waiters('action');
-    notifications.on(actionWaiters.channel, (id) => actionWaiters.tell(id));
+    notifications.on(actionWaiters.channel, (id) => actionWaiters.notifyLocal(id));
     const services = {
       actionWaiters,
       actionPolicy: defaultActionPolicy,
-      begunActions: new BegunActions(),
+      startedActions: new StartedActions(),
       fetchEventsPolicy: defaultFetchEventsPolicy,
       followPolicy: defaultFollowPolicy,
       clientStates: new ClientStates(env.URL_SIGNING_KEY),

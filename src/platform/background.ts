@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 /**
@@ -25,7 +25,7 @@ export class Background {
 
   /** Begins the work once whoever answers the request had its turn: work takes time from the first line on. */
   runAfterAnswer(what: string, work: () => Promise<unknown>): void {
-    this.run(what, nextTurn().then(work));
+    this.run(what, yieldToEventLoop().then(work));
   }
 
   /** Waits until nothing is left, including what running work begins. */

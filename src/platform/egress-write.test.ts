@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { httpServer, type LoopbackServer } from '../../test/loopback-server.ts';
 import { until } from '../../test/until.ts';
@@ -46,7 +46,7 @@ function writer() {
     seen.maxOpen = Math.max(seen.maxOpen, ++seen.open);
     seen.largest = Math.max(seen.largest, piece.length);
     // Sometimes at once and sometimes later, as disks do.
-    if (piece.length % 2 === 0) await turn();
+    if (piece.length % 2 === 0) await yieldToEventLoop();
     hash.update(piece);
     seen.bytes += piece.length;
     seen.open--;
@@ -91,7 +91,7 @@ test('a server that closes at once, while pieces wait to be written, ends nothin
   let written = 0;
   const write = async (piece: Buffer) => {
     // Longer than the end of the connection takes to arrive.
-    for (let turns = 0; turns < 50; turns++) await turn();
+    for (let rounds = 0; rounds < 50; rounds++) await yieldToEventLoop();
     written += piece.length;
   };
   const limits = { deadlineMs: 20_000, maxResponseBytes: content.length };

@@ -97,7 +97,7 @@ export function rateLimited({ window, limit, resetAt, retryAfter }: Exceeded): A
 const placeRetryAfter = 5;
 
 /** As many are open at the same time as may be. */
-export const placesTaken = (limit: number, window?: Exceeded['window']): AppError =>
+export const concurrencyLimitReached = (limit: number, window?: Exceeded['window']): AppError =>
   rateLimited({
     limit,
     resetAt: Math.ceil(Date.now() / 1000) + placeRetryAfter,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { LocalLocks, LockTaken, TransactionLocks } from './local-locks.ts';
+import { LocalLocks, LockHeld, TransactionLocks } from './local-locks.ts';
 import type { Tenant } from './tenant.ts';
 
 const tenant: Tenant = { organizationId: 'org', environment: 'test' };
@@ -11,7 +11,7 @@ test('a lock goes from one transaction to the next in order, and another tenant 
   one!.require(['a']);
   one!.require(['a']);
   foreign.require(['a']);
-  expect(() => two!.require(['b', 'a'])).toThrow(LockTaken);
+  expect(() => two!.require(['b', 'a'])).toThrow(LockHeld);
   // Nothing was taken of what was refused.
   three!.require(['b']);
   three!.release();
@@ -30,8 +30,8 @@ test('transactions that need two locks in different order do not wait in a circl
   const [one, two] = [new TransactionLocks(locks, tenant), new TransactionLocks(locks, tenant)];
   one.require(['a']);
   two.require(['b']);
-  expect(() => one.require(['b'])).toThrow(LockTaken);
-  expect(() => two.require(['a'])).toThrow(LockTaken);
+  expect(() => one.require(['b'])).toThrow(LockHeld);
+  expect(() => two.require(['a'])).toThrow(LockHeld);
   const both = [one.wait(['b']).then(() => one.release()), two.wait(['a']).then(() => two.release())];
   await Promise.all(both);
   one.require(['a', 'b']);

@@ -52,8 +52,8 @@ export class LocalLocks {
 }
 
 /** Thrown through a transaction that needs a lock which another one of this process has. It is rolled back and begun again. */
-export class LockTaken extends Error {
-  override name = 'LockTaken';
+export class LockHeld extends Error {
+  override name = 'LockHeld';
   readonly names: readonly string[];
 
   constructor(names: readonly string[]) {
@@ -73,10 +73,10 @@ export class TransactionLocks {
     this.#tenant = tenant;
   }
 
-  /** For a transaction that has begun. @throws LockTaken */
+  /** For a transaction that has begun. @throws LockHeld */
   require(names: readonly string[]): void {
     const missing = [...new Set(names.map((name) => this.#ofTenant(name)))].filter((name) => !this.#mine.has(name));
-    if (!this.#locks.tryTake(missing)) throw new LockTaken(names);
+    if (!this.#locks.tryTake(missing)) throw new LockHeld(names);
     for (const name of missing) this.#mine.add(name);
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { MailMessage } from 'nodemailer';
 import type { MailSettings } from './env.ts';
-import { Turns } from './turns.ts';
+import { KeyedSemaphore } from './keyed-semaphore.ts';
 
 export interface Mail {
   to: string;
@@ -93,7 +93,7 @@ const gated = (content: () => Readable, gate: () => Promise<void>): Readable =>
 /** Loads its library, and connects, with the first mail. */
 export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   let opened: ReturnType<typeof openTransport> | undefined;
-  const turns = new Turns(maxConnections, Number.POSITIVE_INFINITY);
+  const semaphore = new KeyedSemaphore(maxConnections, Number.POSITIVE_INFINITY);
   /** By Message-ID, of the mails that are being sent. */
   const gates = new Map<string, () => Promise<void>>();
 
@@ -153,7 +153,7 @@ export function openMailer({ smtpUrl, from, folder }: MailSettings): Mailer {
   }
 
   return {
-    send: (mail, beforeHandOver) => turns.run('', () => sendNow(mail, beforeHandOver)),
+    send: (mail, beforeHandOver) => semaphore.run('', () => sendNow(mail, beforeHandOver)),
     close: () => void opened?.then((transport) => transport.close()),
   };
 }

@@ -3,7 +3,8 @@ import type { Background } from './background.ts';
 import type { Database } from './database.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import { type Committed, directGraceMs, type Enqueued, kindsInStatements, type OutboxOfProcess } from './enqueue.ts';
-import { FairTurns } from './fair-turns.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
+import { KeyedSemaphore } from './keyed-semaphore.ts';
 import type { Log } from './log.ts';
 import {
   countUnknown,
@@ -18,7 +19,6 @@ import {
 import { Scope } from './scope.ts';
 import { sqlOn } from './sql.ts';
 import type { Environment } from './tenant.ts';
-import { Turns } from './turns.ts';
 
 /**
  * Does the work of one kind. Must be harmless when it was done before, and when it is done twice at the same time.
@@ -93,8 +93,8 @@ const manyAttempts = 8;
 export const backoffMs = (attempts: number, { firstBackoffMs, maxBackoffMs }: OutboxPolicy, chance: number): number =>
   Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
 
-const tenantTurns = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
-  new FairTurns({
+const tenantSemaphore = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
+  new FairSemaphore({
     alone: ofTenantAlone,
     together: ofTenants,
     maxWaiting: directWaiting,
@@ -135,9 +135,9 @@ export class Outbox implements OutboxOfProcess {
   readonly #draining = new Set<string>();
   readonly #direct = new Map<string, number>();
   /** Of tenants, by kind. */
-  readonly #turns: ReadonlyMap<string, FairTurns>;
+  readonly #semaphore: ReadonlyMap<string, FairSemaphore>;
   /** By kind, of those that nobody waits for. */
-  readonly #others: Turns;
+  readonly #others: KeyedSemaphore;
 
   /** @throws Error when a statement enqueues a kind that has no handler, or a kind that is to be prompt has none */
   constructor(services: OutboxServices, handlers: OutboxHandlers, options: OutboxOptions = {}) {
@@ -146,8 +146,8 @@ export class Outbox implements OutboxOfProcess {
     this.#handlers = handlers;
     this.#policy = policy;
     this.#promptKinds = new Set(promptKinds);
-    this.#turns = new Map(this.kinds.map((kind) => [kind, tenantTurns(policy)]));
-    this.#others = new Turns(policy.maxConcurrentOthers, Number.POSITIVE_INFINITY);
+    this.#semaphore = new Map(this.kinds.map((kind) => [kind, tenantSemaphore(policy)]));
+    this.#others = new KeyedSemaphore(policy.maxConcurrentOthers, Number.POSITIVE_INFINITY);
     for (const kind of [...kindsInStatements(), ...promptKinds]) this.requireKind(kind);
   }
 
@@ -163,13 +163,13 @@ export class Outbox implements OutboxOfProcess {
   afterCommit({ tenant, correlationId, actor, entries }: Committed): undefined {
     const scope = new Scope(this.#services.database, tenant, correlationId, actor);
     for (const entry of entries) {
-      const turns = this.#turnsOf(entry.kind);
+      const semaphore = this.#semaphoreOf(entry.kind);
       const key = tenantKey(tenant);
-      if (this.#underWay(entry.kind) >= this.#policy.maxDirect || !turns.hasRoom(key)) continue;
+      if (this.#underWay(entry.kind) >= this.#policy.maxDirect || !semaphore.canEnqueue(key)) continue;
       const drainFrom = performance.now() + directGraceMs;
       this.#services.background.runAfterAnswer(entry.kind, () =>
-        turns.run(key, async () => {
-          const result = await this.#inTurnOfKind(entry.kind, async () => {
+        semaphore.run(key, async () => {
+          const result = await this.#runOfKind(entry.kind, async () => {
             // Otherwise the drain has it by now.
             if (performance.now() < drainFrom) return this.#attemptDirectly(scope, entry);
           });
@@ -179,13 +179,13 @@ export class Outbox implements OutboxOfProcess {
     }
   }
 
-  #inTurnOfKind<Result>(kind: string, work: () => Promise<Result>): Promise<Result> {
+  #runOfKind<Result>(kind: string, work: () => Promise<Result>): Promise<Result> {
     return this.#promptKinds.has(kind) ? work() : this.#others.run(kind, work);
   }
 
-  #turnsOf(kind: string): FairTurns {
+  #semaphoreOf(kind: string): FairSemaphore {
     this.requireKind(kind);
-    return this.#turns.get(kind)!;
+    return this.#semaphore.get(kind)!;
   }
 
   #underWay(kind: string): number {
@@ -231,23 +231,23 @@ export class Outbox implements OutboxOfProcess {
     if (this.#draining.has(kind)) return;
     this.#draining.add(kind);
     const underWay = new Set<Promise<void>>();
-    const turns = this.#turnsOf(kind);
+    const semaphore = this.#semaphoreOf(kind);
     const maxConcurrent = this.#promptKinds.has(kind) ? this.#policy.maxConcurrent : this.#policy.maxConcurrentOthers;
     try {
       for (let left = this.#policy.perDrain; left > 0; ) {
         const before = underWay.size;
-        const room = Math.min(left, maxConcurrent - before);
-        const { leased, isLimited } = await this.#lease(kind, room);
+        const free = Math.min(left, maxConcurrent - before);
+        const { leased, isLimited } = await this.#lease(kind, free);
         for (const entry of leased) {
-          const attempt: Promise<void> = turns
+          const attempt: Promise<void> = semaphore
             .run(tenantKey(entry), async () => lastOf(await this.#drainEntry(entry, report)))
             .finally(() => underWay.delete(attempt));
           underWay.add(attempt);
         }
         left -= leased.length;
-        if (leased.length < room && !(isLimited && before + leased.length > 0)) break;
+        if (leased.length < free && !(isLimited && before + leased.length > 0)) break;
         // Takes up several at a time, however many of those before hang.
-        const full = leased.length < room ? Math.max(0, underWay.size - 1) : maxConcurrent / 2;
+        const full = leased.length < free ? Math.max(0, underWay.size - 1) : maxConcurrent / 2;
         while (underWay.size > full) await Promise.race(underWay);
       }
     } finally {
@@ -258,10 +258,10 @@ export class Outbox implements OutboxOfProcess {
 
   /** Also says whether a tenant has as many as it may, and so perhaps more. */
   async #lease(kind: string, limit: number): Promise<{ leased: LeasedEntry[]; isLimited: boolean }> {
-    const turns = this.#turnsOf(kind);
-    const [known, ofOthers] = [turns.free(), turns.freeOfOthers()];
-    const room = { limit, known, ofOthers };
-    const leased = await leaseEntries(sqlOn(this.#services.database.pool), kind, room, this.#policy.leaseMs);
+    const semaphore = this.#semaphoreOf(kind);
+    const [known, ofOthers] = [semaphore.free(), semaphore.freeOfOthers()];
+    const free = { limit, known, ofOthers };
+    const leased = await leaseEntries(sqlOn(this.#services.database.pool), kind, free, this.#policy.leaseMs);
     const left = new Map(known);
     for (const key of leased.map(tenantKey)) left.set(key, (left.get(key) ?? ofOthers) - 1);
     return { leased, isLimited: [...left.values()].some((places) => places <= 0) };

@@ -4,7 +4,7 @@ import { auditValues, recordAudit, type TenantAuditRecord } from './audit.ts';
 import type { Database } from './database.ts';
 import { type Enqueued, enqueue, enqueuedBy } from './enqueue.ts';
 import { type ClaimOptions, claimLock, type Once, once } from './idempotency.ts';
-import { LockTaken, TransactionLocks } from './local-locks.ts';
+import { LockHeld, TransactionLocks } from './local-locks.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
 import { type Statement, sqlOn, type TenantSql } from './sql.ts';
 import type { Tenant } from './tenant.ts';
@@ -117,7 +117,7 @@ export class Scope implements TenantSql {
         try {
           return await this.#begin(work, locks);
         } catch (error) {
-          if (!(error instanceof LockTaken)) throw error;
+          if (!(error instanceof LockHeld)) throw error;
           missing = error.names;
         }
       }

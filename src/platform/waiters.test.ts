@@ -15,13 +15,13 @@ test('an end that is told while somebody looks is not missed', async () => {
       if (ended) return 'ended';
       // It ends after it was read, and before the next sleep.
       ended = true;
-      waiters.tell('one');
+      waiters.notifyLocal('one');
       return undefined;
     },
     1_000_000,
     never,
   );
-  waiters.tell('one');
+  waiters.notifyLocal('one');
   // Whoever misses it looks again only after seconds.
   await Promise.race([found, sleep(1_000, undefined, { ref: false })]);
   expect(looks).toEqual([false, true]);
@@ -43,7 +43,7 @@ test('who has given up or found what it waited for is told nothing more', async 
 test('a watch keeps a change that comes between its creation and the sleep', async () => {
   const waiters = new Waiters('run');
   const watch = waiters.watch('one');
-  waiters.tell('one');
+  waiters.notifyLocal('one');
   await watch.changed(1_000_000, never);
   watch.close();
   expect(waiters.waitedWithin(0)).toBe(false);

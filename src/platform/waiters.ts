@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Bell } from './bell.ts';
 import { statement, type TenantSql } from './sql.ts';
+import { WakeSignal } from './wake-signal.ts';
 
 /** How often a waiter polls: a notification can be lost, and what was deleted sends none. */
 const lookAgainMs = 2_000;
 
-const notify = statement('waiters.notify', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
+const notifyStatement = statement('waiters.notify', 'select pg_notify($3::text, $4::text), $1::uuid, $2::text');
 
-/** Somebody who wants to know when a resource changes. From its creation on it misses nothing. */
+/** A subscription to the changes of a resource. It misses no change after its creation. */
 export interface Watch {
   /** Resolves when the resource may have changed since the last time, after `withinMs`, or when `giveUp` is aborted. */
   changed(withinMs: number, giveUp: AbortSignal): Promise<void>;
@@ -18,7 +18,7 @@ export interface Watch {
 export class Waiters {
   /** The channel on which other processes send the ids of resources that this one waits for. */
   readonly channel: string;
-  readonly #waiting = new Map<string, Set<Bell>>();
+  readonly #waiting = new Map<string, Set<WakeSignal>>();
   #lastAt = Number.NEGATIVE_INFINITY;
 
   /** @param kind of the resources, in letters: the name of the channel begins with it */
@@ -26,23 +26,23 @@ export class Waiters {
     this.channel = `${kind}_waiters_${randomBytes(8).toString('hex')}`;
   }
 
-  /** Wakes the requests that wait for this resource. To be called after the commit: they read it. */
-  tell(id: string): void {
-    for (const bell of this.#waiting.get(id) ?? []) bell.ring();
+  /** Wakes the requests of this process that wait for the resource. Call it after the commit: they read the resource. */
+  notifyLocal(id: string): void {
+    for (const signal of this.#waiting.get(id) ?? []) signal.set();
   }
 
-  /** The channel on which a change must be announced to a waiter; null where it is in this process, or nobody waits. */
-  elsewhere(waiter: string | null): string | null {
+  /** The channel that notifies the waiter of another process; null when the waiter is in this process, or there is none. */
+  remoteChannel(waiter: string | null): string | null {
     return waiter === this.channel ? null : waiter;
   }
 
-  /** Wakes the request that waits for a resource in another process, once the transaction of `sql` commits. */
-  async announce(sql: TenantSql, id: string, waiter: string | null): Promise<void> {
-    const channel = this.elsewhere(waiter);
-    if (channel !== null) await sql.rows(notify, channel, id);
+  /** Wakes the request of another process that waits for the resource, once the transaction of `sql` commits. */
+  async notifyRemote(sql: TenantSql, id: string, waiter: string | null): Promise<void> {
+    const channel = this.remoteChannel(waiter);
+    if (channel !== null) await sql.rows(notifyStatement, channel, id);
   }
 
-  /** Whether somebody waits, or began to wait within so many ms. */
+  /** Whether a request waits, or began to wait within the last `ms`. */
   waitedWithin(ms: number): boolean {
     return this.#waiting.size > 0 || performance.now() - this.#lastAt < ms;
   }
@@ -76,20 +76,20 @@ export class Waiters {
   /** To be opened before the resource is read, and closed. */
   watch(id: string): Watch {
     this.#lastAt = performance.now();
-    const bell = new Bell();
+    const signal = new WakeSignal();
     const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(bell));
+    this.#waiting.set(id, waiting.add(signal));
     return {
-      changed: (withinMs, giveUp) => bell.heard(withinMs, giveUp),
+      changed: (withinMs, giveUp) => signal.wait(withinMs, giveUp),
       close: () => {
-        waiting.delete(bell);
+        waiting.delete(signal);
         if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
       },
     };
   }
 
   /** Resolves when the resource may have changed, after `withinMs`, or when `giveUp` is aborted. */
-  async nextSign(id: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
+  async waitForChange(id: string, withinMs: number, giveUp: AbortSignal): Promise<void> {
     const watch = this.watch(id);
     await watch.changed(withinMs, giveUp);
     watch.close();

@@ -1,7 +1,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import { ContentBlocks, limits } from './anthropic-stream.ts';
-import type { ChatTurn, ToolCall } from './chat-ports.ts';
+import type { ChatMessage, ToolCall } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { argumentsSchema } from './tool-declarations.ts';
 
@@ -40,10 +40,10 @@ const answer = z.object({
 type Answer = z.infer<typeof answer>;
 type Block = z.infer<typeof block>;
 
-function messageOf(turn: ChatTurn): Message {
-  if (turn.role === 'model') return { role: 'assistant', content: turn.content as Anthropic.ContentBlockParam[] };
-  if (turn.role !== 'tools') return { role: turn.role, content: turn.text };
-  const content = turn.results.map(({ callId, text, isError }) => ({
+function messageOf(message: ChatMessage): Message {
+  if (message.role === 'model') return { role: 'assistant', content: message.content as Anthropic.ContentBlockParam[] };
+  if (message.role !== 'tools') return { role: message.role, content: message.text };
+  const content = message.results.map(({ callId, text, isError }) => ({
     type: 'tool_result' as const,
     tool_use_id: callId,
     content: text,
@@ -66,12 +66,12 @@ function alternating(messages: Message[]): Message[] {
   return result;
 }
 
-function bodyOf({ model, turns, system, temperature, maxTokens, output, tools, mayCall }: Question): Body {
+function bodyOf({ model, messages, system, temperature, maxTokens, output, tools, mayCall }: Question): Body {
   return {
     ...model.params,
     model: model.upstream,
     max_tokens: maxTokens ?? Math.min(defaultMaxTokens, model.limits?.output ?? defaultMaxTokens),
-    messages: alternating(turns.map(messageOf)),
+    messages: alternating(messages.map(messageOf)),
     ...(system && { system }),
     ...(temperature !== undefined && { temperature }),
     ...(output && { output_config: { format: { type: 'json_schema' as const, schema: output.schema } } }),

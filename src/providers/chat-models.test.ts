@@ -3,7 +3,7 @@ import { anthropicError } from '../../test/fakes/anthropic.ts';
 import { connect, liveAdapters } from '../../test/fakes/live-adapters.ts';
 import type { FakeProvider, Said } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
-import type { ChatAnswer, ChatModel, ChatRequest, ChatTurn } from './chat-ports.ts';
+import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from './chat-ports.ts';
 import { ProviderFailure } from './ports.ts';
 import { sandboxChatModel } from './sandbox/chat-model.ts';
 
@@ -35,11 +35,11 @@ const tools = ['memory_read_graph', 'notion_notion-fetch'].map((name) => ({
   description: `Calls ${name}.`,
   inputSchema: { type: 'object', properties: { depth: { type: 'integer' } }, additionalProperties: false },
 }));
-const user = (text: string): ChatTurn => ({ role: 'user', text });
+const user = (text: string): ChatMessage => ({ role: 'user', text });
 
 /** As a caller keeps it between two calls. */
-const kept = (content: unknown): ChatTurn => ({ role: 'model', content: JSON.parse(JSON.stringify(content)) });
-const resultsOf = ({ calls }: ChatAnswer, text = 'three nodes', isError = false): ChatTurn => ({
+const kept = (content: unknown): ChatMessage => ({ role: 'model', content: JSON.parse(JSON.stringify(content)) });
+const resultsOf = ({ calls }: ChatAnswer, text = 'three nodes', isError = false): ChatMessage => ({
   role: 'tools',
   results: calls.map(({ id, name }) => ({ callId: id, name, text, isError })),
 });
@@ -53,7 +53,7 @@ describe.each(subjects)('$name', ({ asked, open }) => {
   beforeEach(() => fake?.reset());
   afterAll(() => fake?.close());
 
-  async function reply(more: Partial<ChatRequest> & Pick<ChatRequest, 'turns'>, isStream = false, attempt = 1) {
+  async function reply(more: Partial<ChatRequest> & Pick<ChatRequest, 'messages'>, isStream = false, attempt = 1) {
     const deltas: string[] = [];
     const thoughts: string[] = [];
     const listeners = {
@@ -69,8 +69,11 @@ describe.each(subjects)('$name', ({ asked, open }) => {
   const asking = 'Look. sandbox:tool=memory_read_graph {"depth":2} sandbox:tool=notion_notion-fetch {"depth":3}';
 
   test.each([false, true])('answers the last of a conversation, and counts tokens; streamed: %s', async (isStream) => {
-    const turns: ChatTurn[] = [user('Hello'), { role: 'assistant', text: 'Yes?' }, user('What is a workflow?')];
-    const { answer, deltas } = await reply({ turns, system: 'Be brief.', temperature: 0.5, maxTokens: 500 }, isStream);
+    const messages: ChatMessage[] = [user('Hello'), { role: 'assistant', text: 'Yes?' }, user('What is a workflow?')];
+    const { answer, deltas } = await reply(
+      { messages, system: 'Be brief.', temperature: 0.5, maxTokens: 500 },
+      isStream,
+    );
     expect(answer).toMatchObject({ text: expect.stringContaining('What is a workflow?'), calls: [] });
     for (const count of [answer.inputTokens, answer.outputTokens]) {
       expect(Number.isSafeInteger(count) && count > 0).toBe(true);
@@ -79,20 +82,20 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     expect(deltas.length > 1).toBe(isStream);
   });
 
-  test.each<[string, ChatTurn[]]>([
+  test.each<[string, ChatMessage[]]>([
     ['two users in a row', [user('One.'), user('Two.')]],
     ['an assistant that begins', [{ role: 'assistant', text: 'Welcome.' }, user('Two.')]],
     [
       'assistants in a row',
       [user('0'), { role: 'assistant', text: 'a' }, { role: 'assistant', text: 'b' }, user('Two.')],
     ],
-  ])('takes any order: %s', async (_, turns) => {
-    expect((await reply({ turns })).answer.text).toContain('Two.');
+  ])('takes any order: %s', async (_, messages) => {
+    expect((await reply({ messages })).answer.text).toContain('Two.');
   });
 
   test('hands over every character whole, in parts too', async () => {
     const text = 'Zwölf Boxkämpfer 🥊 \u202e "quoted" \\ back\n'.repeat(400);
-    const { answer, deltas } = await reply({ turns: [user(text)] }, true);
+    const { answer, deltas } = await reply({ messages: [user(text)] }, true);
     expect(answer.text).toContain(text);
     expect(deltas.join('')).toBe(answer.text);
     expect(deltas).not.toContain('');
@@ -100,40 +103,40 @@ describe.each(subjects)('$name', ({ asked, open }) => {
 
   test.each([false, true])('calls tools round after round; streamed: %s', async (isStream) => {
     script({ calls: [callOf(0, 2)], thinkingTokens: 4 }, { calls: [callOf(1, 3)] });
-    const turns = [user(asking)];
-    const first = (await reply({ turns, tools }, isStream)).answer;
+    const messages = [user(asking)];
+    const first = (await reply({ messages, tools }, isStream)).answer;
     expect(first.calls).toEqual([{ id: expect.stringMatching(/./), ...callOf(0, 2) }]);
-    turns.push(kept(first.content), resultsOf(first));
-    const second = (await reply({ turns, tools }, isStream)).answer;
+    messages.push(kept(first.content), resultsOf(first));
+    const second = (await reply({ messages, tools }, isStream)).answer;
     expect(second.calls).toMatchObject([callOf(1, 3)]);
-    turns.push(kept(second.content), resultsOf(second, 'no such page', true));
-    const { answer, deltas } = await reply({ turns, tools }, isStream);
+    messages.push(kept(second.content), resultsOf(second, 'no such page', true));
+    const { answer, deltas } = await reply({ messages, tools }, isStream);
     expect(answer).toMatchObject({ calls: [], text: expect.stringContaining('no such page') });
     expect(deltas.join('')).toBe(isStream ? answer.text : '');
   });
 
   test('answers in words when it may not call, even after calls', async () => {
     script({ calls: [callOf(0, 2)] });
-    const turns = [user(asking)];
-    const first = (await reply({ turns, tools })).answer;
-    turns.push(kept(first.content), resultsOf(first));
+    const messages = [user(asking)];
+    const first = (await reply({ messages, tools })).answer;
+    messages.push(kept(first.content), resultsOf(first));
     // A model that calls all the same is not heard.
     script({ text: 'Three.', calls: [callOf(1, 3)] });
-    const { answer, deltas } = await reply({ turns }, true);
+    const { answer, deltas } = await reply({ messages }, true);
     expect(answer.calls).toEqual([]);
     expect(answer.text).toMatch(/Three\.|three nodes/);
     expect(deltas.join('')).toBe(answer.text);
   });
 
   test('calls nothing in a conversation without tools', async () => {
-    const { answer, deltas, thoughts } = await reply({ turns: [user(asking)] }, true);
+    const { answer, deltas, thoughts } = await reply({ messages: [user(asking)] }, true);
     expect([answer.calls, thoughts]).toEqual([[], []]);
     expect(deltas.join('')).toBe(answer.text);
   });
 
   test('fails with a failure that may be tried again, and with one that is final', async () => {
     fake?.next({ fail: anthropicError(529, 'overloaded_error', 'Overloaded') }, { fail: { status: 400, body: {} } });
-    const fail = (text: string) => reply({ turns: [user(text)] }, true).catch((error) => error);
+    const fail = (text: string) => reply({ messages: [user(text)] }, true).catch((error) => error);
     const busy = await fail('sandbox:overloaded');
     expect(busy).toBeInstanceOf(ProviderFailure);
     expect(busy).toMatchObject({ kind: 'overloaded', retryable: true });
@@ -149,9 +152,9 @@ describe.each(subjects)('$name', ({ asked, open }) => {
     const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: controller.signal };
     // The sandbox passes on its first part after half of its time.
     const onDelta = () => controller.abort(reason);
-    const waiting = model.reply({ ...asked, turns: [user('sandbox:slow=0.2 Hello')] }, { ...call, onDelta });
+    const waiting = model.reply({ ...asked, messages: [user('sandbox:slow=0.2 Hello')] }, { ...call, onDelta });
     await expect(waiting).rejects.toBe(reason);
-    const late = model.reply({ ...asked, turns: [user('Hello')] }, call);
+    const late = model.reply({ ...asked, messages: [user('Hello')] }, call);
     await expect(late).rejects.toBe(reason);
     expect(fake?.journal ?? []).toHaveLength(fake ? 1 : 0);
   });
@@ -159,8 +162,8 @@ describe.each(subjects)('$name', ({ asked, open }) => {
 
 describe('the sandbox', () => {
   const call = (attempt = 1) => ({ tenantKey: tenantKeyOf('org'), attempt, signal: new AbortController().signal });
-  const ask = (turns: ChatTurn[], more: Partial<ChatRequest> = {}, attempt = 1) =>
-    sandboxChatModel.reply({ provider: 'GOOGLE', model: 'gemini-2.0-flash', turns, ...more }, call(attempt));
+  const ask = (messages: ChatMessage[], more: Partial<ChatRequest> = {}, attempt = 1) =>
+    sandboxChatModel.reply({ provider: 'GOOGLE', model: 'gemini-2.0-flash', messages, ...more }, call(attempt));
 
   test('gives equal conversations equal replies, and others others', async () => {
     const [one, same, other] = await Promise.all([
@@ -173,13 +176,17 @@ describe('the sandbox', () => {
   });
 
   test('heeds only what the last user message says', async () => {
-    const turns: ChatTurn[] = [user('sandbox:fail'), { role: 'assistant', text: 'sandbox:refuse' }, user('Hello')];
-    expect((await ask(turns, { system: 'sandbox:fail sandbox:tool=memory_read_graph', tools })).text).toContain(
+    const messages: ChatMessage[] = [
+      user('sandbox:fail'),
+      { role: 'assistant', text: 'sandbox:refuse' },
+      user('Hello'),
+    ];
+    expect((await ask(messages, { system: 'sandbox:fail sandbox:tool=memory_read_graph', tools })).text).toContain(
       'Hello',
     );
     const asking = user('sandbox:tool=memory_read_graph');
     const first = await ask([asking], { tools });
-    const after: ChatTurn[] = [
+    const after: ChatMessage[] = [
       asking,
       kept(first.content),
       resultsOf(first, 'sandbox:fail sandbox:tool=memory_read_graph'),

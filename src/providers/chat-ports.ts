@@ -29,7 +29,7 @@ export interface ToolResult {
 }
 
 /** One entry of a conversation. */
-export type ChatTurn =
+export type ChatMessage =
   | { role: 'user'; text: string }
   /** An earlier reply that is only known as text. */
   | { role: 'assistant'; text: string }
@@ -52,7 +52,7 @@ export interface ChatRequest {
   /** Limit of the output, including thinking. Reduced to the limit of the model. */
   maxTokens?: number;
   /** At least one; the last is of the role `user` or `tools`. */
-  turns: ChatTurn[];
+  messages: ChatMessage[];
   /** Without any the model answers in words, even if it called tools earlier in the conversation. */
   tools?: ToolDeclaration[];
 }

@@ -1,6 +1,6 @@
 import type { Content, GenerateContentParameters } from '@google/genai';
 import { z } from 'zod';
-import type { ChatTurn, ToolCall } from './chat-ports.ts';
+import type { ChatMessage, ToolCall } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { argumentsSchema } from './tool-declarations.ts';
 
@@ -51,11 +51,12 @@ const partsOf = (content: unknown): SaidPart[] => z.object({ parts: z.array(part
 const givenIds = (content: unknown) => new Set(partsOf(content).map(({ functionCall }) => functionCall?.id));
 
 /** @param before the turn in front of it */
-function contentOf(turn: ChatTurn, before: ChatTurn | undefined): Content {
-  if (turn.role === 'model') return turn.content as Content;
-  if (turn.role !== 'tools') return { role: turn.role === 'user' ? 'user' : 'model', parts: [{ text: turn.text }] };
+function contentOf(message: ChatMessage, before: ChatMessage | undefined): Content {
+  if (message.role === 'model') return message.content as Content;
+  if (message.role !== 'tools')
+    return { role: message.role === 'user' ? 'user' : 'model', parts: [{ text: message.text }] };
   const ids = before?.role === 'model' ? givenIds(before.content) : new Set();
-  const parts = turn.results.map(({ callId, name, text, isError }) => ({
+  const parts = message.results.map(({ callId, name, text, isError }) => ({
     functionResponse: {
       ...(ids.has(callId) && { id: callId }),
       name,
@@ -66,7 +67,7 @@ function contentOf(turn: ChatTurn, before: ChatTurn | undefined): Content {
 }
 
 function parametersOf(question: Question): GenerateContentParameters {
-  const { turns, model, system, temperature, maxTokens, output, tools, mayCall, signal } = question;
+  const { messages, model, system, temperature, maxTokens, output, tools, mayCall, signal } = question;
   const functionDeclarations = tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
@@ -74,7 +75,7 @@ function parametersOf(question: Question): GenerateContentParameters {
   }));
   return {
     model: model.upstream,
-    contents: turns.map((turn, index) => contentOf(turn, turns[index - 1])),
+    contents: messages.map((message, index) => contentOf(message, messages[index - 1])),
     config: {
       abortSignal: signal,
       ...(system && { systemInstruction: { parts: [{ text: system }] } }),

@@ -6,14 +6,14 @@ import { openaiError } from '../../test/fakes/openai.ts';
 import type { Behaviour, FakeProvider, Said, WireAnswer } from '../../test/fakes/wire-server.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
 import { until } from '../../test/until.ts';
-import type { ChatAnswer, ChatRequest, ChatTurn } from './chat-ports.ts';
+import type { ChatAnswer, ChatMessage, ChatRequest } from './chat-ports.ts';
 import type { LiveOptions } from './live-model.ts';
 import type { FailureKind } from './ports.ts';
 
 const schema = { type: 'object', properties: { depth: { type: 'integer' } } };
 const tool = { name: 'memory_read_graph', description: 'Reads it.', inputSchema: schema };
 const called = { name: tool.name, args: { depth: 2, text: 'Zwölf 🥊' } };
-const hello: ChatTurn[] = [{ role: 'user', text: 'Hello' }];
+const hello: ChatMessage[] = [{ role: 'user', text: 'Hello' }];
 
 const fakes = new Map<LiveAdapter, FakeProvider>();
 beforeAll(async () => {
@@ -33,13 +33,13 @@ async function reply(
   const thoughts: string[] = [];
   const listeners = { onDelta: (text: string) => deltas.push(text), onThought: (text: string) => thoughts.push(text) };
   const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal };
-  const request = { provider: one.provider, model: one.model, turns: hello, ...more };
+  const request = { provider: one.provider, model: one.model, messages: hello, ...more };
   const model = connect(one, fakes.get(one)!, options);
   const answer = await model.reply(request, { ...call, ...(isStream && listeners) });
   return { answer, deltas, thoughts };
 }
 
-const resultsOf = ({ calls }: ChatAnswer, texts: string[]): ChatTurn => ({
+const resultsOf = ({ calls }: ChatAnswer, texts: string[]): ChatMessage => ({
   role: 'tools',
   results: calls.map(({ id, name }, n) => ({ callId: id, name, text: texts[n]!, isError: false })),
 });
@@ -59,8 +59,8 @@ describe('what goes over the wire', () => {
       tools: [{ functionDeclarations: [declared] }],
       generationConfig: {},
     });
-    const turns = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
-    await reply(gemini, { turns });
+    const messages = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
+    await reply(gemini, { messages });
     const [, said, result] = bodyOf(gemini).contents;
     expect(said).toEqual(first.content);
     expect(said.parts[0].thoughtSignature).toMatch(/./);
@@ -82,8 +82,8 @@ describe('what goes over the wire', () => {
       stream: true,
       stream_options: { include_usage: true },
     });
-    const turns = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
-    await reply(gpt, { turns, tools: [tool] });
+    const messages = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
+    await reply(gpt, { messages, tools: [tool] });
     const call = { name: tool.name, arguments: JSON.stringify(called.args) };
     expect(bodyOf(gpt).messages.slice(1)).toEqual([
       { role: 'assistant', content: '', tool_calls: [{ id: 'call_7', type: 'function', function: call }] },
@@ -98,8 +98,8 @@ describe('what goes over the wire', () => {
       tools: [{ name: tool.name, description: 'Reads it.', input_schema: schema }],
       stream: true,
     });
-    const turns = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
-    await reply(claude, { turns, tools: [tool] });
+    const messages = [...hello, { role: 'model' as const, content: first.content }, resultsOf(first, ['done'])];
+    await reply(claude, { messages, tools: [tool] });
     expect(bodyOf(claude).messages.slice(1)).toEqual([
       { role: 'assistant', content: first.content },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_7', content: 'done' }] },
@@ -130,15 +130,19 @@ describe.each(liveAdapters)('$provider', (one) => {
     expect(new Set(answer.calls.map(({ id }) => id)).size).toBe(3);
     // What is written beside calls is no part of a reply.
     expect([answer.text, deltas, thoughts]).toEqual(['I look.', [], isStream ? ['I look.'] : []]);
-    const turns = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['a', 'b', 'c-3'])];
-    expect((await reply(one, { tools: [tool], turns }, { isStream })).answer.text).toContain('c-3');
+    const messages = [
+      ...hello,
+      { role: 'model' as const, content: answer.content },
+      resultsOf(answer, ['a', 'b', 'c-3']),
+    ];
+    expect((await reply(one, { tools: [tool], messages }, { isStream })).answer.text).toContain('c-3');
   });
 
   test('calls with ids of the provider keep them', async () => {
     next({ say: { calls: [{ ...called, id: 'id-1' }] } });
     const { answer } = await reply(one, { tools: [tool] });
-    const turns = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['done'])];
-    await reply(one, { tools: [tool], turns });
+    const messages = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['done'])];
+    await reply(one, { tools: [tool], messages });
     expect(JSON.stringify(bodyOf(one)).match(/id-1/g)).toHaveLength(2);
   });
 
@@ -257,18 +261,18 @@ describe.each(liveAdapters)('$provider', (one) => {
       (await reply(one, { tools: [tool] })).answer,
       (await reply(one, { tools: [tool] })).answer,
     ];
-    const turnOf = ({ content }: ChatAnswer): ChatTurn => ({ role: 'model', content });
+    const turnOf = ({ content }: ChatAnswer): ChatMessage => ({ role: 'model', content });
     const whole = JSON.stringify(first.content);
     const changed = changes.map(([, change]) => change(whole)).filter((text) => text !== whole);
     // OpenAI signs nothing, and only compares the ids.
     for (const text of one.provider === 'OPENAI' ? changed.slice(-1) : changed) {
-      const turns = [...hello, { role: 'model' as const, content: JSON.parse(text) }, resultsOf(first, ['done'])];
-      const failure = await reply(one, { turns, tools: [tool] }).catch((error) => error);
+      const messages = [...hello, { role: 'model' as const, content: JSON.parse(text) }, resultsOf(first, ['done'])];
+      const failure = await reply(one, { messages, tools: [tool] }).catch((error) => error);
       expect(failure).toMatchObject({ kind: 'invalid_request', retryable: false, status: 400 });
     }
     if (one.provider === 'OPENAI') return;
     const order = [second, first].flatMap((answer) => [turnOf(answer), resultsOf(answer, ['done'])]);
-    const failure = await reply(one, { turns: [...hello, ...order], tools: [tool] }).catch((error) => error);
+    const failure = await reply(one, { messages: [...hello, ...order], tools: [tool] }).catch((error) => error);
     expect(failure).toMatchObject({ kind: 'invalid_request', status: 400 });
   });
 

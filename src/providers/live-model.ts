@@ -1,6 +1,6 @@
 import { cleaned, cleanText } from '../platform/core/clean-text.ts';
 import { checkContent, heldBack, type Listener } from './chat-answers.ts';
-import type { ChatCall, ChatTurn, ToolCall, ToolDeclaration } from './chat-ports.ts';
+import type { ChatCall, ChatMessage, ToolCall, ToolDeclaration } from './chat-ports.ts';
 import { toProviderFailure } from './failures.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { findModel, type ListedModel, type ModelList, type TextProvider, textProviders } from './models.ts';
@@ -21,7 +21,7 @@ export interface LiveOptions {
 /** A request in a form that is common to all providers. */
 export interface Question {
   /** Not empty. */
-  turns: readonly ChatTurn[];
+  messages: readonly ChatMessage[];
   system: string | undefined;
   temperature: number | undefined;
   maxTokens: number | undefined;
@@ -56,7 +56,7 @@ export type Ask = (question: Question) => Promise<Reply>;
 
 /** What is asked, of whichever kind of request. */
 type Asked = Pick<TextRequest, 'model' | 'system' | 'temperature' | 'maxTokens' | 'outputSchema'> &
-  Pick<Question, 'turns' | 'tools' | 'mayCall'>;
+  Pick<Question, 'messages' | 'tools' | 'mayCall'>;
 
 function formOf(request: Asked, model: ListedModel): Pick<Question, 'system' | 'maxTokens' | 'output'> {
   const { system, maxTokens, outputSchema } = request;
@@ -98,13 +98,13 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     const model = findModel(options.models, provider, asked.model);
     const { apiKey, baseUrl, timeoutMs } = options;
     const exchange = new HttpExchange(timeoutMs);
-    const { turns, tools, mayCall } = asked;
+    const { messages, tools, mayCall } = asked;
     const ignored = asked.temperature !== undefined && !model.temperature;
     let reply: Reply;
     try {
       reply = await ask({
         ...formOf(asked, model),
-        turns,
+        messages,
         tools,
         mayCall,
         onText,
@@ -146,8 +146,8 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     isInstant: () => false,
 
     async generate({ prompt, ...request }, call): Promise<TextAnswer> {
-      const turns = [{ role: 'user' as const, text: prompt }];
-      const { reply: _, ...answer } = await askOnce({ ...request, turns, tools: [], mayCall: false }, call);
+      const messages = [{ role: 'user' as const, text: prompt }];
+      const { reply: _, ...answer } = await askOnce({ ...request, messages, tools: [], mayCall: false }, call);
       return request.outputSchema ? { ...answer, text: withoutFence(answer.text) } : answer;
     },
 

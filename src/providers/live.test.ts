@@ -46,9 +46,9 @@ test('conversations have the models of single prompts, if a list names them', as
   expect(() => providers.chatModel('live', 'GOOGLE', 'house-model')).toThrow(notConfigured('OPENAI'));
   const names = ['gemini-2.0-flash', 'gemini-1.5-pro', 'claude-sonnet-4-20250514', 'house-model', 'gemini-of-tomorrow'];
   expect(names.filter(providers.isChatModel)).toEqual(names.slice(0, 4));
-  const turns = [{ role: 'user' as const, text: 'Hello' }];
+  const messages = [{ role: 'user' as const, text: 'Hello' }];
   const call = { tenantKey: tenantKeyOf('org'), attempt: 1, signal: new AbortController().signal };
-  const asked = { provider: 'GOOGLE', model: 'gemini-2.0-flash', turns };
+  const asked = { provider: 'GOOGLE', model: 'gemini-2.0-flash', messages };
   expect((await providers.chatModel('test', 'NOBODY').reply(asked, call)).text).toContain('[sandbox gemini-2.0-flash');
 });
 

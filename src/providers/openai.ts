@@ -2,7 +2,7 @@ import type { OpenAI } from 'openai';
 import { z } from 'zod';
 import { cleaned } from '../platform/core/clean-text.ts';
 import { parseArgs } from './chat-answers.ts';
-import type { ChatTurn } from './chat-ports.ts';
+import type { ChatMessage } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { MessageParts } from './openai-stream.ts';
 import { argumentsSchema } from './tool-declarations.ts';
@@ -28,17 +28,17 @@ const answer = z.object({
 });
 type Answer = z.infer<typeof answer>;
 
-function messagesOf(turn: ChatTurn): Chat[] {
-  if (turn.role === 'model') return [turn.content as Chat];
-  if (turn.role !== 'tools') return [{ role: turn.role, content: turn.text }];
-  return turn.results.map(({ callId, text }) => ({ role: 'tool', tool_call_id: callId, content: text }));
+function messagesOf(message: ChatMessage): Chat[] {
+  if (message.role === 'model') return [message.content as Chat];
+  if (message.role !== 'tools') return [{ role: message.role, content: message.text }];
+  return message.results.map(({ callId, text }) => ({ role: 'tool', tool_call_id: callId, content: text }));
 }
 
-function bodyOf({ model, turns, system, temperature, maxTokens, output, tools, mayCall }: Question): Body {
+function bodyOf({ model, messages, system, temperature, maxTokens, output, tools, mayCall }: Question): Body {
   return {
     ...model.params,
     model: model.upstream,
-    messages: [...(system ? [{ role: 'system' as const, content: system }] : []), ...turns.flatMap(messagesOf)],
+    messages: [...(system ? [{ role: 'system' as const, content: system }] : []), ...messages.flatMap(messagesOf)],
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
     ...(output && {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ChatTurn } from './chat-ports.ts';
+import type { ChatMessage } from './chat-ports.ts';
 import { argumentsSchema, offeredTools } from './tool-declarations.ts';
 
 const schemaOf = (inputSchema: Record<string, unknown>) =>
@@ -25,12 +25,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
 
 test('tools that were called are declared when none may be called any more', () => {
   const results = ['a', 'b', 'a'].map((name) => ({ callId: name, name, text: '', isError: false }));
-  const turns: ChatTurn[] = [
+  const messages: ChatMessage[] = [
     { role: 'user', text: 'x' },
     { role: 'model', content: {} },
     { role: 'tools', results },
   ];
-  const { tools, mayCall } = offeredTools({ turns });
+  const { tools, mayCall } = offeredTools({ messages });
   expect([tools.map(({ name }) => name), mayCall]).toEqual([['a', 'b'], false]);
-  expect(offeredTools({ turns: turns.slice(0, 1) })).toEqual({ tools: [], mayCall: false });
+  expect(offeredTools({ messages: messages.slice(0, 1) })).toEqual({ tools: [], mayCall: false });
 });

@@ -1,18 +1,19 @@
-import type { ChatRequest, ChatTurn, ToolDeclaration } from './chat-ports.ts';
+import type { ChatMessage, ChatRequest, ToolDeclaration } from './chat-ports.ts';
 import type { JsonSchema } from './ports.ts';
 
-const namesOf = (turn: ChatTurn): string[] => (turn.role === 'tools' ? turn.results.map(({ name }) => name) : []);
+const namesOf = (message: ChatMessage): string[] =>
+  message.role === 'tools' ? message.results.map(({ name }) => name) : [];
 
 /**
  * The tools of a request. Providers refuse a conversation with calls that declares no tools, so those that were called are
  * declared by name when the model may not call any more.
  */
-export function offeredTools({ tools = [], turns }: Pick<ChatRequest, 'tools' | 'turns'>): {
+export function offeredTools({ tools = [], messages }: Pick<ChatRequest, 'tools' | 'messages'>): {
   tools: readonly ToolDeclaration[];
   mayCall: boolean;
 } {
   if (tools.length > 0) return { tools, mayCall: true };
-  const called = [...new Set(turns.flatMap(namesOf))];
+  const called = [...new Set(messages.flatMap(namesOf))];
   const declare = (name: string) => ({ name, description: 'Not available any more.', inputSchema: {} });
   return { tools: called.map(declare), mayCall: false };
 }

@@ -129,8 +129,8 @@ describe('the sandbox', () => {
     const tagOf = (said: string) => id3Tag('sandbox', { [transcriptName]: said });
     const sound = (await readFile(own.path)).subarray(tagOf(text).length);
     const hears = async (said: string) => {
-      const heard = await model.transcribe(await recordingOf(Buffer.concat([tagOf(said), sound])), callOf());
-      return heard.text === said;
+      const transcribed = await model.transcribe(await recordingOf(Buffer.concat([tagOf(said), sound])), callOf());
+      return transcribed.text === said;
     };
     expect(await hears('🥊'.repeat(4_096))).toBe(true);
     for (const length of [4_097, 9_000_000]) expect(await hears('x'.repeat(length))).toBe(false);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { AppError, invalid } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { type Bookable, readBookable } from './calendar-rules.ts';
@@ -10,7 +10,7 @@ import { type Slot, walkSlots } from './core/slots.ts';
 import { writeSlots } from './core/write-times.ts';
 import { ZoneClock } from './core/zone-clock.ts';
 import { holidaysNear } from './holidays.ts';
-import { readTaken } from './taken.ts';
+import { readOccupied } from './occupied-times.ts';
 
 export interface ShownSlot {
   /** RFC 3339, with the offset of the zone that was asked for. */
@@ -58,7 +58,7 @@ export async function findAvailability(
   const shown: ShownSlot[] = [];
   for (const page of found) {
     for (const slot of writeSlots(page, timezone)) shown.push(slot);
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return shown;
 }
@@ -74,11 +74,11 @@ export async function* walkAvailability(
   { now, except = null }: { now: number; except?: string | null },
 ): AsyncGenerator<Slot[]> {
   const { eventType, rules } = bookable;
-  const taken = await readTaken(scope, bookable, readsForSlots(rules, eventType, query, now), except);
+  const taken = await readOccupied(scope, bookable, readsForSlots(rules, eventType, query, now), except);
   const holidays = await holidaysNear(rules, [holidayDaysForSlots(query)], now);
   for (const page of walkSlots({ now, rules, eventType, taken, holidays }, query)) {
     yield page;
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 
@@ -90,6 +90,6 @@ export async function checkLimits(
 ): Promise<{ allowed: boolean; remaining: Remaining }> {
   const bookable = await readBookable(scope, id);
   const day = dayNumber(date);
-  const taken = await readTaken(scope, bookable, readsForCheck(bookable.rules, day));
+  const taken = await readOccupied(scope, bookable, readsForCheck(bookable.rules, day));
   return remainingBookings(bookable.rules, day, taken);
 }

@@ -6,7 +6,7 @@ import { readInstant } from './core/read-times.ts';
 import { BlackoutPeriod } from './entities.ts';
 import { blackoutNotFound } from './errors.ts';
 import { keepNamedHosts } from './hosts.ts';
-import { requireRoom } from './plan-room.ts';
+import { enforcePlanLimit } from './plan-limits.ts';
 
 export interface BlackoutFields {
   name: string;
@@ -51,7 +51,7 @@ export function createBlackout(
   claim?: IdempotencyClaim,
 ): Promise<Once<BlackoutView>> {
   const create = async (tx: Transaction) => {
-    await requireRoom(tx, 'blackoutPeriods');
+    await enforcePlanLimit(tx, 'blackoutPeriods');
     const [start, end] = [written(fields.start, fields.allDay), written(fields.end, fields.allDay)];
     const named = fields.hostId;
     const hostId = named === null ? null : (await keepNamedHosts(tx, [{ hostId: named, path: 'hostId' }])).get(named)!;

@@ -2,7 +2,7 @@ import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
-import { type BookingServices, inTurnToMove, takeHosts } from './booking-turns.ts';
+import { type BookingServices, lockHosts, queueMove } from './booking-queues.ts';
 import { type BookingView, viewOf, withEffects } from './booking-view.ts';
 import { readBookableOf } from './calendar-rules.ts';
 import { checkTime, factsOf, isoTimes } from './check-booking.ts';
@@ -56,7 +56,7 @@ export function rescheduleBooking(
   id: string,
   { newStart, reason, source, notifyAttendee }: Change & { newStart: string },
 ): Promise<BookingView> {
-  return inTurnToMove(services, scope, newStart, () =>
+  return queueMove(services, scope, newStart, () =>
     scope.transaction(async (tx) => {
       const booking = await lockBooking(tx.em, id);
       const now = new Date();
@@ -66,7 +66,7 @@ export function rescheduleBooking(
       if (startsAt === previous.start.getTime()) return withEffects(tx, booking);
 
       const { eventType, ...bookable } = await readBookableOf(tx, booking);
-      await takeHosts(tx, [booking.hostId]);
+      await lockHosts(tx, [booking.hostId]);
       const kept = bookedWith(booking);
       await checkTime(tx, { ...bookable, eventType: { ...eventType, ...kept } }, startsAt, booking.id);
       const by = startsAt - previous.start.getTime();

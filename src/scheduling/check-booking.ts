@@ -5,14 +5,14 @@ import { type Bookable, readBookable } from './calendar-rules.ts';
 import { minuteMs } from './core/calendar-date.ts';
 import { decideBooking } from './core/decide.ts';
 import type { BookingFacts, BookingSource } from './core/events.ts';
+import type { Taken } from './core/occupied.ts';
 import { readInstant } from './core/read-times.ts';
 import { holidayDaysForBooking, readsForBooking } from './core/reads.ts';
 import type { EventTypeRules } from './core/rules.ts';
-import type { Taken } from './core/taken.ts';
 import type { BookedLocation } from './entities.ts';
 import { holidaysNear } from './holidays.ts';
+import { readOccupied } from './occupied-times.ts';
 import { refused } from './refuse.ts';
-import { readTaken } from './taken.ts';
 
 export interface NewBooking {
   eventTypeId: string;
@@ -56,7 +56,7 @@ export async function checkTime(
 ): Promise<void> {
   const now = Date.now();
   const reads = readsForBooking(bookable.rules, bookable.eventType, startsAt);
-  await checkAgainst(bookable, startsAt, await readTaken(scope, bookable, reads, except), now);
+  await checkAgainst(bookable, startsAt, await readOccupied(scope, bookable, reads, except), now);
 }
 
 /** The time that a booking holds: its own with both buffers. */

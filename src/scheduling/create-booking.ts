@@ -1,8 +1,8 @@
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope } from '../platform/scope.ts';
-import { type BookTogetherServices, bookTogether } from './book-together.ts';
-import { inTurnToMake } from './booking-turns.ts';
+import { type BookBatchServices, bookTogether } from './book-batch.ts';
+import { queueCreate } from './booking-queues.ts';
 import type { BookingView } from './booking-view.ts';
 import type { NewBooking } from './check-booking.ts';
 import { followWork } from './effects/enqueue-effects.ts';
@@ -13,13 +13,13 @@ import { followWork } from './effects/enqueue-effects.ts';
  * @throws AppError validation_error, not_found, idempotency_key_reused, and the codes of `schedulingErrors`
  */
 export async function createBooking(
-  services: BookTogetherServices,
+  services: BookBatchServices,
   scope: Scope,
   input: NewBooking,
   claim?: IdempotencyClaim,
 ): Promise<Once<BookingView>> {
   const asked = { id: newId(), scope, input, claim };
-  const { outcome, entryId } = await inTurnToMake(services, asked, (all) => bookTogether(services, all));
+  const { outcome, entryId } = await queueCreate(services, asked, (all) => bookTogether(services, all));
   // With the correlation id of this request, and not that of another one in its batch.
   if (entryId !== undefined) await scope.attempt([{ kind: followWork, subjectId: outcome.id, entryId }]);
   return { outcome, replayed: entryId === undefined };

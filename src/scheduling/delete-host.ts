@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { takeHosts } from './booking-turns.ts';
+import { lockHosts } from './booking-queues.ts';
 import { Calendar } from './calendar-entities.ts';
 import { BlackoutPeriod, Booking, SchedulingEventType } from './entities.ts';
 import { lockHost } from './hosts.ts';
@@ -27,7 +27,7 @@ export function deleteHost(scope: Scope, id: string): Promise<void> {
   return scope.transaction(async (tx) => {
     const host = await lockHost(tx.em, id);
     // What is being booked is committed, or refused, before the bookings are counted.
-    await takeHosts(tx, [host.id]);
+    await lockHosts(tx, [host.id]);
     if (host.isDefault) throw new AppError('conflict', 'The default host cannot be deleted.');
     const eventTypes = await tx.em.count(SchedulingEventType, { hostId: host.id, deletedAt: null });
     if (eventTypes > 0) throw new AppError('conflict', 'Event types name this host.', { eventTypes });

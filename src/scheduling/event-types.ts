@@ -4,14 +4,14 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { defaultReminders } from './core/effects.ts';
 import { eventTypeIds } from './core/ids.ts';
 import { freeSlug, slugOf } from './core/slug.ts';
 import { type OfferedLocation, type Question, SchedulingEventType } from './entities.ts';
 import { eventTypeNotFound } from './errors.ts';
 import { keepHost } from './hosts.ts';
-import { requireRoom } from './plan-room.ts';
+import { enforcePlanLimit } from './plan-limits.ts';
 
 export interface EventTypeFields {
   name: string;
@@ -78,7 +78,7 @@ const takenSlugs = statement<{ slug: string }>(
 
 /** Transactions that choose a slug take turns, so that two cannot choose the same one. */
 async function readSlugs(tx: Transaction): Promise<Set<string>> {
-  await takeTurn(tx, 'event_types');
+  await lockForTransaction(tx, 'event_types');
   return new Set((await tx.rows(takenSlugs)).map(({ slug }) => slug));
 }
 
@@ -107,7 +107,7 @@ export function createEventType(
     if (taken.size >= maxEventTypes) {
       throw new AppError('conflict', `There are ${maxEventTypes} event types already.`, { limit: maxEventTypes });
     }
-    await requireRoom(tx, 'eventTypes');
+    await enforcePlanLimit(tx, 'eventTypes');
     if (wanted !== undefined && taken.has(wanted)) throw slugTaken(wanted);
     const hostId = fields.hostId === null ? null : await keepHost(tx, fields.hostId);
     const now = new Date();

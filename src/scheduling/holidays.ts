@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { invalid } from '../platform/errors.ts';
 import type { DayNumber } from './core/calendar-date.ts';
 import type { DayRange } from './core/read-times.ts';
@@ -17,7 +17,7 @@ export async function holidaysNear(
 ): Promise<ReadonlySet<DayNumber>> {
   const codes = businessHours?.holidays ?? [];
   if (codes.length === 0) return none;
-  return (await load()).publicHolidays(codes, ranges, now, nextTurn);
+  return (await load()).publicHolidays(codes, ranges, now, yieldToEventLoop);
 }
 
 /** @throws AppError validation_error with a path holidays.<i> for each code that is unknown */

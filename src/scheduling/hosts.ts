@@ -7,7 +7,7 @@ import { statement } from '../platform/sql.ts';
 import { hostIds } from './core/ids.ts';
 import { SchedulingHost } from './entities.ts';
 import { hostNotFound } from './errors.ts';
-import { requireRoom } from './plan-room.ts';
+import { enforcePlanLimit } from './plan-limits.ts';
 import { defaultWeek, type Week } from './settings-records.ts';
 
 export interface HostFields {
@@ -134,7 +134,7 @@ export async function keepNamedHosts(tx: Transaction, named: readonly NamedHost[
 /** Creates a host with usual hours, once per Idempotency-Key. @throws AppError forbidden when the plan includes no more */
 export function createHost(scope: Scope, fields: HostFields, claim?: IdempotencyClaim): Promise<Once<Host>> {
   const create = async (tx: Transaction) => {
-    await requireRoom(tx, 'hosts');
+    await enforcePlanLimit(tx, 'hosts');
     const now = new Date();
     const made = tx.em.create(SchedulingHost, {
       id: newId(),

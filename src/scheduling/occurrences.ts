@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Scope } from '../platform/scope.ts';
 import { listBlackouts } from './blackouts.ts';
 import { dayNumber } from './core/calendar-date.ts';
@@ -10,7 +10,7 @@ import { findSettings } from './settings.ts';
 import { hoursOfHost } from './settings-records.ts';
 
 /** Occurrences centuries apart, among many blackouts, cost up to a millisecond each. */
-const perTurn = 10;
+const perRound = 10;
 
 /**
  * The occurrences of a pattern from a date on, at the clock of the default host.
@@ -32,7 +32,7 @@ export async function generateOccurrences(
   const occurrences: Occurrence[] = [];
   for (const one of walkOccurrences(rules, pattern, days, holidays)) {
     occurrences.push(one);
-    if (occurrences.length % perTurn === 0) await nextTurn();
+    if (occurrences.length % perRound === 0) await yieldToEventLoop();
   }
   return occurrences;
 }

@@ -3,7 +3,7 @@ import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
 import { BookingPages } from './booking-pages.ts';
-import { type BookingServices, BookingTurns } from './booking-turns.ts';
+import { BookingQueues, type BookingServices } from './booking-queues.ts';
 import { Calendar, CalendarBusy, CalendarEntry, SandboxCalendar, SandboxCalendarEvent } from './calendar-entities.ts';
 import { endCalendars } from './calendars/end-tenant.ts';
 import {
@@ -87,7 +87,7 @@ export const scheduling: Part<
     const calendars = openCalendars(base);
     const bookingPages = new BookingPages(base.env.URL_SIGNING_KEY, base.env.PUBLIC_URL);
     return {
-      bookingTurns: new BookingTurns(),
+      bookingQueues: new BookingQueues(),
       bookingPages,
       ...calendars,
       ...openEffects(base.env, { ...calendars, bookingPages }),

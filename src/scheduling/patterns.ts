@@ -5,7 +5,7 @@ import { patternIds } from './core/ids.ts';
 import type { PatternKind } from './core/rules.ts';
 import { RecurringPattern } from './entities.ts';
 import { patternNotFound } from './errors.ts';
-import { requireRoom } from './plan-room.ts';
+import { enforcePlanLimit } from './plan-limits.ts';
 
 export interface PatternFields {
   name: string;
@@ -48,7 +48,7 @@ export function createPattern(
   claim?: IdempotencyClaim,
 ): Promise<Once<PatternView>> {
   const create = async (tx: Transaction) => {
-    await requireRoom(tx, 'recurringPatterns');
+    await enforcePlanLimit(tx, 'recurringPatterns');
     const made = tx.em.create(RecurringPattern, { id: newId(), ...scope.tenant, ...fields, createdAt: new Date() });
     tx.em.persist(made);
     await tx.audit({ action: 'recurring_pattern.create', subjectId: made.id });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
 import { isTooSlow } from './core/pace.ts';
 import { Downloads, places } from './downloads.ts';
@@ -32,7 +32,7 @@ describe('a download', () => {
     const download = (await opening(() => stream).open(file, undefined, nobody))!;
     const reader = download.body.getReader();
     for (let read = 0; read < 10; read++) await reader.read();
-    for (let waited = 0; waited < 20; waited++) await turn();
+    for (let waited = 0; waited < 20; waited++) await yieldToEventLoop();
     expect(taken.pieces).toBeLessThanOrEqual(13);
     download.close();
     expect(stream.destroyed).toBe(true);
@@ -57,7 +57,7 @@ describe('a download', () => {
     const { body } = (await opening(() => broken).open(file, undefined, { address: 'a', cut }))!;
     broken.push('half');
     const text = buffer(body);
-    await turn();
+    await yieldToEventLoop();
     expect(cut).not.toHaveBeenCalled();
     broken.destroy(new Error('the bucket went away'));
     expect(String(await text)).toBe('half');

@@ -89,11 +89,11 @@ export async function completeGeneration(
       const url = services.signedUrls.sign(stored.name);
       await publishEvent(tx, videoCompleted, generationId, { videoId: generationId, url, ...facts });
     }
-    await services.waiters.announce(tx, generationId, ending.waiter);
+    await services.waiters.notifyRemote(tx, generationId, ending.waiter);
     return true;
   });
   failPoint('generation.recorded');
-  services.waiters.tell(generationId);
+  services.waiters.notifyLocal(generationId);
   return done;
 }
 
@@ -127,9 +127,9 @@ export async function stopGeneration(
       await publishEvent(tx, videoFailed, generationId, { videoId: generationId, ...facts });
     }
     await also?.(tx);
-    await services.waiters.announce(tx, generationId, ending.waiter);
+    await services.waiters.notifyRemote(tx, generationId, ending.waiter);
     return true;
   });
-  services.waiters.tell(generationId);
+  services.waiters.notifyLocal(generationId);
   return stopped;
 }

@@ -113,11 +113,11 @@ async function keep(
   const recorded = await scope.transaction(async (tx) => {
     if (!(await tx.one(recordImage, generationId, JSON.stringify(image)))) return false;
     await services.files.record(tx, stored, until);
-    await services.waiters.announce(tx, ending.generationId, ending.waiter);
+    await services.waiters.notifyRemote(tx, ending.generationId, ending.waiter);
     return true;
   });
   failPoint('generation.input_recorded');
-  services.waiters.tell(generationId);
+  services.waiters.notifyLocal(generationId);
   return recorded ? image : undefined;
 }
 

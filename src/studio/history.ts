@@ -5,7 +5,7 @@ import type { Page, PageRequest } from '../platform/page.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { generationStates } from './core/status.ts';
 import { type GenerationDetail, generationColumns } from './generations.ts';
 
@@ -64,7 +64,7 @@ export function countGenerationBlocks(database: Database): Promise<number> {
     const due = await sql.rows(findDueBlocks, [limit]);
     for (const { organizationId, environment, block } of due) {
       await new Scope(database, { organizationId, environment }, newId()).transaction(async (tx) => {
-        await takeTurn(tx, blockLock);
+        await lockForTransaction(tx, blockLock);
         await tx.rows(countBlock, block);
       });
     }

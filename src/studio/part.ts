@@ -45,7 +45,7 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
     const generationWaiters = new Waiters('generation');
     const generationPolicy = defaultGenerationPolicy;
     const generationWatch = new GenerationWatch({ temporal, generationPolicy, background, log });
-    notifications.on(generationWaiters.channel, (id) => generationWaiters.tell(id));
+    notifications.on(generationWaiters.channel, (id) => generationWaiters.notifyLocal(id));
     return { generationWaiters, generationPolicy, inputPlaces: new InputPlaces(), generationWatch };
   },
   outbox: (services) => ({

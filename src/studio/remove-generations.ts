@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts';
 import { Scope, type Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { generationIds, videoIds } from './core/ids.ts';
@@ -45,7 +45,7 @@ const removeEmptyBlocks = statement(
 );
 
 async function remove(tx: Transaction, ids: readonly string[]): Promise<number> {
-  await takeTurn(tx, blockLock);
+  await lockForTransaction(tx, blockLock);
   const { count } = (await tx.one(removeStatement, ids))!;
   await tx.rows(removeEmptyBlocks);
   return count;

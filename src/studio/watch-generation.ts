@@ -43,14 +43,14 @@ export class GenerationWatch {
   seen(scope: Scope, { id, status, askedMsAgo }: Pick<GenerationDetail, 'id' | 'status' | 'askedMsAgo'>): void {
     const { background, log, generationPolicy } = this.#options;
     if (status !== 'processing' || askedMsAgo === null || askedMsAgo < generationPolicy.watchedEveryMs) return;
-    if (!this.#takeTurn(scope.tenant.organizationId)) return;
+    if (!this.#claimLook(scope.tenant.organizationId)) return;
     const asked = this.#ask(scope, id).catch((error) =>
       log.warn({ err: error, generationId: id }, 'the provider of a generation that is watched could not be asked'),
     );
     background.run('generation.watch', asked);
   }
 
-  #takeTurn(organizationId: string): boolean {
+  #claimLook(organizationId: string): boolean {
     const now = performance.now();
     if (now - (this.#lastOf.get(organizationId) ?? Number.NEGATIVE_INFINITY) < betweenMs) return false;
     // The latest stands last.

@@ -6,7 +6,7 @@ import type { Notifications } from '../platform/notifications.ts';
 import type { Caller } from './caller.ts';
 
 const changedChannel = 'atelier_keys_changed';
-const heardChannel = 'atelier_keys_changed_heard';
+const acknowledgedChannel = 'atelier_keys_changed_heard';
 
 /** A process with an active cache holds this advisory lock, shared, on its notification connection. */
 const lockClass = 0x4b657973; // "Keys"
@@ -99,7 +99,7 @@ export class KeyCache {
 
   /** Confirms on the connection that holds the lock, which identifies this process to the announcer. */
   #confirm(nonce: string): Promise<void> {
-    return this.#notifications.send(heardChannel, nonce);
+    return this.#notifications.send(acknowledgedChannel, nonce);
   }
 }
 
@@ -122,17 +122,17 @@ export async function announceKeyChange({ settings }: Database): Promise<void> {
       if (payload === nonce) waiting.delete(processId);
       wake();
     });
-    await client.query(`listen ${heardChannel}`);
+    await client.query(`listen ${acknowledgedChannel}`);
     const holders = async () =>
       (await client.query<{ pid: number }>(holdersOfCaches, [lockClass, lockId])).rows.map(({ pid }) => pid);
     for (const pid of await holders()) waiting.add(pid);
     const deadline = performance.now() + leaseMs + marginMs;
     await client.query('select pg_notify($1, $2)', [changedChannel, nonce]);
     while (waiting.size > 0 && performance.now() < deadline) {
-      const heard = new Promise<void>((resolve) => {
+      const acknowledged = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      await Promise.race([heard, sleep(100)]);
+      await Promise.race([acknowledged, sleep(100)]);
       const alive = new Set(await holders());
       for (const pid of waiting) if (!alive.has(pid)) waiting.delete(pid);
     }

@@ -1,4 +1,4 @@
-import { placesTaken } from '../platform/errors.ts';
+import { concurrencyLimitReached } from '../platform/errors.ts';
 
 /** Counts what is open at the same time. */
 export interface OpenCounter {
@@ -19,7 +19,7 @@ export async function enterAll(counter: OpenCounter, places: readonly Place[]): 
     const one = await counter.enter(subject, limit);
     if (!one) {
       leave();
-      throw placesTaken(limit);
+      throw concurrencyLimitReached(limit);
     }
     entered.push(one);
   }

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/database.ts';
-import { type AppError, placesTaken, unavailable } from '../platform/errors.ts';
+import { type AppError, concurrencyLimitReached, unavailable } from '../platform/errors.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import { unauthorized } from './authenticate.ts';
 import type { Caller } from './caller.ts';
@@ -96,7 +96,7 @@ export class OpenRequests {
     const { [kind]: declared } = tenancyLimits;
     const limit = declared.of(caller.plan);
     const leave = await this.#options.counter.enter(`${subjectOf(caller)}:${kind}`, limit);
-    if (!leave) throw placesTaken(limit, declared.window);
+    if (!leave) throw concurrencyLimitReached(limit, declared.window);
     const one = new Held(this, caller);
     if (this.#options.draining.aborted) one.end();
     this.#held.set(one, leave);

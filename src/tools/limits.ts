@@ -3,7 +3,7 @@ export interface ToolLimits {
   /** Of one call, from when it holds the lock of its server. */
   callMs: number;
   /** How long a call waits for that lock: a tenant's calls to one server run one after the other. */
-  turnMs: number;
+  lockWaitMs: number;
   /** Of connecting and listing tools. */
   listMs: number;
   /** After which a connection that is not used is closed, and its process ended. */
@@ -18,7 +18,7 @@ export interface ToolLimits {
 
 export const toolLimits: ToolLimits = {
   callMs: 30_000,
-  turnMs: 30_000,
+  lockWaitMs: 30_000,
   listMs: 20_000,
   idleMs: 60_000,
   listedMs: 300_000,

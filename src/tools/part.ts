@@ -7,14 +7,14 @@ import { ToolConfiguration } from './entities.ts';
 import { toolLimits } from './limits.ts';
 import { connectionOpener } from './open-connection.ts';
 import { toolSettings, toolsFolder } from './settings.ts';
+import { ToolLocks } from './tool-locks.ts';
 import { Tools } from './tools.ts';
-import { ToolTurns } from './turns.ts';
 
 export interface ToolServices {
   /** The tools that models may use. */
   tools: Tools;
   toolConnections: ToolConnections;
-  toolTurns: ToolTurns;
+  toolLocks: ToolLocks;
 }
 
 /** Tool servers: the catalogue, what organizations configure, and calls. */
@@ -32,15 +32,15 @@ export const tools: Part<Foundation, ToolServices, typeof toolSettings.shape> = 
   open({ env, log, egress, sealer }) {
     const open = connectionOpener({ folder: toolsFolder(env), egress });
     const connections = new ToolConnections({ open, limits: toolLimits, log });
-    const turns = new ToolTurns(env.DATABASE_URL);
+    const locks = new ToolLocks(env.DATABASE_URL);
     return {
-      tools: new Tools({ connections, turns, limits: toolLimits, log, egress, sealer }),
+      tools: new Tools({ connections, locks, limits: toolLimits, log, egress, sealer }),
       toolConnections: connections,
-      toolTurns: turns,
+      toolLocks: locks,
     };
   },
-  async close({ toolConnections, toolTurns }) {
+  async close({ toolConnections, toolLocks }) {
     await toolConnections.close();
-    await toolTurns.close();
+    await toolLocks.close();
   },
 };

@@ -20,7 +20,7 @@ export interface Round extends RoundAnswer {
 }
 
 /** A part of a conversation, in the form in which models are given it. */
-export type RoundTurn =
+export type RoundMessage =
   | { role: 'model'; content: unknown }
   | { role: 'tools'; results: (ToolResult & { callId: string; name: string })[] };
 
@@ -44,8 +44,8 @@ function resultsOf({ calls, results }: Round, tools: readonly DeclaredTool[]): T
 }
 
 /** What was said in these rounds, as their model is told it when it is asked again. */
-export const turnsOf = (rounds: readonly Round[], tools: readonly DeclaredTool[]): RoundTurn[] =>
-  rounds.flatMap((round): RoundTurn[] => [
+export const messagesOfRounds = (rounds: readonly Round[], tools: readonly DeclaredTool[]): RoundMessage[] =>
+  rounds.flatMap((round): RoundMessage[] => [
     { role: 'model', content: round.content },
     {
       role: 'tools',

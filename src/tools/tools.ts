@@ -18,11 +18,11 @@ import { declaredName } from './core/tool-names.ts';
 import { failedResult, type ToolResult } from './core/tool-result.ts';
 import { maxArgumentsLength, maxTools, type ToolLimits } from './limits.ts';
 import { type DeclaredTool, type ToolCall, ToolFailure, ToolServerUnavailable } from './tool.ts';
-import type { ToolTurns } from './turns.ts';
+import type { ToolLocks } from './tool-locks.ts';
 
 export interface ToolsOptions extends ConfigurationServices {
   connections: ToolConnections;
-  turns: ToolTurns;
+  locks: ToolLocks;
   limits: ToolLimits;
   log: Log;
 }
@@ -152,27 +152,27 @@ export class Tools {
   }
 
   async #attempt(scope: Scope, call: ToolCall, given: string, signal: AbortSignal): Promise<ToolResult> {
-    const { turns, limits } = this.#options;
+    const { locks, limits } = this.#options;
     if (Buffer.byteLength(given) > maxArgumentsLength) {
       return failedResult(`The arguments have more than ${maxArgumentsLength / 1_024} KiB.`);
     }
     // One round trip each, at the same time.
     const reading = this.#targetOf(scope, call.server);
-    const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.turnMs)]);
-    const [found, taken] = await Promise.allSettled([reading, turns.take(scope.tenant, call.server, waiting)]);
-    const turn = taken.status === 'fulfilled' ? taken.value : undefined;
+    const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.lockWaitMs)]);
+    const [found, taken] = await Promise.allSettled([reading, locks.take(scope.tenant, call.server, waiting)]);
+    const lock = taken.status === 'fulfilled' ? taken.value : undefined;
     try {
       if (found.status === 'rejected' && this.#isUnreadable(found.reason, scope, call.server)) {
         return failedResult(`The tool server ${call.server} is not available. ${secretsUnreadableMessage}`);
       }
       const target = resultOf(found);
       if (!target) return failedResult(`The tool server ${call.server} is not configured.`);
-      if (resultOf(taken)) return await this.#ask(target, call, signal, turn!.lost);
+      if (resultOf(taken)) return await this.#ask(target, call, signal, lock!.lost);
       signal.throwIfAborted();
-      return failedResult(`The tool did not answer in ${inSeconds(limits.turnMs)}.`);
+      return failedResult(`The tool did not answer in ${inSeconds(limits.lockWaitMs)}.`);
     } finally {
       // Who comes next waits for it; this caller has its result.
-      void turn?.end();
+      void lock?.end();
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Sealer } from '../platform/crypto.ts';
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type StoredTranscript, voiceContents } from './contents.ts';
 import type { VoiceCallError, VoiceCallStatus } from './core/status.ts';
+import { type StoredTranscript, voiceContents } from './sealed-call.ts';
 
 /** A call that has ended, or where it stands. */
 export interface Call {

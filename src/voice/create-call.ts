@@ -1,6 +1,6 @@
 import { reserveCredits } from '../credits/reservations.ts';
 import type { Sealer } from '../platform/crypto.ts';
-import { placesTaken } from '../platform/errors.ts';
+import { concurrencyLimitReached } from '../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
@@ -12,12 +12,12 @@ import type { VoiceCallPolicy } from '../temporal/contracts/voice.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { fairnessOf } from '../tenancy/fairness.ts';
 import { startPerformVoiceCall } from './call-workflows.ts';
-import { type TranscriptionRequest, voiceContents } from './contents.ts';
 import { voiceLimits } from './core/limits.ts';
 import { voiceCallStates } from './core/status.ts';
 import { creditKey } from './end-call.ts';
 import type { VoiceKind } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { type TranscriptionRequest, voiceContents } from './sealed-call.ts';
 
 export interface CallWork {
   temporal: TemporalClient;
@@ -80,10 +80,10 @@ const countOpen = statement<{ open: number }>(
  * credits are locked, so that two transactions do not count at the same time.
  * @throws AppError rate_limit_exceeded
  */
-async function checkRoom(tx: Scope, plan: PlanName): Promise<void> {
+async function enforceConcurrencyLimit(tx: Scope, plan: PlanName): Promise<void> {
   const limit = voiceLimits.openVoiceCalls.of(plan);
   const { open } = (await tx.one(countOpen, limit + 1))!;
-  if (open > limit) throw placesTaken(limit, voiceLimits.openVoiceCalls.window);
+  if (open > limit) throw concurrencyLimitReached(limit, voiceLimits.openVoiceCalls.window);
 }
 
 /** The call that an earlier request with the same key made. @throws AppError idempotency_key_reused */
@@ -112,7 +112,7 @@ export async function createCall(
       await also?.(tx);
       const expiresInMs = voicePolicy.deadlineMs + keptLongerMs;
       await reserveCredits(tx, { key: creditKey(id), operation: kind, amount: price, expiresInMs });
-      await checkRoom(tx, plan);
+      await enforceConcurrencyLimit(tx, plan);
       await tx.enqueue('voice.start', id, { waiter } satisfies StartHint);
       return { id };
     },

@@ -5,9 +5,9 @@ import { statement } from '../platform/sql.ts';
 import type { Waiters } from '../platform/waiters.ts';
 import type { Files } from '../storage/files.ts';
 import type { StoredFile } from '../storage/ports.ts';
-import { type StoredTranscript, voiceContents } from './contents.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import { failPoint } from './fail-points.ts';
+import { type StoredTranscript, voiceContents } from './sealed-call.ts';
 
 export interface EndServices {
   files: Pick<Files, 'store' | 'record' | 'remove'>;
@@ -77,11 +77,11 @@ export async function completeCall(services: EndServices, scope: Scope, ending: 
       ({ price } = ended);
     }
     await settleCredits(tx, { key: creditKey(callId), amount: price });
-    await waiters.announce(tx, callId, ending.waiter);
+    await waiters.notifyRemote(tx, callId, ending.waiter);
     return true;
   });
   failPoint('voice.recorded');
-  waiters.tell(callId);
+  waiters.notifyLocal(callId);
   return done;
 }
 
@@ -102,9 +102,9 @@ export async function stopCall(
     if (!ended) return false;
     if (ended.file !== null) await services.files.remove(tx, [ended.file]);
     await voidCredits(tx, { key: creditKey(callId) });
-    await services.waiters.announce(tx, callId, ending.waiter);
+    await services.waiters.notifyRemote(tx, callId, ending.waiter);
     return true;
   });
-  services.waiters.tell(callId);
+  services.waiters.notifyLocal(callId);
   return stopped;
 }

@@ -13,12 +13,12 @@ import { VoiceCall } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { findableCalls } from './findable.ts';
 import { endOverdueCalls, forgetCalls, watchStoppedCalls } from './overdue.ts';
-import { UploadPlaces } from './upload-places.ts';
+import { UploadSlots } from './upload-slots.ts';
 
 export interface VoiceServices {
   voiceWaiters: Waiters;
   voicePolicy: VoiceCallPolicy;
-  uploadPlaces: UploadPlaces;
+  uploadSlots: UploadSlots;
 }
 
 const overdueBatchSize = 50;
@@ -35,8 +35,8 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
   promptKinds: ['voice.start'],
   open({ notifications }) {
     const voiceWaiters = new Waiters('voice');
-    notifications.on(voiceWaiters.channel, (id) => voiceWaiters.tell(id));
-    return { voiceWaiters, voicePolicy: defaultVoiceCallPolicy, uploadPlaces: new UploadPlaces() };
+    notifications.on(voiceWaiters.channel, (id) => voiceWaiters.notifyLocal(id));
+    return { voiceWaiters, voicePolicy: defaultVoiceCallPolicy, uploadSlots: new UploadSlots() };
   },
   outbox: (services) => ({
     'voice.start': (scope, id, hint?: Parameters<typeof startPendingCall>[3]) =>

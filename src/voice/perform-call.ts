@@ -9,11 +9,11 @@ import type { VoiceRegistry } from '../providers/voice-registry.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import type { Files } from '../storage/files.ts';
 import type { VoiceCallEnd, VoiceCallPolicy } from '../temporal/contracts/voice.ts';
-import { type TranscriptionRequest, voiceContents } from './contents.ts';
 import { type VoiceCallError, voiceCallStates } from './core/status.ts';
 import { completeCall, type Ending, type EndServices, type Made, stopCall } from './end-call.ts';
 import type { VoiceKind } from './entities.ts';
 import { failPoint } from './fail-points.ts';
+import { type TranscriptionRequest, voiceContents } from './sealed-call.ts';
 
 export interface PerformServices extends EndServices {
   files: Pick<Files, 'store' | 'record' | 'remove' | 'copyTo'>;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -56,7 +56,7 @@ export class AttemptRecorder {
   async #write(): Promise<void> {
     while (this.#waiting.size > 0) {
       // Attempts that end in the same turn of the event loop share a batch.
-      await (this.#mayLinger() ? sleep(lingerMs) : nextTurn());
+      await (this.#mayLinger() ? sleep(lingerMs) : yieldToEventLoop());
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();
       await Promise.all(batches.map((batch) => this.#writeBatch(batch)));

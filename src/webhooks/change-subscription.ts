@@ -1,12 +1,12 @@
 import { invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { checkSubscription } from './check-subscription.ts';
+import { disableSubscription, endDeliveries } from './disable-subscription.ts';
 import { failPoint } from './fail-points.ts';
 import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
-import { endDeliveries, turnOff } from './subscription-off.ts';
 import { type SealedColumn, sealedColumn, sealHeaders } from './subscription-secrets.ts';
 import {
   lockSubscription,
@@ -50,11 +50,11 @@ export async function updateSubscription(
     if (isActive) Object.assign(subscription, { isActive, disabledReason: null, disabledAt: null });
     const sendsMore = !wasActive || isElsewhere || fields.events !== undefined;
     if (subscription.isActive && isActive !== false && sendsMore) {
-      await takeTurn(tx, 'webhooks');
+      await lockForTransaction(tx, 'webhooks');
       await checkSameUrl(tx, subscription);
     }
     if (isActive === false) {
-      await turnOff(tx, subscription.id, null);
+      await disableSubscription(tx, subscription.id, null);
       await tx.em.refresh(subscription);
     }
     const facts = { given: given.map(([name]) => name), isActive: subscription.isActive };

@@ -7,7 +7,7 @@ import { openDelivery } from './core/delivery-status.ts';
 import { webhookLimits } from './core/limits.ts';
 import { isFirst, subscriptionsOf } from './lease.ts';
 import { isBacklogFull } from './publish-event.ts';
-import { isWaiting } from './retry-clock.ts';
+import { isWaiting } from './retry-release.ts';
 
 /*
  * How many deliveries of a tenant wait is not counted with each of them: a sweep counts them every few seconds, and what the
@@ -138,7 +138,7 @@ const findPlan = statement<{ plan: PlanName }>(
 );
 
 /** Notes deliveries that were created in bulk, until they are counted. */
-export async function takeBacklogRoom(scope: Scope, deliveries: number): Promise<void> {
+export async function takeBacklogShare(scope: Scope, deliveries: number): Promise<void> {
   if (deliveries === 0) return;
   const { plan } = (await scope.one(findPlan))!;
   await scope.rows(takeRoom, deliveries, webhookLimits.waitingDeliveries.of(plan));

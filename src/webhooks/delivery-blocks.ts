@@ -27,7 +27,7 @@ const youngSeconds = 60;
 const noId = '00000000-0000-0000-0000-000000000000';
 
 // Sweeps of several processes take turns: a change is added to counts that nobody else is making.
-const takeTurn = statement<{ isMine: boolean }>(
+const tryLock = statement<{ isMine: boolean }>(
   'delivery_block.take_turn',
   `select pg_try_advisory_xact_lock(hashtext('atelier.delivery_blocks')) as "isMine"`,
 );
@@ -130,11 +130,11 @@ const removeEmpty = statement(
       and not exists (select from delivery_block_count c where ${isKey('c', 'b')} and not (${isEmpty}))`,
 );
 
-const inTurn = <T>(database: Database, work: (unit: UnitOfWork) => Promise<T>, otherwise: T): Promise<T> =>
-  systemTransaction(database, async (unit) => ((await unit.one(takeTurn))!.isMine ? work(unit) : otherwise));
+const whileLocked = <T>(database: Database, work: (unit: UnitOfWork) => Promise<T>, otherwise: T): Promise<T> =>
+  systemTransaction(database, async (unit) => ((await unit.one(tryLock))!.isMine ? work(unit) : otherwise));
 
-const inTurns = (database: Database, of: typeof addBlocks, size: number) =>
-  inBatches((limit) => inTurn(database, async (unit) => (await unit.one(of, [limit]))!.count, 0), size);
+const inLockedBatches = (database: Database, of: typeof addBlocks, size: number) =>
+  inBatches((limit) => whileLocked(database, async (unit) => (await unit.one(of, [limit]))!.count, 0), size);
 
 /**
  * Adds blocks where deliveries have come to be, counts them, and adds noted changes to their counts, of all tenants. A
@@ -142,11 +142,11 @@ const inTurns = (database: Database, of: typeof addBlocks, size: number) =>
  * @returns how many blocks were counted and changes added
  */
 export async function sweepDeliveryBlocks(database: Database): Promise<number> {
-  await inTurns(database, addBlocks, 500);
+  await inLockedBatches(database, addBlocks, 500);
   await sqlOn(database.pool).rows(announceBlocks);
-  const counted = await inTurns(database, countBlocks, 50);
-  const added = await inTurns(database, addChanges, 1_000);
-  if (added > 0) await inTurn(database, (unit) => unit.rows(removeEmpty), []);
+  const counted = await inLockedBatches(database, countBlocks, 50);
+  const added = await inLockedBatches(database, addChanges, 1_000);
+  if (added > 0) await whileLocked(database, (unit) => unit.rows(removeEmpty), []);
   return counted + added;
 }
 

@@ -1,6 +1,6 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { type HeldBack, heldBack } from './core/admission.ts';
+import { type DeliveryDelay, delayReason } from './core/admission.ts';
 import { type DeliveryStatus, isOpen, isReplayable } from './core/delivery-status.ts';
 import { webhookIds } from './core/ids.ts';
 import { webhookNotFound } from './errors.ts';
@@ -24,11 +24,11 @@ export interface DeliveryEntry {
   /** Of what caused the event. */
   correlationId: string;
   /** Why its next attempt waits although it is due; undefined when it does not. */
-  heldBack: HeldBack | undefined;
+  delay: DeliveryDelay | undefined;
   createdAt: Date;
 }
 
-export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'heldBack'> {
+export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'delay'> {
   ignoresBreaker: boolean;
   /** Whether an attempt is under way. */
   isLeased: boolean;
@@ -36,8 +36,8 @@ export interface DeliveryRow extends Omit<DeliveryEntry, 'replayable' | 'heldBac
 
 export function entryOf({ ignoresBreaker, isLeased, ...row }: DeliveryRow, load: LoadRow): DeliveryEntry {
   const due = isOpen(row.status) && !isLeased && row.nextAttemptAt?.getTime();
-  const held = due ? heldBack(loadOf(load), { nextAttemptAt: due, ignoresBreaker }, load.now.getTime()) : undefined;
-  return { ...row, replayable: isReplayable(row.status), heldBack: held };
+  const delay = due ? delayReason(loadOf(load), { nextAttemptAt: due, ignoresBreaker }, load.now.getTime()) : undefined;
+  return { ...row, replayable: isReplayable(row.status), delay };
 }
 
 /** The columns of a `DeliveryRow`, of a delivery `d` and its event `e`. */

@@ -1,13 +1,13 @@
 import { type BreakerPolicy, defaultBreakerPolicy } from './core/breaker.ts';
 import { failingLimitMs } from './core/failing.ts';
-import { type ClockPolicy, defaultClockPolicy } from './core/retry-clock.ts';
+import { defaultRetryReleasePolicy, type RetryReleasePolicy } from './core/retry-release.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './core/retry-schedule.ts';
 
 /** Every duration and limit of deliveries. Tests scale them down and run whole schedules in seconds. */
 export interface DeliveryPolicy {
   retry: RetryPolicy;
   /** When the workflows of webhooks with retries look. */
-  clock: ClockPolicy;
+  clock: RetryReleasePolicy;
   breaker: BreakerPolicy;
   /** For one attempt, from resolving the name to the end of the answer. */
   deadlineMs: number;
@@ -38,7 +38,7 @@ export interface DeliveryPolicy {
 
 export const defaultDeliveryPolicy: DeliveryPolicy = {
   retry: defaultRetryPolicy,
-  clock: defaultClockPolicy,
+  clock: defaultRetryReleasePolicy,
   breaker: defaultBreakerPolicy,
   deadlineMs: 30_000,
   keptResponseBytes: 16 * 1024,

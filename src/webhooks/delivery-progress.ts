@@ -1,11 +1,11 @@
 import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import type { DeliveryProgress, LetterProgress } from '../temporal/contracts/webhooks.ts';
+import type { DeadLetterProgress, DeliveryProgress } from '../temporal/contracts/webhooks.ts';
 import { holdMs } from './core/admission.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { describeWebhook, failureSentence } from './core/failure-sentence.ts';
+import { leaving } from './dead-letter-workflows-sql.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
-import { leaving } from './parking-sql.ts';
 
 interface ProgressRow {
   status: DeliveryStatus;
@@ -68,7 +68,7 @@ export async function findProgress(scope: Scope, deliveryId: string): Promise<De
 }
 
 /** How a delivery that may be a dead letter stands. */
-export async function findLetterProgress(scope: Scope, deliveryId: string): Promise<LetterProgress> {
+export async function findDeadLetterProgress(scope: Scope, deliveryId: string): Promise<DeadLetterProgress> {
   const row = await scope.one(findDelivery, deliveryId);
   return row?.status === 'dead_lettered' && row.isLeft ? { kind: 'left' } : row ? progressOf(row) : gone;
 }

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import { Bell } from '../platform/bell.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import { WakeSignal } from '../platform/wake-signal.ts';
 import { type AttemptDeliveriesServices, attemptDeliveries, type EndedAttempt } from './attempt-deliveries.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
-import { defaultPace, Pace } from './core/pace.ts';
-import { pacedWaitMs } from './core/plan-turns.ts';
+import { DispatchRate, defaultDispatchRate } from './core/dispatch-rate.ts';
+import { rateWaitMs } from './core/plan-dispatch.ts';
 import { failPoint } from './fail-points.ts';
 import { type Leased, leaseDue } from './lease.ts';
 
@@ -40,18 +40,18 @@ export class Dispatcher {
   #stopping = false;
   #underWay = 0;
   readonly #underWayOf = new Map<string, number>();
-  readonly #pace: Pace;
+  readonly #rate: DispatchRate;
   /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
-  readonly #pause = new Bell();
+  readonly #pause = new WakeSignal();
   #running: Promise<void> | undefined;
 
   constructor(services: DispatchServices) {
     this.#services = services;
     // A batch costs as much as several attempts, most of it in the database.
-    const mayLinger = () => services.isRunAwaited(defaultPace.rememberMs);
+    const mayLinger = () => services.isRunAwaited(defaultDispatchRate.rememberMs);
     this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy, mayLinger);
-    this.#pace = new Pace(defaultPace, (withinMs) => services.isRunAwaited(withinMs));
+    this.#rate = new DispatchRate(defaultDispatchRate, (withinMs) => services.isRunAwaited(withinMs));
     // Every attempt listens to this signal.
     setMaxListeners(0, this.#cut.signal);
   }
@@ -62,7 +62,7 @@ export class Dispatcher {
 
   /** Polls for due attempts at once. */
   wake(): void {
-    this.#pause.ring();
+    this.#pause.set();
   }
 
   /** Stops leasing, waits for the attempts in flight, and returns the leases of those that do not end in time. */
@@ -71,7 +71,7 @@ export class Dispatcher {
     this.wake();
     await this.#running;
     const grace = setTimeout(() => this.#cut.abort(new Error('The process stops.')), stopGraceMs);
-    while (this.#underWay > 0) await this.#pause.heard(pollEveryMs);
+    while (this.#underWay > 0) await this.#pause.wait(pollEveryMs);
     clearTimeout(grace);
   }
 
@@ -80,10 +80,10 @@ export class Dispatcher {
     while (!this.#stopping) {
       try {
         const waitMs = await this.#begin();
-        if (waitMs > 0) await this.#pause.heard(waitMs);
+        if (waitMs > 0) await this.#pause.wait(waitMs);
       } catch (error) {
         log.warn({ err: error }, 'due deliveries could not be leased');
-        await this.#pause.heard(pauseMs);
+        await this.#pause.wait(pauseMs);
       }
     }
   }
@@ -98,16 +98,16 @@ export class Dispatcher {
     const room = {
       free,
       held: (id: string) => this.#underWayOf.get(id) ?? 0,
-      maxStarts: (id: string) => this.#pace.maxStarts(id, now),
-      spent: this.#pace.spent(now),
+      maxStarts: (id: string) => this.#rate.maxStarts(id, now),
+      spent: this.#rate.spent(now),
     };
-    if (room.spent.length > 0) this.#pacedUntil = now + pacedWaitMs;
+    if (room.spent.length > 0) this.#pacedUntil = now + rateWaitMs;
     const { leased, waitMs } = await leaseDue(this.#services, room);
     if (leased.length === 0) return Math.min(waitMs ?? pollEveryMs, pollEveryMs);
     failPoint('delivery.leased');
     for (const { organizationId } of leased) {
       this.#count(organizationId, 1);
-      this.#pace.began(organizationId, 1, now);
+      this.#rate.began(organizationId, 1, now);
     }
     const groups = [...Map.groupBy(leased, nameOf).values()];
     await Promise.all(

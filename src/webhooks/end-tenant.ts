@@ -2,7 +2,7 @@ import type { Scope } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { deleteSubscription } from './change-subscription.ts';
 import { openDelivery } from './core/delivery-status.ts';
-import type { Listening } from './listening.ts';
+import type { SubscribedTypes } from './subscribed-types.ts';
 
 const findOpen = statement<{ id: string }>(
   'subscription.of_tenant',
@@ -17,7 +17,7 @@ const hasOpenDeliveries = statement<{ found: boolean }>(
 );
 
 /** Deletes the webhooks of a tenant. @returns whether deliveries of them are still to end */
-export async function endSubscriptions(listening: Listening, scope: Scope): Promise<boolean> {
+export async function endSubscriptions(listening: SubscribedTypes, scope: Scope): Promise<boolean> {
   for (const { id } of await scope.rows(findOpen)) await deleteSubscription({ listening }, scope, id);
   return (await scope.one(hasOpenDeliveries))!.found;
 }

@@ -1,9 +1,9 @@
-import { Bell } from '../platform/bell.ts';
 import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn } from '../platform/sql.ts';
-import { takeBacklogRoom } from './delivery-backlog.ts';
+import { WakeSignal } from '../platform/wake-signal.ts';
+import { takeBacklogShare } from './delivery-backlog.ts';
 import { failPoint } from './fail-points.ts';
 import { createDeliveries, findTenants, skipEvents, type WaitingTenant } from './fan-out-sql.ts';
 
@@ -36,7 +36,7 @@ const correlationId = 'event-fan-out';
 /** Creates the deliveries of events that were put off. Any number of processes may do it at once. */
 export class FanOut {
   readonly #services: FanOutServices;
-  readonly #pause = new Bell();
+  readonly #pause = new WakeSignal();
   #stopping = false;
   #running: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export class FanOut {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#pause.ring();
+    this.#pause.set();
     await this.#running;
   }
 
@@ -60,10 +60,10 @@ export class FanOut {
       try {
         const tenants = await sqlOn(database.pool).rows(findTenants);
         for (const tenant of tenants) await this.#step(tenant);
-        if (tenants.length === 0) await this.#pause.heard(lookEveryMs);
+        if (tenants.length === 0) await this.#pause.wait(lookEveryMs);
       } catch (error) {
         log.warn({ err: error }, 'deliveries of events that were put off will be created later');
-        await this.#pause.heard(pauseMs);
+        await this.#pause.wait(pauseMs);
       }
     }
   }
@@ -78,11 +78,11 @@ export class FanOut {
         return 0;
       }
       const { deliveries } = (await tx.one(createDeliveries, perStep))!;
-      await takeBacklogRoom(tx, deliveries);
+      await takeBacklogShare(tx, deliveries);
       return deliveries;
     });
     failPoint('event.fanned_out');
     if (created > 0) this.#services.deliveries.wake();
-    await this.#pause.heard(performance.now() - began);
+    await this.#pause.wait(performance.now() - began);
   }
 }

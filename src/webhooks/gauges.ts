@@ -54,7 +54,7 @@ const failingWebhooks = statement<FailingWebhooks>(
     group by wanted.state`,
 );
 
-const parkedLetters = statement<{ count: number }>(
+const parkedDeadLetters = statement<{ count: number }>(
   'gauges.parked_letters',
   `select count(*) filter (where parked_at > '-infinity')::int as count
      from (select parked_at from delivery where status = 'dead_lettered' limit 10000) letter`,
@@ -64,7 +64,7 @@ const parkedLetters = statement<{ count: number }>(
 export function deliveryGauges(observer: Probe): GaugeOptions[] {
   const read = memoize(cachedMs, () => observer.rows(openDeliveries, gaugeTimeoutMs));
   const readFailing = memoize(cachedMs, () => observer.rows(failingWebhooks, gaugeTimeoutMs));
-  const readParked = memoize(cachedMs, () => observer.rows(parkedLetters, gaugeTimeoutMs));
+  const readParked = memoize(cachedMs, () => observer.rows(parkedDeadLetters, gaugeTimeoutMs));
   return [
     {
       name: 'atelier_deliveries_open',

@@ -3,7 +3,7 @@ import { statement } from '../platform/sql.ts';
 import { attemptsOfDay } from './attempt-hours.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { type HealthState, healthState, successRate } from './core/health.ts';
-import { maxCounted } from './core/retry-clock.ts';
+import { maxCounted } from './core/retry-release.ts';
 import { webhookNotFound } from './errors.ts';
 import { getSubscription, type Subscription, type SubscriptionServices } from './subscriptions.ts';
 

@@ -36,7 +36,7 @@ export const limitedHost = (egress: Pick<Egress, 'isOpened'>, url: string): stri
  * @param perSecond the rate of each host @param burst how many may be made at once after a while without
  * @returns how many of them may be made now, by host
  */
-export async function takeHostPlaces(
+export async function takeHostRate(
   sql: Sql,
   wanted: ReadonlyMap<string, number>,
   perSecond: number,

@@ -6,11 +6,11 @@ import type { Tenant } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { openDelivery } from './core/delivery-status.ts';
 import { divide, totalOf, wishesOf } from './core/host-shares.ts';
-import { type DueSubscription, type Plan, pacedWaitMs, planTurns, type Room } from './core/plan-turns.ts';
+import { type Capacity, type DueSubscription, type Plan, planDispatch, rateWaitMs } from './core/plan-dispatch.ts';
 import { subscriptionIs } from './core/subscription-state.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
-import { hostWaitMs, limitedHost, takeHostPlaces } from './host-rate.ts';
-import { isWaiting } from './retry-clock.ts';
+import { hostWaitMs, limitedHost, takeHostRate } from './host-rate.ts';
+import { isWaiting } from './retry-release.ts';
 import { changeOf, type LoadRow, loadColumns, loadOf } from './subscription-load.ts';
 
 const maxSubscriptions = 64;
@@ -119,7 +119,7 @@ export interface LeaseServices {
 }
 
 /** Plans without regard to hosts, asks for so many places at each host, and plans again if some were refused. */
-async function planWithin(sql: Sql, room: Room, rows: DueRow[], services: LeaseServices): Promise<Plan> {
+async function planWithin(sql: Sql, capacity: Capacity, rows: DueRow[], services: LeaseServices): Promise<Plan> {
   const { breaker, hostRate } = services.deliveryPolicy;
   const now = rows[0]!.now.getTime();
   const due = rows.map((row): DueSubscription => {
@@ -127,13 +127,13 @@ async function planWithin(sql: Sql, room: Room, rows: DueRow[], services: LeaseS
     const host = limitedHost(services.egress, row.url);
     return { id, organizationId, exempt, first, retries, host, load: loadOf(row) };
   });
-  const plan = planTurns(due, room, now, breaker, Math.random);
+  const plan = planDispatch(due, capacity, now, breaker, Math.random);
   const wishes = wishesOf(plan);
   const wanted = new Map([...wishes].map(([host, of]) => [host, totalOf(of)]));
-  const granted = await takeHostPlaces(sql, wanted, hostRate);
+  const granted = await takeHostRate(sql, wanted, hostRate);
   if ([...wanted].every(([host, count]) => granted.get(host) === count)) return plan;
   const shares = new Map([...wishes].map(([host, of]) => [host, divide(granted.get(host) ?? 0, of)]));
-  const within = planTurns(due, room, now, breaker, Math.random, shares);
+  const within = planDispatch(due, capacity, now, breaker, Math.random, shares);
   return { ...within, waitMs: Math.min(within.waitMs ?? Number.POSITIVE_INFINITY, hostWaitMs(hostRate)) };
 }
 
@@ -152,21 +152,21 @@ async function nextMs(sql: Sql): Promise<number | undefined> {
 
 const sooner = (a: number | undefined, b: number | undefined) => (a === undefined ? b : Math.min(a, b ?? a));
 
-async function leaseOn(sql: Sql, room: Room, services: LeaseServices): Promise<DueAttempts> {
-  const spent = room.spent ?? [];
+async function leaseOn(sql: Sql, capacity: Capacity, services: LeaseServices): Promise<DueAttempts> {
+  const spent = capacity.spent ?? [];
   const locked = await sql.rows(lockDue, [maxSubscriptions, spent]);
-  const laterMs = async () => sooner(spent.length > 0 ? pacedWaitMs : undefined, await nextMs(sql));
+  const laterMs = async () => sooner(spent.length > 0 ? rateWaitMs : undefined, await nextMs(sql));
   if (locked.length === 0) return { leased: [], waitMs: await laterMs() };
   const rows = await sql.rows(findLoads, [locked.map(({ id }) => id)]);
-  const { turns, waitMs } = await planWithin(sql, room, rows, services);
+  const { grants, waitMs } = await planWithin(sql, capacity, rows, services);
   const leased: Leased[] = [];
   for (const [kind, lease] of leases) {
-    const given = turns.filter((turn) => turn[kind] > 0);
+    const given = grants.filter((grant) => grant[kind] > 0);
     if (given.length === 0) continue;
     const ids = given.map(({ subscription }) => subscription.id);
-    leased.push(...(await sql.rows(lease, [ids, given.map((turn) => turn[kind]), services.deliveryPolicy.leaseMs])));
+    leased.push(...(await sql.rows(lease, [ids, given.map((grant) => grant[kind]), services.deliveryPolicy.leaseMs])));
   }
-  const changed = turns.flatMap(({ subscription: { id, load }, admitted }) => {
+  const changed = grants.flatMap(({ subscription: { id, load }, admitted }) => {
     const to = changeOf(load, admitted);
     return to ? [{ id, to }] : [];
   });
@@ -182,8 +182,8 @@ async function leaseOn(sql: Sql, room: Room, services: LeaseServices): Promise<D
  * concurrency, rate limit and breaker allow, nor more to a host than its rate. Any number of processes may call this
  * concurrently.
  */
-export const leaseDue = (services: LeaseServices, room: Room): Promise<DueAttempts> =>
-  systemTransaction(services.database, (tx) => leaseOn(tx, room, services));
+export const leaseDue = (services: LeaseServices, capacity: Capacity): Promise<DueAttempts> =>
+  systemTransaction(services.database, (tx) => leaseOn(tx, capacity, services));
 
 const giveBack = statement(
   'delivery.give_back',

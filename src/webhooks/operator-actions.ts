@@ -14,7 +14,7 @@ import {
   type RenewOptions,
   type ReplayedDelivery,
   renewDeadLetter,
-  turnedOff,
+  subscriptionDisabled,
 } from './replay.ts';
 
 /** A scope in which an operator acts for a tenant. */
@@ -69,6 +69,6 @@ export async function replayAnyDelivery(database: Database, id: string): Promise
   if (await renewAsOperator(operatorScopeOf(database, tenant, newId()), uuid, { ignoresBreaker: true })) {
     return { deliveryId: deliveryIds.format(uuid), status: 'pending' };
   }
-  if (status === 'dead_lettered' && !isActive) throw turnedOff();
+  if (status === 'dead_lettered' && !isActive) throw subscriptionDisabled();
   throw new AppError('conflict', `Only a dead letter can be replayed; this delivery is ${status}.`, { status });
 }

@@ -12,6 +12,7 @@ import { subscriptionStates } from './core/subscription-state.ts';
 import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
+import { endOpenDeliveries, sweepDisabled } from './disable-subscription.ts';
 import { endSubscriptions } from './end-tenant.ts';
 import {
   AttemptHour,
@@ -26,15 +27,14 @@ import { failPoint } from './fail-points.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
 import { findableWebhooks } from './findable.ts';
 import { deliveryGauges } from './gauges.ts';
-import { Listening } from './listening.ts';
 import { deliveriesChannel } from './publish-event.ts';
 import { continueRecovery } from './recovery.ts';
 import { RecoveryProgress } from './recovery-entities.ts';
+import { wakeRetryRelease } from './restart-stalled-retries.ts';
 import { forgetOldDeliveries } from './retention.ts';
 import { webhookSettings } from './settings.ts';
-import { endOpenDeliveries, sweepTurnedOff } from './subscription-off.ts';
+import { SubscribedTypes } from './subscribed-types.ts';
 import { sealedColumns } from './subscription-secrets.ts';
-import { wakeRetryClock } from './wake-retries.ts';
 import { DeliveryWakeup } from './wakeup.ts';
 
 export interface WebhookServices {
@@ -42,7 +42,7 @@ export interface WebhookServices {
   deliveries: DeliveryWakeup;
   deliveryPolicy: DeliveryPolicy;
   /** For features whose providers have to be asked for events. */
-  listening: Listening;
+  listening: SubscribedTypes;
   /** The word in the names of the signature headers of family A. */
   webhookBrand: string;
   /** Counts an attempt of a delivery by the status that followed. */
@@ -83,7 +83,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
   failPoints: failPoint.names,
   sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
   open({ env, notifications, metrics, tenantEnds }) {
-    const listening = new Listening();
+    const listening = new SubscribedTypes();
     tenantEnds.on((scope) => endSubscriptions(listening, scope));
     const deliveries = new DeliveryWakeup();
     notifications.on(deliveriesChannel, () => deliveries.wake());
@@ -106,13 +106,13 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
   outbox: (services) => ({
     'webhook.recover': continueRecovery,
     'webhook.end_deliveries': endOpenDeliveries,
-    'webhook.wake': (scope, subscriptionId) => wakeRetryClock(services, scope, subscriptionId),
+    'webhook.wake': (scope, subscriptionId) => wakeRetryRelease(services, scope, subscriptionId),
   }),
   sweeps: ({ database }) => [
     {
       name: 'end deliveries of webhooks that are off',
       everyMs: 60_000,
-      run: () => inBatches((limit) => sweepTurnedOff(database, limit)),
+      run: () => inBatches((limit) => sweepDisabled(database, limit)),
     },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
     { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },

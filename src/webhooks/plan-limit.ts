@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { takeTurn } from '../platform/tenant-turn.ts';
+import { lockForTransaction } from '../platform/tenant-locks.ts';
 import type { PlanName } from '../tenancy/core/plans.ts';
 import { webhookLimits } from './core/limits.ts';
 
@@ -17,7 +17,7 @@ const countWebhooks = statement<{ plan: PlanName; count: number }>(
  * @throws AppError forbidden
  */
 export async function enforcePlanLimit(tx: Transaction): Promise<void> {
-  await takeTurn(tx, 'webhooks');
+  await lockForTransaction(tx, 'webhooks');
   const { plan, count } = (await tx.one(countWebhooks))!;
   const limit = webhookLimits.webhooks.of(plan);
   if (count < limit) return;

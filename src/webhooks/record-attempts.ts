@@ -7,8 +7,8 @@ import { type DeliveryStatus, openDelivery } from './core/delivery-status.ts';
 import { afterFailure, type Failing, hasFailedTooLong, notFailing } from './core/failing.ts';
 import { judge, unreadable, type Verdict } from './core/retry-schedule.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
-import { beginRetries, wakeRetries } from './retry-clock.ts';
-import { turnOff } from './subscription-off.ts';
+import { disableSubscription } from './disable-subscription.ts';
+import { beginRetries, wakeRetries } from './retry-release.ts';
 
 /** The state of a delivery after its attempt. */
 export interface Recorded {
@@ -147,8 +147,9 @@ async function saveFailures(
   await tx.rows(saveState, id, ...state, failed ? failureOf(failed) : null);
   const isGone = judged.some(({ verdict }) => verdict.status === 'dead_lettered' && verdict.disable);
   const isExhausted = judged.some(({ verdict }) => verdict.status === 'dead_lettered');
-  if (isGone) await turnOff(tx, id, 'gone');
-  else if (isExhausted && hasFailedTooLong(failing, now, policy.failingLimitMs)) await turnOff(tx, id, 'failing');
+  if (isGone) await disableSubscription(tx, id, 'gone');
+  else if (isExhausted && hasFailedTooLong(failing, now, policy.failingLimitMs))
+    await disableSubscription(tx, id, 'failing');
   if ((breaker.nextProbeAt === null) === (row.nextProbeAt === null)) return undefined;
   return breaker.nextProbeAt === null ? 'closed' : 'opened';
 }

@@ -3,11 +3,11 @@ import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { hasFullBacklog, takeBacklogRoom } from './delivery-backlog.ts';
+import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
 import { type ReplayServices, renewed, requireActive } from './replay.ts';
-import { beginRetries } from './retry-clock.ts';
+import { beginRetries } from './retry-release.ts';
 
 /*
  * A recovery goes through the dead letters of a subscription and then through the events of its tenant, oldest first, in
@@ -20,7 +20,7 @@ const perPart = 1_000;
 /** Parts that the request itself does: of dead letters, and one of events, which creates deliveries. */
 const maxParts = 3;
 /** How long the outbox works on a recovery before it takes its turn again. */
-const turnMs = 8_000;
+const maxWorkMs = 8_000;
 
 export interface Recovery {
   /** A canonical uuid. */
@@ -64,7 +64,7 @@ const latest = '(select created_at, id from part order by created_at desc, id de
 const answer = `select (select count(*)::int from part) as read, queued, retried, pg_notify('${deliveriesChannel}', '') from done`;
 
 // Those that are dead-lettered again meanwhile are not replayed again.
-const recoverLetters = statement<Part>(
+const recoverDeadLetters = statement<Part>(
   'recovery.dead_letters',
   `with part as (
      select d.* from recovery r cross join lateral (
@@ -151,9 +151,9 @@ async function recoverPart(
   of: RecoveryRow,
 ): Promise<RecoveryRow & { complete: boolean }> {
   const { subscriptionId, readsEvents } = of;
-  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverLetters, recoveryId))!;
+  const { read, queued, retried } = (await tx.one(readsEvents ? recoverEvents : recoverDeadLetters, recoveryId))!;
   if (retried) await beginRetries(tx, [subscriptionId]);
-  await takeBacklogRoom(tx, queued);
+  await takeBacklogShare(tx, queued);
   const isLastPart = read < perPart;
   if (readsEvents && isLastPart) await tx.rows(forgetSkipped, recoveryId);
   return {
@@ -200,7 +200,7 @@ export async function recoverDeliveries(
  * too many deliveries wait it rests until `sweepDeliveryBacklog` lets it go on.
  */
 export async function continueRecovery(scope: Scope, recoveryId: string): Promise<void> {
-  const end = performance.now() + turnMs;
+  const end = performance.now() + maxWorkMs;
   const proceed = async (tx: Transaction): Promise<boolean> => {
     const recovery = await tx.one(findRecovery, recoveryId);
     if (!recovery || (await hasFullBacklog(tx))) return true;

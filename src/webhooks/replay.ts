@@ -7,7 +7,7 @@ import { subscriptionIs } from './core/subscription-state.ts';
 import { deliveryNotFound, webhookNotFound } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveriesChannel } from './publish-event.ts';
-import { beginRetries } from './retry-clock.ts';
+import { beginRetries } from './retry-release.ts';
 
 export interface ReplayServices {
   deliveries: { wake(): void };
@@ -82,7 +82,7 @@ async function refusal(scope: Scope, subscriptionId: string, deliveryId: string)
   const { status, isActive } = found;
   return isActive
     ? new AppError('conflict', 'Only a dead-lettered delivery can be replayed.', { status })
-    : turnedOff();
+    : subscriptionDisabled();
 }
 
 /**
@@ -107,7 +107,7 @@ export async function replayDelivery(
   return once;
 }
 
-export const turnedOff = () => new AppError('conflict', 'The webhook is turned off.');
+export const subscriptionDisabled = () => new AppError('conflict', 'The webhook is turned off.');
 
 const findSubscription = statement<{ isActive: boolean }>(
   'subscription.is_active',
@@ -119,5 +119,5 @@ const findSubscription = statement<{ isActive: boolean }>(
 export async function requireActive(scope: Scope, subscriptionId: string): Promise<void> {
   const found = await scope.one(findSubscription, subscriptionId);
   if (!found) throw webhookNotFound(subscriptionId);
-  if (!found.isActive) throw turnedOff();
+  if (!found.isActive) throw subscriptionDisabled();
 }

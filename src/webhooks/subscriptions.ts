@@ -8,13 +8,13 @@ import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
 import { checkSubscription } from './check-subscription.ts';
 import { webhookIds } from './core/ids.ts';
+import type { OffReason } from './disable-subscription.ts';
 import { WebhookSubscription } from './entities.ts';
 import { webhookNotFound } from './errors.ts';
-import type { Listening } from './listening.ts';
 import { enforcePlanLimit } from './plan-limit.ts';
 import { checkSameUrl } from './same-url.ts';
 import { newSecret } from './sign.ts';
-import type { OffReason } from './subscription-off.ts';
+import type { SubscribedTypes } from './subscribed-types.ts';
 import { type Headers, openHeaders, sealedColumn, sealHeaders } from './subscription-secrets.ts';
 
 export interface SubscriptionServices {
@@ -22,7 +22,7 @@ export interface SubscriptionServices {
   sealer: Sealer;
   /** The brand in the signature headers of family A: `X-<brand>-Signature`. */
   webhookBrand: string;
-  listening: Pick<Listening, 'changed'>;
+  listening: Pick<SubscribedTypes, 'changed'>;
 }
 
 export interface NewSubscription {

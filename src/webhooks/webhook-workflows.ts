@@ -38,7 +38,7 @@ export const wakeRetryWorkflow = (
     fairness,
   });
 
-const parkingOf = (
+const deadLetterWorkflow = (
   args: ParkDeadLetterArgs,
   fairness: Fairness,
   webhook: string,
@@ -56,20 +56,20 @@ const parkingOf = (
 });
 
 /** Starts the workflow of a dead letter, unless it is open. */
-export const startParking = (
+export const startDeadLetterWorkflow = (
   temporal: TemporalClient,
   args: ParkDeadLetterArgs,
   fairness: Fairness,
   webhook: string,
-): Promise<void> => temporal.start(parkingOf(args, fairness, webhook));
+): Promise<void> => temporal.start(deadLetterWorkflow(args, fairness, webhook));
 
 /** Lets the workflow of a delivery that is a dead letter again look at it, and starts it if it is not open. */
-export const resumeParking = (
+export const resumeDeadLetterWorkflow = (
   temporal: TemporalClient,
   args: ParkDeadLetterArgs,
   fairness: Fairness,
   webhook: string,
-): Promise<void> => temporal.signalWithStart(deliveryMessages.resume, parkingOf(args, fairness, webhook));
+): Promise<void> => temporal.signalWithStart(deliveryMessages.resume, deadLetterWorkflow(args, fairness, webhook));
 
 /** Lets the workflow of a delivery look at it, if it is open. */
 export const resumeIfParked = (temporal: TemporalClient, deliveryId: string): Promise<void> =>

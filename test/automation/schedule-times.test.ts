@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** As Temporal tells them. */
-async function toldTimes(cron: string, timezone: string): Promise<Date[]> {
+async function shownTimes(cron: string, timezone: string): Promise<Date[]> {
   const { status, body } = await product.api.request('PUT', `/v1/workflows/${workflowId}/schedule`, {
     cron,
     timezone,
@@ -40,7 +40,7 @@ function onClocks(timezone: string, times: Date[]): string[] {
 
 async function compare(cron: string, timezone: string): Promise<Date[]> {
   const before = new Date();
-  const told = await toldTimes(cron, timezone);
+  const told = await shownTimes(cron, timezone);
   expect(told).toHaveLength(5);
   // A minute may have begun since.
   const expected = [before, new Date()].map((after) => onClocks(timezone, nextTimes(cron, timezone, after, 5)));
@@ -93,7 +93,7 @@ test('a time that clocks leap over is not due, one that they show twice is due a
   // Berlin's clocks leap on the last Sunday of March from 2:00 to 3:00, and back on the last one of October.
   const isLastSunday = (time: Date) => new Date(time.getTime() + 7 * 86_400_000).getUTCMonth() !== time.getUTCMonth();
   const tenTimes = async (cron: string) => {
-    await toldTimes(cron, 'Europe/Berlin');
+    await shownTimes(cron, 'Europe/Berlin');
     return (await temporal.schedule.getHandle(`schedule-${workflowId}`).describe()).info.nextActionTimes;
   };
   const spring = await tenTimes('30 2 * 3 0');

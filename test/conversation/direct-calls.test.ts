@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { stopTurn } from '../../src/conversation/end-turn.ts';
-import { answerOf } from '../../src/conversation/turns.ts';
+import { stopMessage } from '../../src/conversation/end-message.ts';
+import { answerOf } from '../../src/conversation/messages.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { ProviderFailure } from '../../src/providers/ports.ts';
-import { turnWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import { messageWorkflowId } from '../../src/temporal/contracts/conversation.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startFakeGoogle } from '../fakes/google.ts';
@@ -16,8 +16,8 @@ import type { ProductProcess } from '../product-process.ts';
 import { runningServers } from '../servers.ts';
 import { creditsOf } from '../studio/files.ts';
 import { until } from '../until.ts';
+import { creditsIn, directCalls, never, nothing, openMessage, type Scene } from './message-scene.ts';
 import { joined, type Sender, streamReply } from './reply-events.ts';
-import { creditsIn, directCalls, never, nothing, openTurn, type Scene } from './turn-scene.ts';
 
 let product: Product;
 let scope: Scope;
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 const said = (content: string) => ({ messages: [{ role: 'user', content }] });
-const open = (scene: Scene, servers?: string[]) => openTurn(product, scope, scene, servers);
+const open = (scene: Scene, servers?: string[]) => openMessage(product, scope, scene, servers);
 const credits = () => creditsIn(product);
 
 describe('a message whose model is asked by the process that took it', () => {
@@ -137,7 +137,7 @@ describe('a message whose model is asked by the process that took it', () => {
       asksFirst: true,
       deadlineMs: 20_000,
     });
-    await stopTurn(turn.services, scope, { turnId: turn.turnId, waiter: null }, null);
+    await stopMessage(turn.services, scope, { turnId: turn.turnId, waiter: null }, null);
     await turn.settled();
     expect([aborted, (await turn.find()).status]).toEqual([true, 'cancelled']);
   });
@@ -159,7 +159,7 @@ describe('a message whose model is asked by the process that took it', () => {
 describe('a process that does the work too', () => {
   const stateOf = async (id: string) => {
     const connection = await Connection.connect({ address: runningServers().temporalAddress });
-    const handle = new Client({ connection }).workflow.getHandle(turnWorkflowId(id));
+    const handle = new Client({ connection }).workflow.getHandle(messageWorkflowId(id));
     const state = await handle.describe().then(
       ({ status }) => status.name,
       () => 'missing',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { endOverdueTurns, forgetTurns } from '../../src/conversation/overdue.ts';
-import { answerOf, findTurn } from '../../src/conversation/turns.ts';
+import { answerOf, findMessage } from '../../src/conversation/messages.ts';
+import { endOverdueMessages, forgetMessages } from '../../src/conversation/overdue.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { openProduct, type Product } from '../product.ts';
-import { creditsIn, never, nothing, openTurn, type Scene, tool } from './turn-scene.ts';
+import { creditsIn, never, nothing, openMessage, type Scene, tool } from './message-scene.ts';
 
 // Without a process: the tests do the work themselves, with models and tools of their own.
 let product: Product;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => product.close());
 
-const open = (scene: Scene, servers?: string[]) => openTurn(product, scope, scene, servers);
+const open = (scene: Scene, servers?: string[]) => openMessage(product, scope, scene, servers);
 const credits = () => creditsIn(product);
 
 describe('when its time is over a message', () => {
@@ -105,20 +105,20 @@ test('a call that began before and did not end is not made again, and its end is
 
 test('a message that nobody works on fails a minute after its time, and is forgotten after a day', async () => {
   const turn = await open({ reply: (_, { signal }) => never(signal) });
-  const { database, turnPolicy } = turn.services;
+  const { database, messagePolicy } = turn.services;
   const age = (hours: number) =>
     database.pool.query(
       'update conversation_turn set created_at = created_at - make_interval(hours => $2) where id = $1',
       [turn.turnId, hours],
     );
   const { held } = await credits();
-  expect(await endOverdueTurns(turn.services, turnPolicy.deadlineMs, 10)).toBe(0);
+  expect(await endOverdueMessages(turn.services, messagePolicy.deadlineMs, 10)).toBe(0);
   await age(1);
-  expect(await endOverdueTurns(turn.services, turnPolicy.deadlineMs, 10)).toBeGreaterThan(0);
+  expect(await endOverdueMessages(turn.services, messagePolicy.deadlineMs, 10)).toBeGreaterThan(0);
   expect([(await turn.find()).status, (await credits()).held < held]).toEqual(['failed', true]);
-  await forgetTurns(database, 100);
+  await forgetMessages(database, 100);
   expect(await turn.find()).toBeDefined();
   await age(24);
-  expect(await forgetTurns(database, 100)).toBe(1);
-  expect(await findTurn(turn.services.sealer, scope, turn.turnId)).toBeUndefined();
+  expect(await forgetMessages(database, 100)).toBe(1);
+  expect(await findMessage(turn.services.sealer, scope, turn.turnId)).toBeUndefined();
 });

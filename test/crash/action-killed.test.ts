@@ -37,7 +37,7 @@ const unknown = { code: 'action_failed', details: { ...names, outcome: 'unknown'
 const wait = (seconds: number) => ({
   fail: { ...hubspotRateLimit('TEN_SECONDLY_ROLLING'), headers: { 'retry-after': String(seconds) } },
 });
-const toldOf = ({ status, body }: Answer) => [status, body.error ?? body.data];
+const answerOfAction = ({ status, body }: Answer) => [status, body.error ?? body.data];
 
 test('each fault of a provider has its published failure, and what it may have done is not asked for twice', async () => {
   const redirect = {
@@ -62,13 +62,13 @@ test('each fault of a provider has its published failure, and what it may have d
     const key = { 'idempotency-key': `fault-${JSON.stringify(behaviour).slice(0, 200)}` };
     const email = `fault-${++people}@example.com`;
     const answer = await create(key, email);
-    expect([behaviour, ...toldOf(answer)]).toMatchObject([behaviour, status, error]);
+    expect([behaviour, ...answerOfAction(answer)]).toMatchObject([behaviour, status, error]);
     expect([behaviour, asked() - before]).toEqual([behaviour, times]);
     if (status === 429) expect(answer.headers.get('retry-after')).toBe('6');
     // What is unknown keeps its key; every other failure gives it free.
     if (error !== unknown) continue;
     const again = await create(key, email);
-    expect([again.headers.get('idempotent-replayed'), ...toldOf(again)]).toMatchObject(['true', 502, unknown]);
+    expect([again.headers.get('idempotent-replayed'), ...answerOfAction(again)]).toMatchObject(['true', 502, unknown]);
     expect(asked() - before).toBe(times);
   }
 });
@@ -87,10 +87,10 @@ test('a provider that limits every request is asked three times for each action'
 test('access that the provider took away is told as such, and is there again once it is connected', async () => {
   hubspot.always({ fail: hubspotError(401, 'EXPIRED_AUTHENTICATION') });
   const before = asked();
-  expect(toldOf(await create())).toMatchObject([401, { code: 'auth_expired' }]);
+  expect(answerOfAction(await create())).toMatchObject([401, { code: 'auth_expired' }]);
   // The first request, and one with a new token.
   expect(asked() - before).toBe(2);
-  expect(toldOf(await create())).toMatchObject([401, { code: 'auth_expired' }]);
+  expect(answerOfAction(await create())).toMatchObject([401, { code: 'auth_expired' }]);
   expect(asked() - before).toBe(2);
   hubspot.always(undefined);
   expect(await findIn(client(), 'hubspot')).toMatchObject({ connected: false, status: 'auth_expired' });
@@ -174,7 +174,7 @@ test('a worker of its own does what an API process takes, and one that dies is n
     await process.arm('action.answered');
     const sent = create(key, email, api);
     process = await successorOf(process, product, roles);
-    expect(toldOf(await sent)).toMatchObject([502, unknown]);
+    expect(answerOfAction(await sent)).toMatchObject([502, unknown]);
     expect(asked() - before).toBe(1);
   } finally {
     await api.kill();

@@ -3,7 +3,7 @@ import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { defaultDirectCallPolicy } from '../../src/conversation/direct-calls.ts';
 import { defaultRunPolicy } from '../../src/temporal/contracts/automation.ts';
 import { defaultCalendarPolicy } from '../../src/temporal/contracts/calendars.ts';
-import { defaultTurnPolicy } from '../../src/temporal/contracts/conversation.ts';
+import { defaultMessagePolicy } from '../../src/temporal/contracts/conversation.ts';
 import { defaultFollowPolicy } from '../../src/temporal/contracts/followed-integrations.ts';
 import { defaultFetchEventsPolicy } from '../../src/temporal/contracts/integration-events.ts';
 import { defaultActionPolicy } from '../../src/temporal/contracts/integrations.ts';
@@ -13,7 +13,7 @@ import { defaultVoiceCallPolicy } from '../../src/temporal/contracts/voice.ts';
 
 const policies = [
   defaultRunPolicy.modelCall,
-  defaultTurnPolicy,
+  defaultMessagePolicy,
   defaultBookingPolicy,
   defaultCalendarPolicy,
   defaultVoiceCallPolicy,

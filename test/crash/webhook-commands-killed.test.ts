@@ -94,7 +94,7 @@ const commands = {
     }
   },
 
-  async turnOff() {
+  async disableSubscription() {
     let [webhook, delivery] = ['', ''];
     await dieDuring('subscription.changed', async (api) => {
       const { id } = await scene.subscribe(api, answers(busy), { events: ['workflow.run.failed'] });

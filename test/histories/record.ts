@@ -33,7 +33,7 @@ import { recordCalendars } from './record-calendars.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 import { recordEvents } from './record-events.ts';
 import { recordFollowed } from './record-followed.ts';
-import { recordTurns } from './record-turns.ts';
+import { recordTurns } from './record-messages.ts';
 import { recordVoice } from './record-voice.ts';
 
 /** What tells of the machine or of a moment's source files is left out; replay does not look at it. */

@@ -3,7 +3,7 @@ import type { AppError } from '../../src/platform/errors.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { Scope } from '../../src/platform/scope.ts';
 import { BookingPages } from '../../src/scheduling/booking-pages.ts';
-import { BookingTurns } from '../../src/scheduling/booking-turns.ts';
+import { BookingQueues } from '../../src/scheduling/booking-queues.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
 import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
@@ -187,7 +187,7 @@ describe('a booking', () => {
     const elsewhere = (start: string) =>
       createBooking(
         {
-          bookingTurns: new BookingTurns(),
+          bookingQueues: new BookingQueues(),
           effectTimeScale: 1,
           bookingPages: new BookingPages(undefined, 'http://localhost'),
         },

@@ -1,4 +1,5 @@
 import type { Facts } from '../../src/scheduling/core/decide.ts';
+import type { Booked, Taken } from '../../src/scheduling/core/occupied.ts';
 import { readDayRange, readInstant } from '../../src/scheduling/core/read-times.ts';
 import { type Reads, readsForBooking, readsForSlots, type SlotQuery } from '../../src/scheduling/core/reads.ts';
 import {
@@ -10,7 +11,6 @@ import {
   weekdays,
 } from '../../src/scheduling/core/rules.ts';
 import { listSlots } from '../../src/scheduling/core/slots.ts';
-import type { Booked, Taken } from '../../src/scheduling/core/taken.ts';
 import { writeSlots } from '../../src/scheduling/core/write-times.ts';
 
 const minute = 60_000;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Scope } from '../../src/platform/scope.ts';
 import { statement, statementTexts } from '../../src/platform/sql.ts';
 import { eventTypeIds } from '../../src/scheduling/core/ids.ts';
-import '../../src/scheduling/taken.ts';
+import '../../src/scheduling/occupied-times.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { sharedProduct } from '../product.ts';
 import { sceneOf } from './scene.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listToolServers } from '../../src/tools/configurations.ts';
-import { ToolTurns } from '../../src/tools/turns.ts';
+import { ToolLocks } from '../../src/tools/tool-locks.ts';
 import { until } from '../until.ts';
 import { broken, fakeGithubOfTests } from './fake-github.ts';
 
@@ -92,7 +92,7 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
   const calls = processes.flatMap((process) => [1, 2, 3].map(() => process.call(github.scope, 'github_echo')));
   expect((await Promise.all(calls)).filter(({ text }) => text === 'done')).toHaveLength(9);
   expect(max).toBe(1);
-  const hurried = github.scene.open({ turnMs: 100 });
+  const hurried = github.scene.open({ lockWaitMs: 100 });
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   github.fake.call = async () => {
     asked.resolve();
@@ -113,13 +113,13 @@ test('a lock that PostgreSQL gave too late is given back', async () => {
   const { database, databaseUrl, newTenant } = github.scene;
   const { tenant } = await newTenant();
   const { signal } = new AbortController();
-  const [slow, other] = [new ToolTurns(databaseUrl, 500), new ToolTurns(databaseUrl)];
-  const turn = await slow.take(tenant, 'filesystem', signal);
+  const [slow, other] = [new ToolLocks(databaseUrl, 500), new ToolLocks(databaseUrl)];
+  const lock = await slow.take(tenant, 'filesystem', signal);
   const found = await database.pool.query<{ pid: number }>(
     `select pid from pg_locks where locktype = 'advisory'
         and database = (select oid from pg_database where datname = current_database())`,
   );
-  await turn!.end();
+  await lock!.end();
   const { pid } = found.rows[0]!;
   process.kill(pid, 'SIGSTOP');
   try {
@@ -127,7 +127,7 @@ test('a lock that PostgreSQL gave too late is given back', async () => {
   } finally {
     process.kill(pid, 'SIGCONT');
   }
-  for (const turns of [other, slow]) await (await turns.take(tenant, 'filesystem', signal))!.end();
+  for (const locks of [other, slow]) await (await locks.take(tenant, 'filesystem', signal))!.end();
   await Promise.all([slow.close(), other.close()]);
 });
 

@@ -18,8 +18,8 @@ import { serverOfName } from '../../src/tools/core/tool-names.ts';
 import type { ToolResult } from '../../src/tools/core/tool-result.ts';
 import { type ToolLimits, toolLimits } from '../../src/tools/limits.ts';
 import { connectionOpener } from '../../src/tools/open-connection.ts';
+import { ToolLocks } from '../../src/tools/tool-locks.ts';
 import { Tools } from '../../src/tools/tools.ts';
-import { ToolTurns } from '../../src/tools/turns.ts';
 import { secrets } from '../operator.ts';
 import { createTestDatabase, openTestDatabase } from '../test-database.ts';
 
@@ -27,7 +27,7 @@ import { createTestDatabase, openTestDatabase } from '../test-database.ts';
 export interface ToolProcess {
   tools: Tools;
   connections: ToolConnections;
-  turns: ToolTurns;
+  locks: ToolLocks;
   /** Calls a tool by its declared name. */
   call(scope: Scope, name: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
 }
@@ -65,13 +65,13 @@ export async function openToolScene(): Promise<ToolScene> {
       const log = pino({ level: 'silent' });
       const egress = new Egress(rules, egressOptions);
       const connections = new ToolConnections({ open: connectionOpener({ folder, egress }), limits: all, log });
-      const turns = new ToolTurns(url);
+      const locks = new ToolLocks(url);
       closing.push(async () => {
         await connections.close();
-        await turns.close();
+        await locks.close();
         await egress.close();
       });
-      const tools = new Tools({ connections, turns, limits: all, log, egress, sealer });
+      const tools = new Tools({ connections, locks, limits: all, log, egress, sealer });
       const call: ToolProcess['call'] = async (scope, name, args = {}, signal = AbortSignal.timeout(60_000)) => {
         const server = serverOfName(name);
         if (!server || !isToolServerId(server)) throw new Error(`${name} belongs to no server.`);
@@ -80,7 +80,7 @@ export async function openToolScene(): Promise<ToolScene> {
         await scope.audit(entry);
         return result;
       };
-      return { tools, connections, turns, call };
+      return { tools, connections, locks, call };
     },
     configure: (scope, server, change) => putToolServer(configurations, scope, server, change),
     async close() {

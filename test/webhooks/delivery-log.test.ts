@@ -5,8 +5,8 @@ import { Scope } from '../../src/platform/scope.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { deliveryIds, webhookIds } from '../../src/webhooks/core/ids.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
+import { disableSubscription } from '../../src/webhooks/disable-subscription.ts';
 import { leaseDue } from '../../src/webhooks/lease.ts';
-import { turnOff } from '../../src/webhooks/subscription-off.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { startProduct } from '../product.ts';
 import { addDelivery } from './rows.ts';
@@ -171,7 +171,7 @@ describe('a webhook that is turned off', () => {
     );
     const whose = { organizationId: organizationIds.parse(tenant.organizationId)!, environment: 'test' } as const;
     const off = (reason: 'gone' | 'failing' | null) =>
-      new Scope(database, whose, 'test').transaction((scope) => turnOff(scope, uuid, reason));
+      new Scope(database, whose, 'test').transaction((scope) => disableSubscription(scope, uuid, reason));
     await off('gone');
     const at = await column(id, 'disabled_at');
     // What comes later is caught, and the first reason stays.

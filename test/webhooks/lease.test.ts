@@ -7,11 +7,11 @@ import type { TemporalClient } from '../../src/temporal/client.ts';
 import { deliveryWorkflowId } from '../../src/temporal/contracts/webhooks.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { webhookIds } from '../../src/webhooks/core/ids.ts';
+import { DeadLetterWorkflows } from '../../src/webhooks/dead-letter-workflows.ts';
 import { defaultDeliveryPolicy } from '../../src/webhooks/delivery-policy.ts';
-import { findLetterProgress } from '../../src/webhooks/delivery-progress.ts';
+import { findDeadLetterProgress } from '../../src/webhooks/delivery-progress.ts';
 import { leaseDue } from '../../src/webhooks/lease.ts';
-import { Parking } from '../../src/webhooks/parking.ts';
-import { beginRetries } from '../../src/webhooks/retry-clock.ts';
+import { beginRetries } from '../../src/webhooks/retry-release.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { openProduct, type Product } from '../product.ts';
 import { until } from '../until.ts';
@@ -192,7 +192,7 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
       return answer.promise;
     },
   } as unknown as TemporalClient;
-  const parking = new Parking({
+  const parking = new DeadLetterWorkflows({
     database,
     temporal,
     deliveryPolicy: defaultDeliveryPolicy,
@@ -205,7 +205,7 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
     for (const turn of [1, 2]) {
       await until('its workflow is told', async () => told.length === turn);
       // It reads at once, and somebody else changes the row.
-      expect(await findLetterProgress(scope, letter)).toEqual({ kind: 'left' });
+      expect(await findDeadLetterProgress(scope, letter)).toEqual({ kind: 'left' });
       await pool.query('update delivery set duration_ms = 1 where id = $1', [letter]);
       const { reject, resolve } = answer;
       answer = Promise.withResolvers();

@@ -16,8 +16,8 @@ import {
   readAgentMessage,
   readChat,
 } from '../../schemas/conversation/requests.ts';
+import { takeTurn } from './answer-message.ts';
 import { requireSaid } from './require-said.ts';
-import { takeTurn } from './take-turn.ts';
 
 const description = [
   'Costs 1 credit, and 1 more if tools were called; both are reserved when `mcpServers` names any. A failure costs nothing.',

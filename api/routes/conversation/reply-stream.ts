@@ -1,8 +1,8 @@
 import { streamSSE } from 'hono/streaming';
-import { interruptTurn } from '../../../src/conversation/end-turn.ts';
-import { turnFailed } from '../../../src/conversation/errors.ts';
-import type { TurnEvent, TurnReader } from '../../../src/conversation/follow-turn.ts';
-import { answerOf, type Turn, turnGone } from '../../../src/conversation/turns.ts';
+import { interruptMessage } from '../../../src/conversation/end-message.ts';
+import { messageFailed } from '../../../src/conversation/errors.ts';
+import { answerOf, messageDeleted, type Turn } from '../../../src/conversation/messages.ts';
+import type { ReplyEvent, ReplyReader } from '../../../src/conversation/read-reply.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { Scope } from '../../../src/platform/scope.ts';
 import type { Services } from '../../../src/services.ts';
@@ -29,7 +29,7 @@ const failureMessage = (failure: AppError): Message => ({
 /** The last message of a stream. */
 function endMessage(turn: Turn | undefined): Message {
   try {
-    if (!turn) throw turnGone();
+    if (!turn) throw messageDeleted();
     const answered = answerOf(turn)!;
     return { event: 'reply', data: { ...replyRecord(answered), creditsUsed: answered.credits } };
   } catch (failure) {
@@ -39,7 +39,7 @@ function endMessage(turn: Turn | undefined): Message {
 }
 
 /** An event as it is written. @throws SealError; errors of the database */
-async function messageOf(services: Services, scope: Scope, turnId: string, event: TurnEvent): Promise<Message> {
+async function messageOf(services: Services, scope: Scope, turnId: string, event: ReplyEvent): Promise<Message> {
   switch (event.name) {
     case 'delta':
     case 'thought':
@@ -48,7 +48,7 @@ async function messageOf(services: Services, scope: Scope, turnId: string, event
     case 'tool_result':
       return { event: event.name, data: { index: event.index, ...event.call } };
     case 'contradicted':
-      return failureMessage(turnFailed(await interruptTurn(services, scope, turnId)));
+      return failureMessage(messageFailed(await interruptMessage(services, scope, turnId)));
     case 'ended':
       return endMessage(event.turn);
   }
@@ -57,7 +57,7 @@ async function messageOf(services: Services, scope: Scope, turnId: string, event
 /** What a stream is made of. It closes `reader` and `open` when it ends. */
 export interface ReplyStream {
   turnId: string;
-  reader: TurnReader;
+  reader: ReplyReader;
   open: OpenRequest;
 }
 
@@ -79,7 +79,7 @@ export function streamReply(c: ApiContext, services: Services, { turnId, reader,
     const ping = setInterval(() => {
       if (!isWriting) stream.write(': ping\n\n').catch(() => {});
     }, pingEveryMs);
-    const cut = setTimeout(() => c.env.outgoing.destroy(), services.turnPolicy.deadlineMs + lingerMs);
+    const cut = setTimeout(() => c.env.outgoing.destroy(), services.messagePolicy.deadlineMs + lingerMs);
     try {
       for await (const event of reader.events(open.signal)) {
         if (await open.refusal()) break;

@@ -60,9 +60,9 @@ async function start(
 
 /** Receives the recording and starts its transcription. */
 async function receiveAndStart(c: ApiContext, services: Services, open: OpenRequest): Promise<CreatedCall> {
-  const { files, uploadPlaces } = services;
+  const { files, uploadSlots } = services;
   const scope = c.get('scope');
-  const leave = await uploadPlaces.enter(scope.tenant.organizationId);
+  const leave = await uploadSlots.enter(scope.tenant.organizationId);
   try {
     const received = await receiveRecording(c, files, open.signal);
     try {

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { AnsweredTurn } from '../../../src/conversation/turns.ts';
+import type { AnsweredMessage } from '../../../src/conversation/messages.ts';
 
 const toolCallSchema = z
   .object({
@@ -19,7 +19,7 @@ export const replySchema = z
   .openapi('Reply');
 
 /** The answer's data. */
-export const replyRecord = ({ model, reply: { content, toolCalls, truncated } }: AnsweredTurn) => ({
+export const replyRecord = ({ model, reply: { content, toolCalls, truncated } }: AnsweredMessage) => ({
   content,
   model,
   ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ name, args, result }) => ({ name, args, result })) }),

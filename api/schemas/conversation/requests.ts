@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { TurnRequest } from '../../../src/conversation/contents.ts';
+import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
 import { maxServers } from '../../../src/tools/core/server-ids.ts';
 import { countedList } from '../counted-list.ts';
 
@@ -88,7 +88,7 @@ export const agentExamples = {
   A: { message: 'What is a good name for a bicycle?', systemPrompt: 'You are terse.', temperature: 0.2 },
 };
 
-export const readChat = ({ messages, mcpServers: servers = [] }: z.output<typeof chatSchema>): TurnRequest => ({
+export const readChat = ({ messages, mcpServers: servers = [] }: z.output<typeof chatSchema>): MessageRequest => ({
   messages: messages.map(({ role, content }) => ({ role, content })),
   servers,
 });
@@ -99,7 +99,7 @@ export const readAgentMessage = ({
   temperature = defaultTemperature,
   history = [],
   mcpServers: servers = [],
-}: z.output<typeof agentSchema>): TurnRequest => ({
+}: z.output<typeof agentSchema>): MessageRequest => ({
   messages: [...history.map(({ role, content }) => ({ role, content })), { role: 'user', content: message }],
   system,
   temperature,

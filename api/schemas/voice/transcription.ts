@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { StoredTranscript } from '../../../src/voice/contents.ts';
+import type { StoredTranscript } from '../../../src/voice/sealed-call.ts';
 
 export const recordingForm = {
   'multipart/form-data': {

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { egressErrorClasses } from '../../../src/platform/core/egress-errors.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
-import { type HeldBack, heldBackReasons } from '../../../src/webhooks/core/admission.ts';
+import { type DeliveryDelay, delayReasons } from '../../../src/webhooks/core/admission.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
 import { unforeseen, unreadable } from '../../../src/webhooks/core/retry-schedule.ts';
 import { keptDays } from '../../../src/webhooks/retention.ts';
@@ -40,10 +40,10 @@ const answered = {
     }),
 };
 
-const heldBackSchema = z
+const delayReasonSchema = z
   .object({
-    reason: z.enum(Object.keys(heldBackReasons) as HeldBack['reason'][]).openapi({
-      description: Object.entries(heldBackReasons)
+    reason: z.enum(Object.keys(delayReasons) as DeliveryDelay['reason'][]).openapi({
+      description: Object.entries(delayReasons)
         .map(([reason, meaning]) => `\`${reason}\`: ${meaning}.`)
         .join(' '),
     }),
@@ -66,7 +66,7 @@ const shown = {
   nextAttemptAt: z.iso.datetime().nullable().openapi({
     description: 'When the next attempt is due; null if none is. If it is made later, `heldBack` says why.',
   }),
-  heldBack: orNull(heldBackSchema),
+  heldBack: orNull(delayReasonSchema),
   replayable: z.boolean().openapi({ description: 'Whether the delivery can be replayed.' }),
   correlationId: z.string().openapi({
     description: 'The `x-correlation-id` of the request that caused the event. Each attempt has it in that header too.',

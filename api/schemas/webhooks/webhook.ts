@@ -4,7 +4,7 @@ import { eventTypes } from '../../../src/services.ts';
 import { maxHeaders, maxHeaderValueLength } from '../../../src/webhooks/check-subscription.ts';
 import { everyEvent } from '../../../src/webhooks/core/events.ts';
 import { type HealthState, healthStates } from '../../../src/webhooks/core/health.ts';
-import { maxCounted } from '../../../src/webhooks/core/retry-clock.ts';
+import { maxCounted } from '../../../src/webhooks/core/retry-release.ts';
 import { defaultMaxAttempts, maxAllowedAttempts } from '../../../src/webhooks/core/retry-schedule.ts';
 import {
   type DisabledReason,

@@ -1,6 +1,6 @@
 import { defineStates } from '../../platform/core/states.ts';
 
-export const turnStates = defineStates(
+export const messageStates = defineStates(
   { table: 'conversation_turn', column: 'status' },
   {
     processing: {
@@ -14,13 +14,13 @@ export const turnStates = defineStates(
   },
 );
 
-export type TurnStatus = (typeof turnStates.all)[number];
+export type MessageStatus = (typeof messageStates.all)[number];
 
 /** `tools_unavailable`: a server could not list its tools, so the model was not called. */
-export type TurnFailure = 'provider_error' | 'timeout' | 'tools_unavailable';
+export type MessageFailure = 'provider_error' | 'timeout' | 'tools_unavailable';
 
 /** Why there is no reply. The message is for the caller. */
-export interface TurnError {
-  code: TurnFailure;
+export interface MessageError {
+  code: MessageFailure;
   message: string;
 }

@@ -7,15 +7,15 @@ import { queues } from '../../temporal/contracts/queues.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
 import { authExpired, notConnected } from '../errors.ts';
 import type { Connected } from '../find-connection.ts';
-import type { BegunActions } from './begun-actions.ts';
 import { type CreatedAction, createAction } from './create-action.ts';
 import { makeAttempt, type PerformServices } from './perform-action.ts';
 import type { RequestedAction } from './request-action.ts';
+import type { StartedActions } from './started-actions.ts';
 
 export interface BeginServices extends Omit<PerformServices, 'waiters'> {
   temporal: Pick<TemporalClient, 'startsEagerly'>;
   actionWaiters: PerformServices['waiters'];
-  begunActions: BegunActions;
+  startedActions: StartedActions;
   background: Background;
   log: Log;
 }
@@ -54,7 +54,7 @@ export async function beginAction(
   requested: RequestedAction,
   { plan, idempotency }: { plan: PlanName; idempotency: IdempotencyClaim | undefined },
 ): Promise<CreatedAction> {
-  const { actionWaiters: waiters, begunActions, background, temporal } = services;
+  const { actionWaiters: waiters, startedActions, background, temporal } = services;
   const { account } = await requireConnection(services, scope, requested.integrationId);
   const begins = requested.delaySeconds === 0 && temporal.startsEagerly(queues.integrations);
   const created = await createAction(services, scope, {
@@ -73,7 +73,7 @@ export async function beginAction(
     const facts = { actionId, integration, action, correlationId: scope.correlationId, ...scope.tenant };
     services.log.info(facts, 'action begun');
     const progress = makeAttempt({ ...services, waiters }, scope, ending, attempt, new AbortController().signal);
-    begunActions.add(actionId, progress);
+    startedActions.add(actionId, progress);
     const logged = progress.then((end) => services.log.info({ ...facts, end }, 'action attempted'));
     background.run('integration action', logged);
   }

@@ -1,10 +1,10 @@
 import type { Sealer } from '../../platform/crypto.ts';
-import { placesTaken } from '../../platform/errors.ts';
+import { concurrencyLimitReached } from '../../platform/errors.ts';
 import { findClaim, type IdempotencyClaim } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import { takeTurn } from '../../platform/tenant-turn.ts';
+import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import type { TemporalClient } from '../../temporal/client.ts';
 import type { ActionPolicy } from '../../temporal/contracts/integrations.ts';
 import type { PlanName } from '../../tenancy/core/plans.ts';
@@ -13,9 +13,9 @@ import { actionStates } from '../core/action-status.ts';
 import { integrationLimits } from '../core/limits.ts';
 import type { ActionPriority } from '../integration.ts';
 import { startPerformAction } from './action-workflows.ts';
-import { actionContents } from './contents.ts';
 import { failPoint } from './fail-points.ts';
 import type { RequestedAction } from './request-action.ts';
+import { actionContents } from './sealed-action.ts';
 
 export interface CreateServices {
   sealer: Sealer;
@@ -95,7 +95,7 @@ export async function createAction(
   const begunMs = firstBy === 'workflow' ? null : actionPolicy.attemptMs + actionPolicy.graceMs;
   const { outcome, replayed } = await scope.transaction(
     async (tx) => {
-      await takeTurn(tx, 'integration actions');
+      await lockForTransaction(tx, 'integration actions');
       const values = [integrationId, name, accountId, isDelayed ? 'scheduled' : 'processing', isRepeatable, sealed];
       const more = [
         claimed ? JSON.stringify(claimed) : null,
@@ -105,7 +105,7 @@ export async function createAction(
         limit,
         priority,
       ];
-      if (!(await tx.one(insert, id, ...values, ...more))) throw placesTaken(limit, declared.window);
+      if (!(await tx.one(insert, id, ...values, ...more))) throw concurrencyLimitReached(limit, declared.window);
       const hint: StartHint = { waiter, begun: firstBy === 'caller' };
       if (firstBy !== 'caller_alone') await tx.enqueue('action.start', id, hint);
       return { id };

@@ -6,8 +6,8 @@ import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { Waiters } from '../../platform/waiters.ts';
 import { type ActionFailure, type ActionStatus, actionStates } from '../core/action-status.ts';
-import { actionContents } from './contents.ts';
 import { failPoint } from './fail-points.ts';
+import { actionContents } from './sealed-action.ts';
 
 export interface EndServices {
   sealer: Sealer;
@@ -73,7 +73,7 @@ async function alsoEnd({ waiters }: EndServices, tx: Transaction, { actionId, wa
   const { integration, action, status, delayed, claim } = ended;
   // The key is kept for an answer, and for an action that must not be repeated.
   if (claim && status !== 'completed' && status !== 'unknown') await releaseClaim(tx, claim, actionId);
-  await waiters.announce(tx, actionId, waiter);
+  await waiters.notifyRemote(tx, actionId, waiter);
   // The caller has its answer already, so the audit log records the end.
   if (delayed) {
     await tx.audit({
@@ -116,7 +116,7 @@ async function record(
     }),
   );
   failPoint('action.recorded');
-  services.waiters.tell(ending.actionId);
+  services.waiters.notifyLocal(ending.actionId);
   return isRecorded;
 }
 

@@ -5,7 +5,7 @@ import { statement } from '../../platform/sql.ts';
 import type { ActionFailure, ActionStatus } from '../core/action-status.ts';
 import { actionRunIds } from '../core/ids.ts';
 import { publishedFailure } from '../published-failure.ts';
-import { actionContents } from './contents.ts';
+import { actionContents } from './sealed-action.ts';
 
 /** The state of an action. */
 export interface ActionRun {

@@ -7,10 +7,10 @@ import { afterFailure } from '../core/after-failure.ts';
 import type { Integrations } from '../integrations.ts';
 import type { ChangeRecorder } from '../provider-http.ts';
 import { type Asked, askProvider } from './ask-provider.ts';
-import { actionContents } from './contents.ts';
 import { breakOffAction, completeAction, type Ending, type EndServices, failAction } from './end-action.ts';
 import { failPoint } from './fail-points.ts';
 import { findAction } from './request-action.ts';
+import { actionContents } from './sealed-action.ts';
 
 export interface PerformServices extends EndServices {
   integrations: Integrations;

@@ -28,7 +28,7 @@ export interface AttemptLimits {
 const usualRetryAfter = 60;
 const maxRetryAfter = 3_600;
 /** The most problems in an error about a payload. */
-const errorsTold = 20;
+const maxErrorsShown = 20;
 
 /** The failure as its caller receives it. */
 function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): ActionFailure {
@@ -39,7 +39,7 @@ function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): 
     case 'rate_limited':
       return { code: 'rate_limited', retryAfter: Math.min(retryAfterSeconds ?? usualRetryAfter, maxRetryAfter) };
     case 'invalid_payload':
-      return { code: 'invalid_payload', errors: errors.slice(0, errorsTold) };
+      return { code: 'invalid_payload', errors: errors.slice(0, maxErrorsShown) };
     case 'lost':
       return { code: 'action_failed', ...named, outcome: 'unknown' };
     default:

@@ -19,7 +19,7 @@ export interface FollowOptions {
   requestMs: number;
 }
 
-const findHeard = statement<{ type: string }>(
+const findSubscribed = statement<{ type: string }>(
   'integration.heard',
   `select k.type from unnest($3::text[]) as k(type)
     where exists (select from webhook_subscription s
@@ -44,13 +44,13 @@ export async function followConnection(
   if (!connected || !integration) return { stopped: 'disconnected' };
   if (connected.status !== 'connected') return { stopped: 'auth_expired' };
   const types = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
-  const isHeard = (await scope.one(findHeard, types)) !== undefined;
+  const isSubscribed = (await scope.one(findSubscribed, types)) !== undefined;
   const use = integrations.call(scope, connected, { idempotencyKey: newId(), signal, timeoutMs });
-  const followed: Followed = { scope, integration, connected, isHeard, use };
+  const followed: Followed = { scope, integration, connected, isSubscribed, use };
   try {
     const polled = integration.poll ? await pollConnection(followed, integration.poll) : 0;
     if (integration.push) await keepPushed(services, followed, integration.push);
-    return { published: polled, isHeard };
+    return { published: polled, isSubscribed };
   } catch (error) {
     if (error instanceof AuthExpired) return { stopped: 'auth_expired' };
     if (error instanceof AppError && error.code === 'not_connected') return { stopped: 'disconnected' };

@@ -18,6 +18,6 @@ export interface Followed {
   integration: Integration;
   connected: Connected;
   /** Whether a webhook subscribes to one of its events, also one that is turned off. */
-  isHeard: boolean;
+  isSubscribed: boolean;
   use<T>(work: (call: ProviderCall) => Promise<T>): Promise<T>;
 }

@@ -53,10 +53,10 @@ function eventsOf({ triggers }: Integration, { events }: Polled): TriggeredEvent
  * @returns how many events were published. @throws IntegrationFailure, AuthExpired
  */
 export async function pollConnection(
-  { scope, integration, connected: { id }, isHeard, use }: Followed,
+  { scope, integration, connected: { id }, isSubscribed, use }: Followed,
   { poll }: Poll,
 ): Promise<number> {
-  if (!isHeard) {
+  if (!isSubscribed) {
     await scope.rows(forgetCursor, id);
     return 0;
   }

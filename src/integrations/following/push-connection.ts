@@ -64,10 +64,10 @@ const isGone = (error: unknown) => error instanceof IntegrationFailure && error.
  * @throws IntegrationFailure, AuthExpired
  */
 export async function keepPushed(services: FollowServices, followed: Followed, push: PushSubscription): Promise<void> {
-  const { scope, connected, integration, isHeard, use } = followed;
+  const { scope, connected, integration, isSubscribed, use } = followed;
   const known = await scope.rows(list, connected.id);
   const clientState = services.clientStates.of(connected.id);
-  const resources = isHeard && clientState !== undefined ? await resourcesOf(followed, push) : [];
+  const resources = isSubscribed && clientState !== undefined ? await resourcesOf(followed, push) : [];
   const hash = hashOf(clientState ?? '');
   let refused: IntegrationFailure | undefined;
   // What an account may not do with one, such as with a channel that it has left, keeps nothing from the others.

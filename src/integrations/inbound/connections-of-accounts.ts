@@ -1,5 +1,5 @@
+import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import type { Database } from '../../platform/database.ts';
-import { GatheredWork, orEachAlone } from '../../platform/gathered-work.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
 import type { IntegrationStatus } from '../core/connection-status.ts';
@@ -59,9 +59,9 @@ const maxConnections = 10_000;
 /** Finds the connections of live keys to the accounts that events name, for several requests in one statement. */
 export class LiveConnections {
   readonly #database: Database;
-  readonly #gathered = new GatheredWork<string, readonly EventsConnection[]>({
+  readonly #gathered = new Batcher<string, readonly EventsConnection[]>({
     maxConcurrent: 2,
-    shareOf: () => 1 / 100,
+    weightOf: () => 1 / 100,
   });
 
   constructor(database: Database) {
@@ -75,7 +75,7 @@ export class LiveConnections {
     // Most requests name one account.
     if (others.length > 0) return connectionsOf(this.#database, integrationId, accountIds, 'live', maxConnections);
     const findAll = (all: readonly string[]) => this.#findOfEach(integrationId, all);
-    return this.#gathered.run(integrationId, accountId, (all) => orEachAlone(all, findAll));
+    return this.#gathered.run(integrationId, accountId, (all) => retryIndividually(all, findAll));
   }
 
   async #findOfEach(integrationId: string, asked: readonly string[]): Promise<(readonly EventsConnection[])[]> {

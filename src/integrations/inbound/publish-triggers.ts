@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { GatheredWork, orEachAlone } from '../../platform/gathered-work.ts';
+import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
@@ -35,7 +35,7 @@ export const digestOf = (connectionId: string, key: string): string =>
 export const maxEventsOfStatement = 1_000;
 
 /** Those of the types of `given` that a webhook of the tenant listens to: a thousand events have a handful of types. */
-export const heardTypes = `heard as materialized (
+export const subscribedTypes = `heard as materialized (
      select k.type from (select distinct type from given) k
       where exists (select from webhook_subscription s
                      where s.organization_id = $1 and s.environment = $2 and s.deleted_at is null and ${listens('s', 'k')}))`;
@@ -60,19 +60,19 @@ const publishFresh = `
    ${newDeliveries}
    select coalesce(array_agg(e.id), '{}') as ids`;
 
-const publishHeard = `with ${givenIn('$3')}, ${heardTypes},
+const publishSubscribed = `with ${givenIn('$3')}, ${subscribedTypes},
    fresh as (select given.* from given join heard using (type)),${publishFresh}`;
 
 const publish = statement<{ ids: string[] }>(
   'integration.publish_triggers',
-  `${publishHeard}, ${wakeDeliveries} as woken from new_event e`,
+  `${publishSubscribed}, ${wakeDeliveries} as woken from new_event e`,
 );
-const publishQuietly = statement('integration.publish_quietly', `${publishHeard} from new_event e`);
+const publishQuietly = statement('integration.publish_quietly', `${publishSubscribed} from new_event e`);
 
 // The row is there since the event was told. It is published by the one that ends its waiting.
 const publishFetched = statement(
   'integration.publish_fetched',
-  `with ${givenIn('$4')}, ${heardTypes},
+  `with ${givenIn('$4')}, ${subscribedTypes},
    fetched as (
      update integration_inbound_event i set reference = null
        from given t
@@ -156,9 +156,9 @@ async function publishAll(told: readonly Told[]): Promise<undefined[]> {
  * statement and its commit.
  */
 export class TriggerPublisher {
-  readonly #gathered = new GatheredWork<Told, undefined>({
+  readonly #gathered = new Batcher<Told, undefined>({
     maxConcurrent: 3,
-    shareOf: ({ json, count }) => Math.max(json.length / maxStatementLength, count / maxEventsOfStatement),
+    weightOf: ({ json, count }) => Math.max(json.length / maxStatementLength, count / maxEventsOfStatement),
   });
 
   /**
@@ -170,6 +170,6 @@ export class TriggerPublisher {
     if (events.length === 0) return;
     const json = storableJson(rowsOf(scope, source, events)).slice(1, -1);
     const told = { scope, json, count: events.length };
-    await this.#gathered.run(source.connectionId, told, (all) => orEachAlone(all, publishAll));
+    await this.#gathered.run(source.connectionId, told, (all) => retryIndividually(all, publishAll));
   }
 }

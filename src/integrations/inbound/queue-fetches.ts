@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { Notice } from '../inbound.ts';
 import { triggerType } from '../trigger-events.ts';
-import { digestOf, heardTypes, type Source } from './publish-triggers.ts';
+import { digestOf, type Source, subscribedTypes } from './publish-triggers.ts';
 import { storableJson } from './storable-json.ts';
 
 // One entry of the outbox stands for all events of a connection that wait.
@@ -11,7 +11,7 @@ const queue = statement<{ subjectId: string; entryId: string }>(
   'integration.queue_fetches',
   `with given as (
      select * from jsonb_to_recordset($4::jsonb) as t(type text, trigger text, digest uuid, reference jsonb)),
-   ${heardTypes},
+   ${subscribedTypes},
    fresh as (
      insert into integration_inbound_event (connection_id, digest, organization_id, environment, received_at, trigger, reference)
      select $3::uuid, t.digest, $1::uuid, $2::text, clock_timestamp(), t.trigger, t.reference

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { BoundedWork } from '../../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../../platform/bounded-work/task.ts';
 import type { Egress } from '../../platform/egress.ts';
+import { KeyedSemaphore } from '../../platform/keyed-semaphore.ts';
 import type { TenantKey } from '../../platform/tenant-key.ts';
-import { Turns } from '../../platform/turns.ts';
 import {
   type MediaKind,
   type MediaModel as ModelEntry,
@@ -53,7 +53,7 @@ const rules: Record<MediaKind, OutputRules> = {
 /** After so many attempts in a row a job or a file that is not there is not expected any more. */
 const findAttempts = 4;
 /** Submits with an image, which stands in memory several times while it is sent. Its longest form has 33 MiB. */
-const imageSlots = new Turns(2, Number.POSITIVE_INFINITY);
+const imageSlots = new KeyedSemaphore(2, Number.POSITIVE_INFINITY);
 /** How long a file may wait for its turn to be examined. */
 const waitMs = 60_000;
 

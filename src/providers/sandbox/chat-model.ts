@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChatAnswer, ChatCall, ChatModel, ChatRequest, ChatTurn, ToolCall } from '../chat-ports.ts';
+import type { ChatAnswer, ChatCall, ChatMessage, ChatModel, ChatRequest, ToolCall } from '../chat-ports.ts';
 import { readSandboxTools } from '../core/sandbox-tools.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import { pause, requestedFailure } from './requested.ts';
@@ -9,24 +9,24 @@ import { countTokens } from './text-model.ts';
 const pieces = 4;
 
 const isOfRole =
-  <R extends ChatTurn['role']>(role: R) =>
-  (turn: ChatTurn): turn is Extract<ChatTurn, { role: R }> =>
-    turn.role === role;
+  <R extends ChatMessage['role']>(role: R) =>
+  (message: ChatMessage): message is Extract<ChatMessage, { role: R }> =>
+    message.role === role;
 
 /** The reply depends only on the request, so equal conversations have equal replies. */
-function answerInWords({ model, system, temperature, turns }: ChatRequest, prompt: string, result?: string): string {
-  const canonical = JSON.stringify([model, system ?? null, temperature ?? null, turns]);
+function answerInWords({ model, system, temperature, messages }: ChatRequest, prompt: string, result?: string): string {
+  const canonical = JSON.stringify([model, system ?? null, temperature ?? null, messages]);
   const digest = createHash('sha256').update(canonical).digest('hex').slice(0, 12);
   return `[sandbox ${model} ${digest}] ${prompt}${result === undefined ? '' : `\n${result}`}`;
 }
 
-const textOf = (turn: ChatTurn): string => {
-  if (turn.role === 'tools') return turn.results.map(({ text }) => text).join('');
-  return turn.role === 'model' ? JSON.stringify(turn.content) : turn.text;
+const textOf = (message: ChatMessage): string => {
+  if (message.role === 'tools') return message.results.map(({ text }) => text).join('');
+  return message.role === 'model' ? JSON.stringify(message.content) : message.text;
 };
 
-const inputTokens = ({ system = '', turns }: ChatRequest) =>
-  countTokens(system) + turns.reduce((sum, turn) => sum + countTokens(textOf(turn)), 0);
+const inputTokens = ({ system = '', messages }: ChatRequest) =>
+  countTokens(system) + messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
 
 /** Ends of the pieces of a text, in code points, so that none is cut. */
 function piecesOf(text: string): string[] {
@@ -50,8 +50,8 @@ async function stream(text: string, seconds: number, { onDelta, signal }: ChatCa
 export const sandboxChatModel: ChatModel = {
   async reply(request, call): Promise<ChatAnswer> {
     call.signal.throwIfAborted();
-    const { model, turns, tools = [] } = request;
-    const since = turns.slice(Math.max(0, turns.findLastIndex(isOfRole('user'))));
+    const { model, messages, tools = [] } = request;
+    const since = messages.slice(Math.max(0, messages.findLastIndex(isOfRole('user'))));
     const text = since.find(isOfRole('user'))?.text ?? '';
     const { calls: requested, rest } = readSandboxTools(text);
     const words = readSandboxWords(rest, model);

@@ -10,9 +10,9 @@ import { canonicalRequest, type GenerationRequest, modelOf, pixelLimits } from '
 import { isStillOverloaded, readSandboxWords, type SandboxWords } from '../core/sandbox-words.ts';
 import { ImageUnusable, type MadeMedia, type MediaJob, type MediaModel } from '../media-ports.ts';
 import { ProviderFailure } from '../ports.ts';
-import { BegunFiles } from './begun-files.ts';
 import type { Rendering } from './media/render-media.ts';
 import { renderMedia } from './media/rendering.ts';
+import { StartedFiles } from './started-files.ts';
 
 /** A better quality shows more, at the same size. */
 const shapes: Record<Quality, number> = { standard: 12, high: 24, ultra: 40 };
@@ -119,7 +119,7 @@ const isInstant = ({ kind }: GenerationRequest, { slowSeconds, overloaded, failu
  */
 export function sandboxMediaModel(work: BoundedWork): MediaModel {
   let videos = 0;
-  const begun = new BegunFiles();
+  const begun = new StartedFiles();
   return {
     repeatable: true,
 

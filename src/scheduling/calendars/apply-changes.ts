@@ -9,7 +9,7 @@ const ofGeneration = `organization_id = $1 and environment = $2 and calendar_id 
 // One statement, because most syncs find a handful of changes and each round trip costs as much as they do. Counting all
 // busy times is what takes long: it is done only when there are new ones. Whether one is new is asked in the order of the
 // primary key, because the planner takes any index for as good while it has no statistics of the table.
-const apply = statement<{ hasEnded: boolean; hasRoom: boolean }>(
+const apply = statement<{ hasEnded: boolean; hasCapacity: boolean }>(
   'calendar.apply_changes',
   `with given as materialized (
      select * from unnest($5::uuid[], $6::timestamptz[], $7::timestamptz[], $8::bool[])
@@ -35,7 +35,7 @@ const apply = statement<{ hasEnded: boolean; hasRoom: boolean }>(
      delete from calendar_busy where ${ofGeneration} and cardinality($9) > 0 and event_key = any($9)
         and exists (select from ended)),
    stored as (${putGiven('given where exists (select from ended)')})
-   select exists (select from ended) as "hasEnded", is_left as "hasRoom" from room`,
+   select exists (select from ended) as "hasEnded", is_left as "hasCapacity" from room`,
 );
 
 export interface Changes {
@@ -63,7 +63,7 @@ export async function applyChanges(
   limit: number,
 ): Promise<'applied' | 'superseded' | 'too_many'> {
   const { blocking, others } = splitBusy(events, window);
-  const { hasEnded, hasRoom } = (await scope.one(
+  const { hasEnded, hasCapacity } = (await scope.one(
     apply,
     calendarId,
     generation,
@@ -73,5 +73,5 @@ export async function applyChanges(
     token,
     limit,
   ))!;
-  return hasEnded ? 'applied' : hasRoom ? 'superseded' : 'too_many';
+  return hasEnded ? 'applied' : hasCapacity ? 'superseded' : 'too_many';
 }

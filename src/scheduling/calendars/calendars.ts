@@ -3,7 +3,7 @@ import type { ConnectionServices } from '../../connections/part.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Scope, Transaction } from '../../platform/scope.ts';
-import { takeTurn } from '../../platform/tenant-turn.ts';
+import { lockForTransaction } from '../../platform/tenant-locks.ts';
 import { Calendar, SandboxCalendar } from '../calendar-entities.ts';
 import { type CalendarStatus, isConnected, type Service } from '../core/calendar-status.ts';
 import { calendarIds } from '../core/ids.ts';
@@ -79,7 +79,7 @@ export async function createCalendar(
   tx: Transaction,
   { connectionId, service, hostId, accountName }: NewCalendar,
 ): Promise<CalendarView> {
-  await takeTurn(tx, `calendars of ${hostId}`);
+  await lockForTransaction(tx, `calendars of ${hostId}`);
   const now = new Date();
   const name = accountName.slice(0, 200);
   const known = await tx.em.findOne(Calendar, { connectionId }, { lockMode: LockMode.PESSIMISTIC_WRITE });

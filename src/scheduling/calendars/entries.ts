@@ -164,7 +164,7 @@ const failureOf: Record<LostAccess, () => ProviderFailure> = {
 };
 
 /** Makes what fails in a calendar known to its owner, as a sync would. @throws ProviderFailure */
-async function toldToOwner<T>(scope: Scope, calendarId: string, work: () => Promise<T>): Promise<T> {
+async function reportToOwner<T>(scope: Scope, calendarId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -260,7 +260,7 @@ async function putOnce(
   };
   const client = calendarClients.clientFor(scope.tenant.environment, target.service);
   const account = { scope, calendarId: target.id, connectionId: target.connectionId };
-  const written = await toldToOwner(scope, target.id, () =>
+  const written = await reportToOwner(scope, target.id, () =>
     client.write(account, entry, callOf(signal, booking.timezone)),
   );
   failPoint('calendar.entry_written');
@@ -305,7 +305,7 @@ export async function removeBookingEntry(
     const client = calendarClients.clientFor(scope.tenant.environment, target.service);
     const account = { scope, calendarId: target.id, connectionId: target.connectionId };
     const call = callOf(signal, booking.timezone);
-    return toldToOwner(scope, target.id, () => client.remove(account, { bookingId, eventId }, call));
+    return reportToOwner(scope, target.id, () => client.remove(account, { bookingId, eventId }, call));
   };
   // One that fails keeps nobody from asking the others.
   for (const result of await Promise.allSettled(targets.map(remove))) {

@@ -2,7 +2,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
-import type { BookingServices } from '../booking-turns.ts';
+import type { BookingServices } from '../booking-queues.ts';
 import { cancelBooking, rescheduleBooking } from '../change-booking.ts';
 import { minuteMs } from '../core/calendar-date.ts';
 import type { OutsideChange } from '../core/outside-change.ts';

@@ -1,11 +1,11 @@
 import { type DayNumber, dayMs, hourMs, minuteMs } from './calendar-date.ts';
 import { type Interval, Spans } from './intervals.ts';
 import { LimitCheck } from './limits.ts';
+import type { Taken } from './occupied.ts';
 import { Openings } from './openings.ts';
 import { endOfTime } from './read-times.ts';
 import type { Refusal } from './refusals.ts';
 import type { CalendarRules, EventTypeRules } from './rules.ts';
-import type { Taken } from './taken.ts';
 import { ZoneClock } from './zone-clock.ts';
 
 /** All that decides whether a time can be booked. */

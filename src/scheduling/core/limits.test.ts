@@ -114,8 +114,8 @@ test('in a row of many bookings, what is read suffices and the oracle agrees', (
     tally.add(told ?? 'bookable');
   });
   fc.assert(holds, { seed, numRuns: 1_000 });
-  const limitsTold = Object.keys(noLimits).map((name) => `booking_limit_reached ${name}`);
+  const limitRefusals = Object.keys(noLimits).map((name) => `booking_limit_reached ${name}`);
   expect([...tally]).toEqual(
-    expect.arrayContaining(['bookable', 'buffer_conflict buffer', 'slot_unavailable booked', ...limitsTold]),
+    expect.arrayContaining(['bookable', 'buffer_conflict buffer', 'slot_unavailable booked', ...limitRefusals]),
   );
 });

@@ -10,10 +10,10 @@ import {
   writeWeek,
 } from './calendar-date.ts';
 import type { Interval } from './intervals.ts';
+import type { Booked, Taken } from './occupied.ts';
 import type { Problem } from './read-times.ts';
 import type { LimitRefusal } from './refusals.ts';
 import type { BookingLimits, CalendarRules } from './rules.ts';
-import type { Booked, Taken } from './taken.ts';
 import { ZoneClock } from './zone-clock.ts';
 
 /** The largest consecutiveMax that can be set. It bounds how many bookings are read beside the time asked about. */

@@ -6,10 +6,10 @@ import { offsetAt } from '../../../test/scheduling/oracle-clock.ts';
 import { Oracle } from '../../../test/scheduling/slot-oracle.ts';
 import { dayMs, minuteMs, writeDay } from './calendar-date.ts';
 import { decideBooking, type Facts } from './decide.ts';
+import type { Booked } from './occupied.ts';
 import type { Refusal } from './refusals.ts';
 import { patternKinds, type RecurringPattern, type WeeklyHours, weekdays } from './rules.ts';
 import { listSlots } from './slots.ts';
-import type { Booked } from './taken.ts';
 
 const from = Date.UTC(2024, 0, 1);
 const to = Date.UTC(2031, 0, 1);

@@ -4,14 +4,14 @@ import type { WorkContext } from './work-context.ts';
 export const conversationWorkflows = { takeTurn: 'takeTurn' } as const;
 
 export interface ConversationWorkflows {
-  takeTurn(args: TakeTurnArgs): Promise<void>;
+  takeTurn(args: ReplyToMessageArgs): Promise<void>;
 }
 
 /** One id per turn: Temporal refuses a second start of the same one, whichever process makes it. */
-export const turnWorkflowId = (turnId: string) => `turn-${turnId}`;
+export const messageWorkflowId = (turnId: string) => `turn-${turnId}`;
 
 /** Every duration of a turn is a value, so that tests run a whole retry schedule in seconds. */
-export interface TurnPolicy {
+export interface MessagePolicy {
   /** Of one question to a model, which ends with the turn in any case. */
   modelTimeoutMs: number;
   /** Of one call of a tool, with the time for which it waits for its turn. */
@@ -25,7 +25,7 @@ export interface TurnPolicy {
   deadlineMs: number;
 }
 
-export const defaultTurnPolicy: TurnPolicy = {
+export const defaultMessagePolicy: MessagePolicy = {
   modelTimeoutMs: 310_000,
   toolTimeoutMs: 310_000,
   heartbeatTimeoutMs: 10_000,
@@ -35,7 +35,7 @@ export const defaultTurnPolicy: TurnPolicy = {
 };
 
 /** References and small values only: what was said stays in PostgreSQL. */
-export interface TakeTurnArgs extends WorkContext {
+export interface ReplyToMessageArgs extends WorkContext {
   turnId: string;
   /** Notification channel of the process whose caller waits for the reply; null when none does. */
   waiter: string | null;
@@ -43,10 +43,10 @@ export interface TakeTurnArgs extends WorkContext {
   streams: boolean;
   /** Whether the model answers at once, without the network. */
   isInstant: boolean;
-  policy: TurnPolicy;
+  policy: MessagePolicy;
 }
 
 /**
  * What a question to the model led to. `calls`: the calls of tools that it asks for, by their positions in its answer.
  */
-export type TurnProgress = { kind: 'calls'; calls: number[] } | { kind: 'ended' } | { kind: 'failed'; code: string };
+export type MessageProgress = { kind: 'calls'; calls: number[] } | { kind: 'ended' } | { kind: 'failed'; code: string };

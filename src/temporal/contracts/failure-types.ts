@@ -9,7 +9,7 @@ export const failureTypes = {
   /** A calendar could not be read. Its workflow fails too, for the same reason. */
   calendarSyncFailed: 'CalendarSyncFailed',
   /** A message to a model has no reply. Its workflow fails too, for the same reason. */
-  turnFailed: 'TurnFailed',
+  messageFailed: 'TurnFailed',
   /** A text was not spoken, or a recording not transcribed. Its workflow fails too, for the same reason. */
   voiceCallFailed: 'VoiceCallFailed',
   /** An action of an integration was not done, or nobody knows. Its workflow fails too, for the same reason. */

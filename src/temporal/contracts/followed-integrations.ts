@@ -38,11 +38,11 @@ export interface FollowIntegrationArgs extends Omit<WorkContext, 'correlationId'
 
 /**
  * What became of one run.
- * - published: how many events it wrote; `isHeard`: whether a webhook listens
+ * - published: how many events it wrote; `isSubscribed`: whether a webhook listens
  * - stopped: the integration is not connected any more, or has to be connected again
  * - failed: what the provider said; the next run asks again
  */
 export type FollowOutcome =
-  | { published: number; isHeard: boolean }
+  | { published: number; isSubscribed: boolean }
   | { stopped: 'disconnected' | 'auth_expired' }
   | { failed: string };

@@ -75,7 +75,7 @@ export interface ParkDeadLetterArgs extends WorkContext {
 export type LetterEnd = 'delivered' | 'failed' | 'dead_lettered' | 'retrying';
 
 /** `left`: too many dead letters are newer, and only those have workflows. */
-export type LetterProgress = DeliveryProgress | { kind: 'left' };
+export type DeadLetterProgress = DeliveryProgress | { kind: 'left' };
 
 /**
  * Where a delivery stands.

@@ -71,10 +71,10 @@ export const admitExempt = (load: SubscriptionLoad, wanted: number, now: number)
  * stay free. Alone it has half of all places, and n organizations that want more have 1/(n + 1) each: whoever comes next
  * finds places free, however long the others' attempts take (dynamic thresholds, Choudhury and Hahne 1998).
  */
-export const fairPlaces = (free: number, held: number): number => Math.max(0, Math.ceil((free - held) / 2));
+export const fairShare = (free: number, held: number): number => Math.max(0, Math.ceil((free - held) / 2));
 
 /** Why a delivery that is due is not attempted. */
-export const heldBackReasons = {
+export const delayReasons = {
   paused: 'an operator lets nothing be sent to the webhook',
   failing: 'the webhook failed ten times in a row, and one attempt every 30 seconds probes it',
   rate_limit: 'the webhook has had as many attempts as its `rateLimit` allows',
@@ -82,8 +82,8 @@ export const heldBackReasons = {
   busy: 'other deliveries of the organization, or to the same host, come first',
 } as const;
 
-export interface HeldBack {
-  reason: keyof typeof heldBackReasons;
+export interface DeliveryDelay {
+  reason: keyof typeof delayReasons;
   /** Ms since the epoch: no attempt before; null when nobody knows. */
   until: number | null;
 }
@@ -98,7 +98,7 @@ export interface WaitingDelivery {
 const usualWaitMs = 1_000;
 
 /** What keeps a delivery waiting at `now`; undefined when it is not due, or its attempt is about to begin. */
-export function heldBack(load: SubscriptionLoad, delivery: WaitingDelivery, now: number): HeldBack | undefined {
+export function delayReason(load: SubscriptionLoad, delivery: WaitingDelivery, now: number): DeliveryDelay | undefined {
   const { nextAttemptAt, ignoresBreaker } = delivery;
   if (load.isPaused) return { reason: 'paused', until: null };
   const { nextProbeAt } = load.breaker;
@@ -125,7 +125,7 @@ export interface Waiting {
  * backlog to end. An odd place goes to either at random.
  * @param chance in [0, 1)
  */
-export function takeTurns(places: number, waiting: Waiting, chance: number): Waiting {
+export function divideAttempts(places: number, waiting: Waiting, chance: number): Waiting {
   const half = Math.floor(places / 2 + (chance < 0.5 ? 0.5 : 0));
   const retries = Math.min(waiting.retries, Math.max(half, places - waiting.first));
   return { first: Math.min(waiting.first, places - retries), retries };

@@ -1,9 +1,9 @@
-import type { HostShares, Plan } from './plan-turns.ts';
+import type { HostShares, Plan } from './plan-dispatch.ts';
 
 /** How many attempts a plan makes to each host that has a limit, by organization. */
-export function wishesOf({ turns }: Plan): HostShares {
+export function wishesOf({ grants }: Plan): HostShares {
   const wishes: HostShares = new Map();
-  for (const { subscription, exempt, first, retries } of turns) {
+  for (const { subscription, exempt, first, retries } of grants) {
     const { host, organizationId } = subscription;
     if (host === undefined) continue;
     const ofHost = wishes.get(host) ?? new Map<string, number>();

@@ -36,13 +36,13 @@ const resendThis = { ...replayThis, operationId: 'resendDelivery' };
 
 const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, heldBack, ...entry }: DeliveryEntry): DeliveryAnswer => ({
+const toAnswer = ({ id, eventId, createdAt, nextAttemptAt, delay, ...entry }: DeliveryEntry): DeliveryAnswer => ({
   id: deliveryIds.format(id),
   eventId: eventIds.format(eventId),
   ...entry,
   retryCount: Math.max(0, entry.attempts - 1),
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-  heldBack: heldBack ? { reason: heldBack.reason, until: timeOf(heldBack.until) } : null,
+  heldBack: delay ? { reason: delay.reason, until: timeOf(delay.until) } : null,
   createdAt: createdAt.toISOString(),
 });
 

@@ -1,0 +1,82 @@
+import { createMessage } from '../../../src/conversation/create-message.ts';
+import type { MessageKind } from '../../../src/conversation/entities.ts';
+import { answerOf, findMessage, messageDeleted, type Turn } from '../../../src/conversation/messages.ts';
+import { ReplyReader } from '../../../src/conversation/read-reply.ts';
+import type { MessageRequest } from '../../../src/conversation/sealed-message.ts';
+import { requestInProgress } from '../../../src/platform/idempotency.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import type { Services } from '../../../src/services.ts';
+import { lingerMs, notYetThere, refusalOf } from '../../awaited-answer.ts';
+import type { ApiContext } from '../../context.ts';
+import { success } from '../../envelopes.ts';
+import { markReplayed, readIdempotency } from '../../idempotency.ts';
+import { replyRecord } from '../../schemas/conversation/replies.ts';
+import { streamReply } from './reply-stream.ts';
+
+export interface MessageToAnswer {
+  kind: MessageKind;
+  model: string;
+  request: MessageRequest;
+  streams: boolean;
+}
+
+function answerWhole(c: ApiContext, turn: Turn): Response {
+  const answered = answerOf(turn);
+  if (!answered) throw requestInProgress();
+  c.header('X-Credits-Used', String(answered.credits));
+  return c.json(success(replyRecord(answered)), 200);
+}
+
+/** Tools that cannot be listed are an error response; later failures are events of the stream. */
+const isRefused = ({ status, error }: Turn) => status === 'failed' && error?.code === 'tools_unavailable';
+
+/**
+ * Calls a model, and answers with its reply or the stream of it. Continues when its caller disconnects.
+ * @throws AppError as `createMessage`; idempotency_in_progress; ai_provider_error; service_unavailable; rate_limit_exceeded when
+ * too many requests are open, unauthorized when the key ends meanwhile
+ */
+export async function takeTurn(c: ApiContext, services: Services, asked: MessageToAnswer): Promise<Response> {
+  const scope = c.get('scope');
+  const { streams } = asked;
+  const open = await services.openRequests.open(c.get('caller'), streams ? 'eventStreams' : 'waitingRequests');
+  const id = newId();
+  let reader = new ReplyReader(services, scope, id);
+  let isStreaming = false;
+  try {
+    const waiter = services.messageEvents.channel;
+    const { turnId, replayed } = await createMessage(services, scope, {
+      id,
+      plan: c.get('caller').plan,
+      ...asked,
+      waiter,
+      idempotency: readIdempotency(c),
+    });
+    if (replayed) {
+      const earlier = await findMessage(services.sealer, scope, turnId);
+      if (!earlier) throw messageDeleted();
+      if (earlier.status === 'processing') throw requestInProgress();
+      markReplayed(c, true);
+      if (!streams) return answerWhole(c, earlier);
+      reader.close();
+      reader = new ReplyReader(services, scope, turnId);
+    } else {
+      const limit = AbortSignal.timeout(services.messagePolicy.deadlineMs + lingerMs);
+      const isFound = ({ hasBegun }: Turn) => streams && hasBegun;
+      const hasTools = asked.request.servers.length > 0;
+      const turn = streams && !hasTools ? undefined : await reader.find(isFound, AbortSignal.any([open.signal, limit]));
+      const refusal = await refusalOf(open, 'reply');
+      if (refusal) throw refusal;
+      if (!streams || (turn && isRefused(turn))) {
+        if (!turn) throw notYetThere('reply');
+        return answerWhole(c, turn);
+      }
+    }
+    isStreaming = true;
+    return streamReply(c, services, { turnId, reader, open });
+  } finally {
+    if (!isStreaming) {
+      reader.close();
+      open.close();
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { until } from '../../test/until.ts';
+import { Sealer } from '../platform/crypto.ts';
+import type { Database } from '../platform/database.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { MessageEvents } from './message-events.ts';
+import { SentText } from './sent-text.ts';
+
+const sealer = new Sealer(`k1:${randomBytes(32).toString('base64')}`);
+const tenant: Tenant = { organizationId: randomUUID(), environment: 'test' };
+
+/** A worker and a reader in two processes, with a database between them that takes its time. */
+function openPair(takesMs = 0) {
+  const payloads: string[] = [];
+  let underWay = 0;
+  let maxConcurrent = 0;
+  const pool = {
+    async query({ values: [channels, sent] }: { values: [string[], string[]] }) {
+      maxConcurrent = Math.max(maxConcurrent, ++underWay);
+      await sleep(takesMs);
+      underWay--;
+      for (const [n, payload] of sent.entries()) if (channels[n] === reader.channel) reader.receive(payload);
+      payloads.push(...sent);
+      return { rows: [] };
+    },
+  };
+  const worker = new MessageEvents({ pool } as unknown as Database, sealer);
+  const reader = new MessageEvents({ pool } as unknown as Database, sealer);
+  return { worker, reader, payloads, maxConcurrent: () => maxConcurrent };
+}
+
+/** Writes a text as a model does. @returns what a reader of it was told */
+function write({ worker, reader }: ReturnType<typeof openPair>, text: string, size: number) {
+  const turnId = randomUUID();
+  const told = new SentText();
+  reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
+  for (let at = 0; at < text.length; at += size) {
+    worker.notifyDelta(turnId, reader.channel, tenant, { attempt: 1, at, text: text.slice(at, at + size) });
+  }
+  return { turnId, told };
+}
+
+test('a reply goes from one process to another in order, sealed, in pieces that PostgreSQL takes', async () => {
+  const pair = openPair();
+  const text = 'Ein Satz über 🚲 und \u0000 und "Zeichen", lang genug. '.repeat(400);
+  // Pieces of one character cut surrogate pairs in two.
+  const { told } = write(pair, text, 1);
+  let read = '';
+  await until('all of it is told', async () => {
+    read += told.take();
+    return read === text;
+  });
+  for (const payload of pair.payloads) {
+    expect(Buffer.byteLength(payload)).toBeLessThan(8_000);
+    expect(payload).not.toContain('Satz');
+  }
+});
+
+test('many replies at a time are one statement at a time, and a slow database makes fewer pieces', async () => {
+  const pair = openPair(30);
+  const written = Array.from({ length: 50 }, (_, n) => write(pair, `Reply ${n} in many small parts. `.repeat(20), 3));
+  const read = written.map(() => '');
+  await until('all of them are told', async () => {
+    for (const [n, { told }] of written.entries()) read[n] += told.take();
+    return read.every((text, n) => text === `Reply ${n} in many small parts. `.repeat(20));
+  });
+  expect(pair.maxConcurrent()).toBe(1);
+  expect(pair.payloads.length).toBeLessThan(50 * 4);
+});
+
+test('what waits for a database that does not answer is bounded, and the reply tells the rest', async () => {
+  const pair = openPair(200);
+  const text = 'x'.repeat(300_000);
+  const { turnId, told } = write(pair, text, 1_000);
+  await until('something is told', async () => told.hasWaiting);
+  const first = told.take();
+  pair.worker.forget(turnId);
+  expect(first.length).toBeLessThanOrEqual(64 * 1024);
+  expect(first + told.takeRest(text)).toBe(text);
+});
+
+test('a piece of another tenant, or that was changed, is nothing', () => {
+  const { reader } = openPair();
+  const turnId = randomUUID();
+  const told = new SentText();
+  reader.follow(turnId, { tenant, onDelta: (delta) => told.accept(delta), onChange: () => {} });
+  const place = { table: 'conversation_turn', column: 'delta', rowId: turnId };
+  const foreign = { organizationId: randomUUID(), environment: 'test' } as const;
+  reader.receive(`${turnId} ${sealer.seal('1 0 Hello', { ...place, tenant: foreign })}`);
+  reader.receive(`${turnId} nonsense`);
+  expect(told.hasWaiting).toBe(false);
+  reader.receive(`${turnId} ${sealer.seal('1 0 Hello', { ...place, tenant })}`);
+  expect(told.take()).toBe('Hello');
+});

@@ -1,0 +1,119 @@
+import type { Sealer } from '../platform/crypto.ts';
+import { readPatiently } from '../platform/database-errors.ts';
+import type { Scope } from '../platform/scope.ts';
+import { WakeSignal } from '../platform/wake-signal.ts';
+import type { MessageEvents } from './message-events.ts';
+import { findMessage, type Turn } from './messages.ts';
+import { findEntries } from './open-message.ts';
+import { sealedMessage } from './sealed-message.ts';
+import { SentText } from './sent-text.ts';
+import { SentTools, type ToolEvent } from './sent-tools.ts';
+
+export interface FollowServices {
+  sealer: Sealer;
+  messageEvents: MessageEvents;
+}
+
+/** An event of a turn, for its reader. `contradicted` and `ended` are the last ones. */
+export type ReplyEvent =
+  | ToolEvent
+  | { name: 'delta'; text: string }
+  /** The model began again and wrote something that differs from what was sent. */
+  | { name: 'contradicted' }
+  /** Undefined: it was removed. */
+  | { name: 'ended'; turn: Turn | undefined };
+
+/** How often the row is read without a notification, because one can be lost. */
+const lookEveryMs = 2_000;
+
+/** One reader of a turn. From its creation on it misses nothing, so that a turn may end before it is read. */
+export class ReplyReader {
+  readonly #services: FollowServices;
+  readonly #scope: Scope;
+  readonly #turnId: string;
+  readonly #wake = new WakeSignal();
+  readonly #text = new SentText();
+  readonly #tools: SentTools;
+  readonly #leave: () => void;
+  /** When the row is to be read again, on the clock of `performance`. */
+  #lookAt = 0;
+
+  constructor(services: FollowServices, scope: Scope, turnId: string) {
+    this.#services = services;
+    this.#scope = scope;
+    this.#turnId = turnId;
+    this.#tools = new SentTools(sealedMessage(services.sealer, scope), turnId);
+    this.#leave = services.messageEvents.follow(turnId, {
+      tenant: scope.tenant,
+      onDelta: (delta) => {
+        this.#text.accept(delta);
+        this.#wake.set();
+      },
+      onChange: () => {
+        this.#lookAt = 0;
+        this.#wake.set();
+      },
+    });
+  }
+
+  close(): void {
+    this.#leave();
+  }
+
+  /** The turn once `isFound` says so, or it has ended; undefined when it was removed, or `stop` was aborted. */
+  async find(isFound: (turn: Turn) => boolean, stop: AbortSignal): Promise<Turn | undefined> {
+    while (!stop.aborted) {
+      const turn = await this.#look();
+      if (turn === undefined) return undefined;
+      if (turn !== 'later' && (turn.status !== 'processing' || isFound(turn))) {
+        this.#lookAt = 0;
+        return turn;
+      }
+      await this.#sleep(stop);
+    }
+    return undefined;
+  }
+
+  /** What happens until the turn has ended, or `stop` is aborted. */
+  async *events(stop: AbortSignal): AsyncGenerator<ReplyEvent> {
+    while (!stop.aborted) {
+      if (this.#text.isContradicted) return yield { name: 'contradicted' };
+      const turn = this.#isDue() ? await this.#look() : 'later';
+      if (turn === undefined) return yield { name: 'ended', turn };
+      if (turn !== 'later' && turn.status !== 'processing') return yield* this.#rest(turn);
+      if (turn !== 'later' && turn.hasTools) yield* this.#toolsSoFar();
+      if (this.#text.hasWaiting) yield { name: 'delta', text: this.#text.take() };
+      await this.#sleep(stop);
+    }
+  }
+
+  #isDue(): boolean {
+    return performance.now() >= this.#lookAt;
+  }
+
+  /** `later` while the database is unavailable. */
+  async #look(): Promise<Turn | undefined | 'later'> {
+    this.#lookAt = performance.now() + lookEveryMs;
+    return readPatiently(() => findMessage(this.#services.sealer, this.#scope, this.#turnId), 'later');
+  }
+
+  #sleep(stop: AbortSignal): Promise<void> {
+    return this.#wake.wait(Math.max(0, this.#lookAt - performance.now()), stop);
+  }
+
+  async *#toolsSoFar(): AsyncGenerator<ReplyEvent> {
+    const { round, position } = this.#tools.next;
+    const entries = await readPatiently(() => this.#scope.rows(findEntries, this.#turnId, round, position), 'later');
+    if (entries !== 'later') yield* this.#tools.read(entries);
+  }
+
+  *#rest(turn: Turn): Generator<ReplyEvent> {
+    yield* this.#tools.readRest(turn);
+    if (turn.reply) {
+      const text = this.#text.takeRest(turn.reply.content);
+      if (text === undefined) return yield { name: 'contradicted' };
+      if (text !== '') yield { name: 'delta', text };
+    }
+    yield { name: 'ended', turn };
+  }
+}

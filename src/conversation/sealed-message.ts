@@ -1,0 +1,91 @@
+import type { Sealer } from '../platform/crypto.ts';
+import type { IdempotencyClaim } from '../platform/idempotency.ts';
+import type { TenantSql } from '../platform/sql.ts';
+import type { ToolServerId } from '../tools/core/server-ids.ts';
+import type { ToolResult } from '../tools/core/tool-result.ts';
+import type { RoundAnswer } from '../tools/rounds.ts';
+import type { DeclaredTool } from '../tools/tool.ts';
+
+export interface Message {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+/** What a caller asks. */
+export interface MessageRequest {
+  /** The last one is the user's. */
+  messages: Message[];
+  system?: string;
+  /** 0 to 1. */
+  temperature?: number;
+  /** Ids of tool servers, each once, in the order in which their tools are offered. */
+  servers: string[];
+}
+
+/** A request as it is stored, with its Idempotency-Key: a turn that was refused gives the key free. */
+export interface StoredRequest extends MessageRequest {
+  servers: ToolServerId[];
+  claim?: Pick<IdempotencyClaim, 'method' | 'path' | 'key'>;
+}
+
+/** A call that was executed. */
+export interface ExecutedCall {
+  name: string;
+  args: Record<string, unknown>;
+  result: string;
+  isError: boolean;
+}
+
+export interface MessageReply {
+  content: string;
+  toolCalls: ExecutedCall[];
+  /** The text was cut off: by the token limit of the model, or by the time limit of the turn. */
+  truncated?: true;
+}
+
+/** Everything that is sealed, by the column that has it. */
+interface Contents {
+  request: StoredRequest;
+  tools: DeclaredTool[];
+  told: string;
+  reply: MessageReply;
+}
+
+type Sql = Pick<TenantSql, 'tenant'>;
+
+const sealContextOf = (column: string, turnId: string, { tenant }: Sql) => ({
+  table: 'conversation_turn',
+  column,
+  rowId: turnId,
+  tenant,
+});
+
+/** Where a part of a turn stands. */
+export interface EntryPlace {
+  turnId: string;
+  round: number;
+  position: number;
+}
+
+const placeOfEntry = ({ turnId, round, position }: EntryPlace, { tenant }: Sql) => ({
+  table: 'conversation_entry',
+  column: 'content',
+  rowId: `${turnId}/${round}/${position}`,
+  tenant,
+});
+
+/** Seals what was said, and opens it again. Each text opens in its own row alone. @throws SealError */
+export const sealedMessage = (sealer: Sealer, sql: Sql) => ({
+  seal: <Column extends keyof Contents>(turnId: string, column: Column, value: Contents[Column]): string =>
+    sealer.seal(JSON.stringify(value), sealContextOf(column, turnId, sql)),
+  open: <Column extends keyof Contents>(turnId: string, column: Column, sealed: string): Contents[Column] =>
+    JSON.parse(sealer.open(sealed, sealContextOf(column, turnId, sql))),
+  sealEntry: (place: EntryPlace, value: RoundAnswer | ToolResult): string =>
+    sealer.seal(JSON.stringify(value), placeOfEntry(place, sql)),
+  openAnswer: (place: Omit<EntryPlace, 'position'>, sealed: string): RoundAnswer =>
+    JSON.parse(sealer.open(sealed, placeOfEntry({ ...place, position: 0 }, sql))),
+  openResult: (place: EntryPlace, sealed: string): ToolResult =>
+    JSON.parse(sealer.open(sealed, placeOfEntry(place, sql))),
+});
+
+export type SealedMessage = ReturnType<typeof sealedMessage>;

@@ -1,0 +1,39 @@
+import type { MadeMedia } from '../media-ports.ts';
+
+/** What is not taken within this time is thrown away: its generation is made elsewhere, or not at all. */
+const keptMs = 15_000;
+/** Files that are begun and not taken yet. Further ones are made when they are asked for. */
+const maxStarted = 32;
+
+interface Begun {
+  made: Promise<MadeMedia | undefined>;
+  timer: NodeJS.Timeout;
+}
+
+const discard = async (made: Promise<MadeMedia | undefined>) => (await made)?.discard().catch(() => {});
+
+/** Files whose making began before they were asked for. */
+export class StartedFiles {
+  readonly #begun = new Map<string, Begun>();
+
+  /** Begins to make the file of a job, where there is room. */
+  keep(jobId: string, make: () => Promise<MadeMedia>): void {
+    if (this.#begun.size >= maxStarted) return;
+    // Whatever went wrong goes wrong again when it is asked for, where it can be told.
+    const made = make().catch(() => undefined);
+    const timer = setTimeout(() => {
+      this.#begun.delete(jobId);
+      void discard(made);
+    }, keptMs).unref();
+    this.#begun.set(jobId, { made, timer });
+  }
+
+  /** The file of a job, once: the caller discards it. @returns undefined when none was begun, or it could not be made */
+  async take(jobId: string): Promise<MadeMedia | undefined> {
+    const found = this.#begun.get(jobId);
+    if (!found) return undefined;
+    clearTimeout(found.timer);
+    this.#begun.delete(jobId);
+    return found.made;
+  }
+}

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { databaseRoles } from '../platform/database.ts';
+import { unlessAborted } from '../platform/deadline.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { ToolServerId } from './core/server-ids.ts';
+
+/** The exclusive use of one server of one tenant. */
+export interface ToolLock {
+  /** Aborted when the lock is gone, because the connection to PostgreSQL is. */
+  lost: AbortSignal;
+  end(): Promise<void>;
+}
+
+interface Session {
+  client: pg.Client;
+  lost: AbortController;
+  /** A connection takes one query at a time. */
+  last: Promise<unknown>;
+}
+
+const tryLock = { name: 'tools.lock', text: 'select pg_try_advisory_lock(hashtextextended($1, 0)) as done' };
+const unlock = { name: 'tools.unlock', text: 'select pg_advisory_unlock(hashtextextended($1, 0)) as done' };
+
+async function ask(session: Session, of: { name: string; text: string }, key: string): Promise<boolean> {
+  const answer = session.last.then(() => session.client.query<{ done: boolean }>({ ...of, values: [key] }));
+  session.last = answer.catch(() => {
+    // PostgreSQL may have given the lock all the same, to a session that would keep it for ever.
+    session.client.end().catch(() => {});
+  });
+  return (await answer).rows[0]!.done;
+}
+
+const firstPauseMs = 10;
+const maxPauseMs = 250;
+
+/**
+ * Locks of PostgreSQL, all on one connection of this process: a process that ends gives them back, and calls that take
+ * their time hold no connection of a pool. A lock that another process has is asked for again and again, because waiting
+ * for it would keep the connection from everybody else.
+ */
+export class ToolLocks {
+  readonly #url: string;
+  /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #answerMs: number;
+  #session: Promise<Session> | undefined;
+
+  /** @param answerMs how long PostgreSQL may take for an answer; after that the connection is given up, with its locks */
+  constructor(url: string, answerMs = 10_000) {
+    this.#url = url;
+    this.#answerMs = answerMs;
+  }
+
+  /** @returns undefined when `signal` aborts first. @throws errors of the database */
+  async take({ organizationId, environment }: Tenant, server: ToolServerId, signal: AbortSignal) {
+    const key = `tools ${organizationId} ${environment} ${server}`;
+    const before = this.#queues.get(key);
+    const { promise: over, resolve: leave } = Promise.withResolvers<void>();
+    const entry = (before ?? Promise.resolve()).then(() => over);
+    this.#queues.set(key, entry);
+    const done = () => {
+      leave();
+      if (this.#queues.get(key) === entry) this.#queues.delete(key);
+    };
+    try {
+      // Aborted: there is no turn then either.
+      if (before) await unlessAborted(before, signal).catch(() => {});
+      const lock = await this.#lock(key, signal, done);
+      if (!lock) done();
+      return lock;
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined);
+    await session?.client.end();
+  }
+
+  async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolLock | undefined> {
+    for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
+      this.#session ??= this.#open();
+      const session = await this.#session;
+      if (await ask(session, tryLock, key)) {
+        const end = async () => {
+          // A lost session has given the lock back already.
+          const given = ask(session, unlock, key).catch(() => {});
+          // Whoever comes next in this process asks on the same connection, behind this.
+          done();
+          await given;
+        };
+        return { lost: session.lost.signal, end };
+      }
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
+    return undefined;
+  }
+
+  #open(): Promise<Session> {
+    const opened: Promise<Session> = this.#connect(() => {
+      if (this.#session === opened) this.#session = undefined;
+    });
+    return opened;
+  }
+
+  /** @param forget called when the connection is over, or was not made */
+  async #connect(forget: () => void): Promise<Session> {
+    const lost = new AbortController();
+    const gone = () => {
+      forget();
+      lost.abort(new Error('The lock of the tool server was lost.'));
+    };
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'atelier tools',
+      options: `-c role=${databaseRoles.system}`,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: this.#answerMs,
+    });
+    client.on('error', () => {});
+    client.on('end', gone);
+    try {
+      await client.connect();
+    } catch (error) {
+      forget();
+      throw error;
+    }
+    return { client, lost, last: Promise.resolve() };
+  }
+}

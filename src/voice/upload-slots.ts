@@ -1,0 +1,17 @@
+import { enterAll, MemoryOpenCounter } from '../tenancy/open-counter.ts';
+
+/** Recordings that arrive at the same time at one process: of one organization, and in all. */
+export const uploadSlots = { organization: 32, process: 128 } as const;
+
+/** Bounds how many recordings are received at once, each of which takes buffers and a file of up to 25 MB. */
+export class UploadSlots {
+  readonly #counter = new MemoryOpenCounter();
+
+  /** @returns a function that releases the place @throws AppError rate_limit_exceeded */
+  enter(organizationId: string): Promise<() => void> {
+    return enterAll(this.#counter, [
+      [`organization ${organizationId}`, uploadSlots.organization],
+      ['process', uploadSlots.process],
+    ]);
+  }
+}

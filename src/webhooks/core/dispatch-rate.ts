@@ -1,0 +1,79 @@
+/** How many attempts a process begins for organizations that have deliveries at the same time. */
+export interface DispatchRatePolicy {
+  /** Attempts a second, shared equally by these organizations, or made by one while requests wait for runs. */
+  perSecond: number;
+  /** What an organization may begin at once: its attempts of this time. */
+  burstMs: number;
+  /** For so long after its last attempt an organization counts among those that share. */
+  rememberMs: number;
+}
+
+/** A fraction of what one process can do: what others wait for is then begun at once. */
+export const defaultDispatchRate: DispatchRatePolicy = { perSecond: 400, burstMs: 50, rememberMs: 2_000 };
+
+interface RateState {
+  cameAt: number;
+  /** The theoretical arrival time of the rate algorithm. */
+  freeAt: number;
+}
+
+/**
+ * Keeps an organization whose receivers answer quickly from filling a process with its attempts: places alone do not, because
+ * they are free again at once. While no other organization has deliveries, and no request in this process waits for a run,
+ * nothing is held back. The generic cell rate algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
+ */
+export class DispatchRate {
+  readonly #policy: DispatchRatePolicy;
+  readonly #organizations = new Map<string, RateState>();
+
+  readonly #isAwaited: (withinMs: number) => boolean;
+
+  /** @param isAwaited whether a request waited for a run within so many ms */
+  constructor(
+    policy: DispatchRatePolicy = defaultDispatchRate,
+    isAwaited: (withinMs: number) => boolean = () => false,
+  ) {
+    this.#policy = policy;
+    this.#isAwaited = isAwaited;
+  }
+
+  /** How many attempts the organization may begin now. */
+  maxStarts(organizationId: string, now: number): number {
+    const interval = this.#intervalMs(organizationId, now);
+    if (interval === 0) return Number.POSITIVE_INFINITY;
+    const ahead = Math.max(0, (this.#organizations.get(organizationId)?.freeAt ?? 0) - now);
+    return Math.max(0, Math.floor(this.#maxConcurrent(interval) - ahead / interval + 1e-6));
+  }
+
+  /**
+   * The organizations that are to begin none now: they may begin none, or less than half of what they may at once. Leasing
+   * one attempt costs nearly as much as leasing ten.
+   */
+  spent(now: number): string[] {
+    return [...this.#organizations.keys()].filter((id) => {
+      const interval = this.#intervalMs(id, now);
+      return interval > 0 && this.maxStarts(id, now) < Math.ceil(this.#maxConcurrent(interval) / 2);
+    });
+  }
+
+  /** To be told of all attempts that are begun. */
+  began(organizationId: string, attempts: number, now: number): void {
+    const freeAt = Math.max(this.#organizations.get(organizationId)?.freeAt ?? 0, now);
+    const interval = this.#intervalMs(organizationId, now);
+    this.#organizations.set(organizationId, { cameAt: now, freeAt: freeAt + attempts * interval });
+  }
+
+  #maxConcurrent(intervalMs: number): number {
+    return Math.max(1, Math.floor(this.#policy.burstMs / intervalMs));
+  }
+
+  /** Between two attempts of the organization; 0 while it is alone. */
+  #intervalMs(organizationId: string, now: number): number {
+    for (const [id, { cameAt }] of this.#organizations) {
+      if (cameAt < now - this.#policy.rememberMs) this.#organizations.delete(id);
+    }
+    const others = this.#organizations.size - (this.#organizations.has(organizationId) ? 1 : 0);
+    if (others === 0 && !this.#isAwaited(this.#policy.rememberMs)) return 0;
+    return ((others + 1) * 1_000) / this.#policy.perSecond;
+  }
+}

@@ -1,0 +1,112 @@
+import type { Database } from '../platform/database.ts';
+import { Scope } from '../platform/scope.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { TemporalClient } from '../temporal/client.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
+import { fairnessOf } from '../tenancy/fairness.ts';
+import { describeWebhook } from './core/failure-sentence.ts';
+import type { DeliveryPolicy } from './delivery-policy.ts';
+import { failPoint } from './fail-points.ts';
+import { stoppedRetryWorkflows, wakeRetryWorkflow } from './webhook-workflows.ts';
+
+export interface WakeRetriesServices {
+  temporal: TemporalClient;
+  deliveryPolicy: DeliveryPolicy;
+}
+
+const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
+  'retry_clock.plan',
+  `select o.plan, s.name, s.url from retry_clock c join organization o on o.id = c.organization_id
+     join webhook_subscription s on s.id = c.subscription_id
+    where c.organization_id = $1 and c.environment = $2 and c.subscription_id = $3`,
+);
+
+/** Lets the workflow of a subscription with waiting retries look at them; starts it unless it is open. */
+export async function wakeRetryRelease(
+  { temporal }: Pick<WakeRetriesServices, 'temporal'>,
+  scope: Scope,
+  subscriptionId: string,
+): Promise<void> {
+  const found = await scope.one(findPlan, subscriptionId);
+  if (!found) return;
+  const args = { ...scope.tenant, correlationId: scope.correlationId, subscriptionId };
+  const webhook = describeWebhook(found.name, found.url);
+  await wakeRetryWorkflow(temporal, args, fairnessOf(scope.tenant, found.plan), webhook);
+  failPoint('retry.woken');
+}
+
+// Asked again after twice the time, where no worker is there to look.
+const findLost = statement<Tenant & { id: string }>(
+  'retry_clock.lost',
+  `update retry_clock set looks_at = clock_timestamp() + make_interval(secs => $1::float8 / 1000)
+    where subscription_id in (
+      select subscription_id from retry_clock
+       where looks_at < (select clock_timestamp() - make_interval(secs => $1::float8 / 1000))
+       order by looks_at limit $2 for update skip locked)
+   returning subscription_id as id, organization_id as "organizationId", environment`,
+);
+
+const lostBatchSize = 100;
+/** The correlation id of this search; the deliveries keep those of their events. */
+const searchCorrelation = 'lost-retries';
+
+const sleepLong = statement<{ long: boolean }>(
+  'retry_clock.sleep_long',
+  `select exists (select from retry_clock
+                   where looks_at > (select clock_timestamp() + make_interval(secs => $1::float8 / 1000))) as long`,
+);
+
+// Long enough ago to count as lost.
+const markLost = statement(
+  'retry_clock.mark_lost',
+  `update retry_clock set looks_at = clock_timestamp() - make_interval(secs => $2::float8 / 500)
+    where subscription_id = any($1::uuid[])`,
+);
+
+const askEveryMs = 15_000;
+/** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
+const lateMs = 60_000;
+
+export interface RestartedRetries {
+  resumed: number;
+  failed: { subjectId: string; error: unknown }[];
+}
+
+/**
+ * Returns a function that wakes the workflows of subscriptions whose look is long overdue, and of those whose workflow
+ * somebody ended: they are gone, or were never started.
+ */
+export function stalledRetryRestart(
+  database: Database,
+  services: WakeRetriesServices,
+): () => Promise<RestartedRetries> {
+  const sql = sqlOn(database.pool);
+  const { strandedMs } = services.deliveryPolicy;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let since = new Date();
+
+  /** Asks Temporal only while somebody sleeps so long that it would be missed late. */
+  const findStopped = async () => {
+    if (performance.now() - askedAt < askEveryMs || !(await sql.one(sleepLong, [strandedMs]))!.long) return;
+    askedAt = performance.now();
+    const asOf = new Date();
+    const stopped = await stoppedRetryWorkflows(services.temporal, new Date(since.getTime() - lateMs));
+    since = asOf;
+    if (stopped.length > 0) await sql.rows(markLost, [stopped, strandedMs]);
+  };
+
+  return async () => {
+    const failed: RestartedRetries['failed'] = [];
+    await findStopped().catch((error) => failed.push({ subjectId: 'stopped workflows', error }));
+    const lost = await sql.rows(findLost, [strandedMs, lostBatchSize]);
+    for (const { id, ...tenant } of lost) {
+      try {
+        await wakeRetryRelease(services, new Scope(database, tenant, searchCorrelation), id);
+      } catch (error) {
+        failed.push({ subjectId: id, error });
+      }
+    }
+    return { resumed: Math.max(0, lost.length - failed.length), failed };
+  };
+}

@@ -1,0 +1,39 @@
+import type { Database } from '../../src/platform/database.ts';
+import { messageWorkflowId } from '../../src/temporal/contracts/conversation.ts';
+import type { ApiClient } from '../api-client.ts';
+import { cancelUnderWay } from './cancel-under-way.ts';
+
+const fourCalls = [
+  'sandbox:tool=memory_create_entities {"entities":[]}',
+  'sandbox:tool=memory_read_graph',
+  'sandbox:tool=memory_search_nodes {"query":"x"}',
+  'sandbox:tool=memory_read_graph',
+];
+
+/** Messages to models: with and without tools, retried, failed and cancelled by an operator. */
+export async function recordTurns(
+  api: ApiClient,
+  { pool }: Database,
+  cancel: (workflowId: string) => Promise<unknown>,
+  keep: (name: string, workflowId: string) => Promise<void>,
+): Promise<void> {
+  const newest = async () => {
+    const { rows } = await pool.query('select id from conversation_turn order by created_at desc, id desc limit 1');
+    return messageWorkflowId(rows[0].id);
+  };
+  const say = (content: string, mcpServers: string[] = []) =>
+    api.post('/api/chat', { messages: [{ role: 'user', content }], mcpServers });
+  const told = async (name: string, content: string, mcpServers?: string[]) => {
+    await say(content, mcpServers);
+    await keep(`takeTurn/${name}`, await newest());
+  };
+  await told('instant', 'Hello');
+  await told('retried', 'sandbox:overloaded');
+  await told('failed', 'sandbox:fail');
+  await told('with-tools', fourCalls.join(' '), ['memory']);
+  const underWay = async () => {
+    const { rows } = await pool.query(`select id from conversation_turn where status = 'processing'`);
+    return rows[0] && messageWorkflowId(rows[0].id);
+  };
+  await keep('takeTurn/cancelled', await cancelUnderWay(say('sandbox:slow=600 Hello'), underWay, cancel));
+}
