@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { type Database, migrate } from '../src/platform/database.ts';
+import type { Database } from '../src/platform/database.ts';
+import { migrate } from '../src/platform/migrate.ts';
 import { openProductDatabase } from '../src/services.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Stand } from './stand.ts';

@@ -1,5 +1,5 @@
-import { migrate, openDatabase } from '../src/platform/database.ts';
-import { ApiKey, Organization } from '../src/tenancy/entities.ts';
+import { migrate } from '../src/platform/migrate.ts';
+import { openDatabase } from '../src/platform/open-database.ts';
 import { createKey } from '../src/tenancy/keys.ts';
 import { createOrganization, organizationExists } from '../src/tenancy/organizations.ts';
 import { prepareBundle } from '../workers/bundle.ts';
@@ -11,7 +11,7 @@ import type { DatabaseLogins, Product } from './stack.ts';
 export const product: Product = { roles: roleNames, prepareBundle, prepareDatabase };
 
 async function prepareDatabase({ ownerUrl, url }: DatabaseLogins, credentialsFile: string): Promise<Credentials> {
-  const database = await openDatabase({ url, poolSize: 2, entities: [Organization, ApiKey] });
+  const database = await openDatabase({ url, poolSize: 2, entities: [] });
   try {
     await migrate(database, ownerUrl);
     return await keepCredentials(credentialsFile, {

@@ -7,21 +7,21 @@ import type { Foundation } from './foundation.ts';
 import { integrations } from './integrations/part.ts';
 import { operations } from './operations/part.ts';
 import { SweepRunner } from './operations/sweep-runner.ts';
-import { AuditEntry } from './platform/audit.ts';
 import { Background } from './platform/background.ts';
 import { BoundedWork } from './platform/bounded-work/bounded-work.ts';
 import { Composition } from './platform/composition.ts';
 import { Sealer } from './platform/crypto.ts';
-import { type Database, openDatabase } from './platform/database.ts';
+import type { Database } from './platform/database.ts';
 import { findExcess } from './platform/database-login.ts';
 import { Egress } from './platform/egress.ts';
 import { egressRules } from './platform/egress-destination.ts';
-import { IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
+import { AuditEntry, IdempotencyRecord, OutboxEntry } from './platform/entities.ts';
 import { type PlatformEnv, readEnv as readVariables } from './platform/env.ts';
 import { failPoint } from './platform/fail-points.ts';
 import type { Log } from './platform/log.ts';
 import { Metrics } from './platform/metrics.ts';
 import { Notifications } from './platform/notifications.ts';
+import { openDatabase } from './platform/open-database.ts';
 import { type DrainReport, Outbox } from './platform/outbox.ts';
 import type { Sweep } from './platform/part.ts';
 import { Probe } from './platform/probe.ts';
@@ -38,9 +38,6 @@ import { tools } from './tools/part.ts';
 import { voice } from './voice/part.ts';
 import { webhooks } from './webhooks/part.ts';
 import { stalledRetryRestart } from './webhooks/restart-stalled-retries.ts';
-
-/** For operators' commands. */
-export { describeRun } from './automation/any-run.ts';
 
 /** The features of the product, each after those it uses. A new feature is one more line here. */
 const parts = new Composition<Foundation, object>()

@@ -3,8 +3,8 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { EntitySchema } from '@mikro-orm/core';
 import pg from 'pg';
-import { AuditEntry } from '../src/platform/audit.ts';
-import { type Database, openDatabase } from '../src/platform/database.ts';
+import type { Database } from '../src/platform/database.ts';
+import { openDatabase } from '../src/platform/open-database.ts';
 import { runningServers, type Servers } from './servers.ts';
 
 export interface TestDatabase {
@@ -53,7 +53,7 @@ export async function allEntities(): Promise<EntitySchema[]> {
   const files = globSync('src/*/{entities,*-entities}.ts', { cwd: fileURLToPath(new URL('..', import.meta.url)) });
   const modules: object[] = await Promise.all(files.map((file) => import(`../${file}`)));
   const exported = modules.flatMap((module) => Object.values(module) as unknown[]);
-  return [...exported.filter((one) => one instanceof EntitySchema), AuditEntry];
+  return exported.filter((one) => one instanceof EntitySchema);
 }
 
 /** Opens it as the product does. */

@@ -12,6 +12,8 @@ export const findableAutomation: readonly FindableRows[] = [
     reason: `(r.error->>'code') || coalesce(': ' || (r.error->>'message'), '')`,
     facts: `jsonb_build_object('workflow', r.automation_id, 'createdAt', r.created_at, 'finishedAt', r.finished_at)`,
     workflowId: runWorkflowId,
+    // Its steps too, whose code is loaded when they are asked for.
+    describe: async (database, id) => (await import('./any-run.ts')).describeRun(database, id),
   },
   {
     kind: 'workflow',

@@ -8,11 +8,10 @@ import type { WebhookServices } from '../webhooks/part.ts';
 import { automationTasks } from './bounded-tasks.ts';
 import { CallingRuns } from './calling-runs.ts';
 import { automationStateTable } from './core/automation-state.ts';
-import { runCancelled, runCompleted, runFailed, runStarted } from './core/events.ts';
 import { runIds, workflowIds } from './core/ids.ts';
-import { automationLimits } from './core/limits.ts';
 import type { TerminalStatus } from './core/run-status.ts';
 import { runStates, stepStates } from './core/run-status.ts';
+import { automationDeclarations } from './declarations.ts';
 import { endAutomations } from './end-tenant.ts';
 import {
   Automation,
@@ -28,7 +27,6 @@ import {
 } from './entities.ts';
 import { automationErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
-import { findableAutomation } from './findable.ts';
 import { forgetRounds } from './forget-rounds.ts';
 import { runGauges } from './gauges.ts';
 import { startPurge } from './purge.ts';
@@ -50,8 +48,7 @@ export interface AutomationServices {
 
 /** The product's workflows, their runs and schedules. */
 export const automation: Part<Foundation & TenancyServices & ProviderServices & WebhookServices, AutomationServices> = {
-  name: 'automation',
-  limits: automationLimits,
+  ...automationDeclarations,
   states: { 'A workflow': automationStateTable, 'A run': runStates, 'A step of a run': stepStates },
   entities: [
     Automation,
@@ -67,15 +64,6 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
   ],
   ids: [workflowIds, runIds],
   errors: automationErrors,
-  events: [runStarted, runCompleted, runFailed, runCancelled],
-  auditActions: {
-    'workflow.create': workflowIds,
-    'workflow.update': workflowIds,
-    'workflow.delete': workflowIds,
-    'workflow.rotate_secret': workflowIds,
-    'run.delete': runIds,
-  },
-  findable: findableAutomation,
   failPoints: failPoint.names,
   promptKinds: ['run.start', 'run.proceed', 'run.cancel'],
   boundedTasks: automationTasks,

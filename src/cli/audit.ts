@@ -1,29 +1,26 @@
 import type { Command } from 'commander';
-import { type AuditEntry, latestAudit, verifyAudit } from '../platform/audit.ts';
+import { latestAudit, verifyAudit } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
-import { catalog } from '../services.ts';
+import type { AuditEntry } from '../platform/entities.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization, listOrganizationIds } from '../tenancy/organizations.ts';
+import { CommandFailure } from './command-failure.ts';
+import { declared } from './declared.ts';
 import { readLimit } from './limit.ts';
-import type { WithDatabase } from './with-database.ts';
-
-/** Thrown when an audit log was altered. The message contains the organization and the first altered entry. */
-export class BrokenAudit extends Error {
-  override name = 'BrokenAudit';
-}
+import type { CommandContext } from './with-database.ts';
 
 const view = ({ number, recordedAt, environment, action, subjectId, actor, correlationId, facts }: AuditEntry) => ({
   number,
   recordedAt: recordedAt.toISOString(),
   actor,
   action,
-  subject: catalog.auditActions.get(action)?.format(subjectId) ?? subjectId,
+  subject: declared.auditActions.get(action)?.format(subjectId) ?? subjectId,
   environment: environment ?? null,
   correlationId: correlationId ?? null,
   facts,
 });
 
-/** Reads all logs, then @throws BrokenAudit if any of them was altered */
+/** Reads all logs, then @throws CommandFailure naming the first altered entry of each that was altered */
 async function verify(database: Database, organizations: string[]): Promise<object> {
   const sound = [];
   const broken = [];
@@ -33,13 +30,12 @@ async function verify(database: Database, organizations: string[]): Promise<obje
     if (number === undefined) sound.push({ organizationId: id, ...report });
     else broken.push(`The audit log of ${id} is broken from entry ${number} on.`);
   }
-  if (broken.length > 0) throw new BrokenAudit(broken.join(' '));
+  if (broken.length > 0) throw new CommandFailure('audit_broken', broken.join(' '));
   return { verified: sound };
 }
 
 /** `audit list` and `audit verify`. */
-export function addAuditCommands(program: Command, withDatabase: WithDatabase): void {
-  const audit = program.command('audit').description('audit logs of organizations');
+export function addAuditCommands(audit: Command, { withDatabase }: CommandContext): void {
   audit
     .command('list')
     .description('list the latest entries, newest first')

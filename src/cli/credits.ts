@@ -5,7 +5,7 @@ import { latestLedgerEntries } from '../credits/ledger-entries.ts';
 import type { Scope } from '../platform/scope.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { readLimit } from './limit.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 const view = async (scope: Scope) => ({
   organizationId: organizationIds.format(scope.tenant.organizationId),
@@ -14,8 +14,7 @@ const view = async (scope: Scope) => ({
 });
 
 /** `credits grant`, `credits entries` and `credits show`. */
-export function addCreditCommands(program: Command, withDatabase: WithDatabase): void {
-  const credits = program.command('credits').description('credits of organizations');
+export function addCreditCommands(credits: Command, { withDatabase }: CommandContext): void {
   credits
     .command('grant')
     .description('grant credits that do not expire')

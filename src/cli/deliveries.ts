@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { catalog } from '../services.ts';
 import { deliveryWorkflowId } from '../temporal/contracts/webhooks.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { type AnyDelivery, listAnyDeliveries } from '../webhooks/all-deliveries.ts';
@@ -8,8 +7,10 @@ import { deliveryIds, eventIds, webhookIds } from '../webhooks/core/ids.ts';
 import { redriveInDatabase } from '../webhooks/dead-letters.ts';
 import { replayAnyDelivery } from '../webhooks/operator-actions.ts';
 import { readRedriveArguments } from '../webhooks/redrive-arguments.ts';
+import { declared } from './declared.ts';
+import { addShowCommand } from './find.ts';
 import { readLimit } from './limit.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 interface Filter {
   org?: string;
@@ -56,9 +57,9 @@ const addFilter = (command: Command) =>
     .addOption(new Option('--subscription <id>', 'an earlier name of --webhook').hideHelp())
     .option('--json', 'print one JSON document');
 
-/** `delivery list`, `delivery replay` and `delivery redrive`. */
-export function addDeliveryCommands(program: Command, withDatabase: WithDatabase): void {
-  const delivery = program.command('delivery').description('webhook deliveries of all organizations');
+/** `delivery list`, `delivery show`, `delivery replay` and `delivery redrive`. */
+export function addDeliveryCommands(delivery: Command, { withDatabase }: CommandContext): void {
+  addShowCommand(delivery, 'delivery', withDatabase);
   addFilter(delivery.command('list'))
     .description('list the latest deliveries, newest first')
     .addOption(new Option('--status <status>').choices(deliveryStatuses))
@@ -67,7 +68,7 @@ export function addDeliveryCommands(program: Command, withDatabase: WithDatabase
     .action(({ status, limit, json, ...filter }) =>
       withDatabase(
         async (database) => {
-          const of = { ...readRedriveArguments(catalog.events, argumentsOf(filter)), status };
+          const of = { ...readRedriveArguments(declared.events, argumentsOf(filter)), status };
           return { deliveries: (await listAnyDeliveries(database, of, limit)).map(view) };
         },
         { json },
@@ -85,7 +86,7 @@ export function addDeliveryCommands(program: Command, withDatabase: WithDatabase
     .action(({ perSecond, json, ...filter }) =>
       withDatabase(
         (database) =>
-          redriveInDatabase(database, catalog.events, {
+          redriveInDatabase(database, declared.events, {
             ...argumentsOf(filter),
             ...(perSecond !== undefined && { perSecond }),
           }),

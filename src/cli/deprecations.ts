@@ -2,13 +2,11 @@ import type { Command } from 'commander';
 import { announceDeprecations } from '../operations/deprecations.ts';
 import { readMailSettings } from '../platform/env.ts';
 import { openMailer } from '../platform/mail.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 /** `deprecation announce`. It fails if a mail could not be sent; the other mails are sent, and none is sent twice. */
-export function addDeprecationCommands(program: Command, withDatabase: WithDatabase): void {
-  program
-    .command('deprecation')
-    .description('deprecated routes')
+export function addDeprecationCommands(deprecation: Command, { withDatabase }: CommandContext): void {
+  deprecation
     .command('announce')
     .description('mail each organization whose keys used a deprecated route, once per route')
     .option('--json', 'print one JSON document')

@@ -1,20 +1,9 @@
-import { createInterface } from 'node:readline/promises';
-import { readLocalSettings } from '../platform/env.ts';
-import { runCommand } from './run-command.ts';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
-async function ask(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
-}
+// Enabled before other modules are imported, so that they are cached: compiling them takes longer than most commands.
+enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url)));
+const { runInTerminal } = await import('./terminal.ts');
 
-const exitCode = await runCommand(process.argv.slice(2), {
-  variables: readLocalSettings().parentEnvironment,
-  print: (text) => console.log(text),
-  printError: (text) => console.error(text),
-  ask: process.stdin.isTTY ? ask : undefined,
-});
+const exitCode = await runInTerminal(process.argv.slice(2));
 if (exitCode !== 0) process.exit(exitCode);

@@ -1,9 +1,11 @@
-import { type Database, migrate } from '../platform/database.ts';
+import type { Command } from 'commander';
+import type { Database } from '../platform/database.ts';
 import type { Variables } from '../platform/env.ts';
-import { registerSearchAttributesAt } from '../temporal/namespace.ts';
+import { migrate } from '../platform/migrate.ts';
 import { findServers } from './servers.ts';
+import type { CommandContext } from './with-database.ts';
 
-export interface Migrated {
+interface Migrated {
   /** Names of the migrations that were applied. */
   migrated: string[];
   /** Search attributes that were registered in Temporal. */
@@ -13,13 +15,20 @@ export interface Migrated {
 }
 
 /** Migrates the database, and registers the search attributes where TEMPORAL_ADDRESS is known and permits it. */
-export async function migrateServers(database: Database, settings: Variables): Promise<Migrated> {
+async function migrateServers(database: Database, settings: Variables): Promise<Migrated> {
   const { temporal, migrationUrl } = findServers(settings);
   const migrated = await migrate(database, migrationUrl);
   if (!temporal) return { migrated };
   try {
+    // The client of Temporal is loaded only where there is a server to prepare.
+    const { registerSearchAttributesAt } = await import('../temporal/namespace.ts');
     return { migrated, searchAttributes: await registerSearchAttributesAt(temporal.endpoint, temporal.namespace) };
   } catch (error) {
     return { migrated, temporalProblem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** `migrate`. */
+export function addMigrateCommand(command: Command, { withDatabase }: CommandContext): void {
+  command.option('--json', 'print one JSON document').action((options) => withDatabase(migrateServers, options));
 }

@@ -3,7 +3,7 @@ import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { deleteOrganization, findOrganization, restoreOrganization } from '../tenancy/organizations.ts';
-import type { Terminal, WithDatabase } from './with-database.ts';
+import type { CommandContext, Terminal } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
 
@@ -23,7 +23,7 @@ async function confirm(database: Database, id: string, yes: string | undefined, 
 }
 
 /** `org delete` and `org restore`. */
-export function addDeletionCommands(organization: Command, withDatabase: WithDatabase, ask: Terminal['ask']): void {
+export function addDeletionCommands(organization: Command, { withDatabase, ask }: CommandContext): void {
   organization
     .command('delete <id>')
     .description('delete an organization with everything that it has; it can be restored for 30 days')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { listOutbox, type OutboxEntryView } from '../platform/outbox-entries.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { readLimit } from './limit.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 const view = ({ organizationId, ...entry }: OutboxEntryView) => ({
   ...entry,
@@ -10,8 +10,7 @@ const view = ({ organizationId, ...entry }: OutboxEntryView) => ({
 });
 
 /** `outbox list`. */
-export function addOutboxCommands(program: Command, withDatabase: WithDatabase): void {
-  const outbox = program.command('outbox').description('outbox entries of committed work that is not done yet');
+export function addOutboxCommands(outbox: Command, { withDatabase }: CommandContext): void {
   outbox
     .command('list')
     .description('the entries, oldest first, with their attempts, their last error and when they are tried next')

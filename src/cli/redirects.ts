@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { addRedirect, listRedirects, removeRedirect } from '../connections/redirects.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 const json = ['--json', 'print one JSON document'] as const;
 
 /** `org redirects add`, `remove` and `list`. */
-export function addRedirectCommands(organization: Command, withDatabase: WithDatabase): void {
+export function addRedirectCommands(organization: Command, { withDatabase }: CommandContext): void {
   const redirects = organization
     .command('redirects')
     .description('addresses to which users may be sent back after they connected an account');

@@ -11,7 +11,7 @@ import type { Environment } from '../platform/tenant.ts';
 import { organizationIds } from '../tenancy/core/ids.ts';
 import { findOrganization } from '../tenancy/organizations.ts';
 import { listToolServers, putToolServer, removeToolServer, type ToolServerView } from '../tools/configurations.ts';
-import type { WithDatabase } from './with-database.ts';
+import type { CommandContext } from './with-database.ts';
 
 interface Whose {
   org: string;
@@ -64,11 +64,11 @@ async function tell<Result>(work: Promise<Result>): Promise<Result> {
 }
 
 /** `--secret name=-` stands for what standard input says, so that a secret is in no list of processes. */
-async function readSecrets(given: Record<string, string> | undefined, readInput: () => Promise<string>) {
+async function readSecrets(given: Record<string, string> | undefined) {
   const fromInput = Object.entries(given ?? {}).filter(([, value]) => value === '-');
   if (fromInput.length > 1) throw invalid([], 'Only one secret can be read from standard input.');
   if (!given || fromInput.length === 0) return given;
-  return { ...given, [fromInput[0]![0]]: (await readInput()).replace(/\r?\n$/, '') };
+  return { ...given, [fromInput[0]![0]]: (await readStandardInput()).replace(/\r?\n$/, '') };
 }
 
 async function readStandardInput(): Promise<string> {
@@ -81,8 +81,7 @@ const json = ['--json', 'print one JSON document'] as const;
 const environment = ['--env <environment>', 'test or live', 'live'] as const;
 
 /** `tools configure`, `tools list` and `tools remove`. */
-export function addToolCommands(program: Command, withDatabase: WithDatabase, readInput = readStandardInput): void {
-  const tools = program.command('tools').description('tool servers of an organization');
+export function addToolCommands(tools: Command, { withDatabase }: CommandContext): void {
   tools
     .command('configure')
     .description('configure a tool server; what is left out stays')
@@ -102,7 +101,7 @@ export function addToolCommands(program: Command, withDatabase: WithDatabase, re
             egress: new Egress(egressRules(readGuardSettings(settings))),
           };
           const scope = await scopeOf(database, { org, env });
-          const change = { enabled: !disable, url, values, secrets: await readSecrets(secret, readInput) };
+          const change = { enabled: !disable, url, values, secrets: await readSecrets(secret) };
           return view(scope, await tell(putToolServer(services, scope, server, change)));
         },
         { json: asJson },

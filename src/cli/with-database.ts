@@ -1,8 +1,7 @@
 import type { Database } from '../platform/database.ts';
 import { EnvError, type Variables } from '../platform/env.ts';
+import { openDatabase } from '../platform/open-database.ts';
 import { requireServerVersionAt } from '../platform/server-version.ts';
-import { openProductDatabase } from '../services.ts';
-import { applyPlanLimits } from '../tenancy/plan-limits.ts';
 import { findServers, findSettings } from './servers.ts';
 
 /** The environment and the output of a command. */
@@ -27,14 +26,17 @@ export type WithDatabase = (
   output: Output,
 ) => Promise<void>;
 
+/** What commands work with. */
+export interface CommandContext extends Pick<Terminal, 'ask'> {
+  withDatabase: WithDatabase;
+}
+
 export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' | 'print'>): WithDatabase {
   return async (work, output) => {
     const settings = await findSettings(variables);
-    // The parts declare the limits.
-    if (settings.PLAN_LIMITS) await import('../services.ts');
-    applyPlanLimits(settings);
+    if (settings.PLAN_LIMITS) await overridePlans(settings);
     const { databaseUrl } = findServers(settings);
-    const database = await openProductDatabase(databaseUrl, 2);
+    const database = await openDatabase({ url: databaseUrl, poolSize: 2, entities: [] });
     try {
       // Where the server does not answer or does not know the login, the command says so: `migrate` makes the login.
       await requireServerVersionAt(databaseUrl).catch((error) => {
@@ -45,6 +47,12 @@ export function withDatabaseOf({ variables, print }: Pick<Terminal, 'variables' 
       await database.close();
     }
   };
+}
+
+/** The parts declare the limits. */
+async function overridePlans(settings: Variables): Promise<void> {
+  const [{ applyPlanLimits }] = await Promise.all([import('../tenancy/plan-limits.ts'), import('./declared.ts')]);
+  applyPlanLimits(settings);
 }
 
 /** With `--json` one JSON document, otherwise one line per field. */

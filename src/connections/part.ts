@@ -3,15 +3,14 @@ import { inBatches } from '../platform/batches.ts';
 import { Egress } from '../platform/egress.ts';
 import { providerRules } from '../platform/egress-destination.ts';
 import type { Part } from '../platform/part.ts';
-import { organizationIds } from '../tenancy/core/ids.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { Authorities } from './authorities.ts';
 import { Connections } from './connections.ts';
 import { connectionStates } from './core/connection-status.ts';
+import { connectionsDeclarations } from './declarations.ts';
 import { AllowedRedirect, Connection, OAuthState } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { connectionPolicy } from './policy.ts';
-import { sealedColumns } from './sealed-tokens.ts';
 import { removeExpiredStates, States } from './states.ts';
 
 export interface ConnectionServices {
@@ -22,12 +21,10 @@ export interface ConnectionServices {
 
 /** Access to accounts that their owners grant: OAuth 2 with PKCE, sealed tokens, refresh. */
 export const connections: Part<Foundation, ConnectionServices> = {
-  name: 'connections',
+  ...connectionsDeclarations,
   states: { 'A connection': connectionStates },
   entities: [OAuthState, Connection, AllowedRedirect],
-  auditActions: { 'redirect.add': organizationIds, 'redirect.remove': organizationIds },
   failPoints: failPoint.names,
-  sealed: [{ table: 'oauth_connection', columns: sealedColumns }],
   open({ env, database, sealer, log }) {
     const providerEgress = new Egress(providerRules(env));
     const authorities = new Authorities(env.PUBLIC_URL, providerEgress, connectionPolicy);

@@ -5,13 +5,12 @@ import type { Part } from '../platform/part.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import { defaultMessagePolicy, type MessagePolicy } from '../temporal/contracts/conversation.ts';
 import type { ToolServices } from '../tools/part.ts';
-import { conversationLimits } from './core/limits.ts';
 import { messageStates } from './core/status.ts';
 import { startPendingMessage } from './create-message.ts';
+import { conversationDeclarations } from './declarations.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { ConversationEntry, ConversationMessage } from './entities.ts';
 import { failPoint } from './fail-points.ts';
-import { findableMessages } from './findable.ts';
 import { MessageEvents } from './message-events.ts';
 import { endOverdueMessages, forgetMessages, watchStoppedTurns } from './overdue.ts';
 
@@ -26,11 +25,9 @@ const forgetBatchSize = 1_000;
 
 /** Messages to models and agents, and their replies. */
 export const conversation: Part<Foundation & ProviderServices & ToolServices, ConversationServices> = {
-  name: 'conversation',
-  limits: conversationLimits,
+  ...conversationDeclarations,
   states: { 'A message': messageStates },
   entities: [ConversationMessage, ConversationEntry],
-  findable: [findableMessages],
   failPoints: failPoint.names,
   promptKinds: ['turn.start'],
   open({ database, sealer, notifications }) {

@@ -2,19 +2,16 @@ import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import { memoize } from '../platform/memoize.ts';
 import type { Part } from '../platform/part.ts';
-import { organizationIds } from '../tenancy/core/ids.ts';
 import { checkLedger } from './audit.ts';
-import { creditLimits } from './core/limits.ts';
+import { creditsDeclarations } from './declarations.ts';
 import { CreditAccount, CreditEntry, CreditHold, LedgerCheck } from './entities.ts';
 import { expireReservations } from './expiry.ts';
 import { ledgerCheckState } from './gauges.ts';
 
 /** Credits: ledger, grants and reservations. */
 export const credits: Part<Foundation, object> = {
-  name: 'credits',
-  limits: creditLimits,
+  ...creditsDeclarations,
   entities: [CreditAccount, CreditEntry, CreditHold, LedgerCheck],
-  auditActions: { 'credits.grant': organizationIds, 'credits.monthly': organizationIds },
   open: () => ({}),
   sweeps: ({ database, log }) => [
     {

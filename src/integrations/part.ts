@@ -19,16 +19,14 @@ import { integrationSettings, oauthProviders, openClients } from './clients.ts';
 import { integrationCallbackPath, integrationPurpose, sandboxAuthorizePath } from './connect.ts';
 import { actionStates } from './core/action-status.ts';
 import { integrationStates } from './core/connection-status.ts';
-import { integrationAuthExpired } from './core/events.ts';
 import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
-import { integrationLimits } from './core/limits.ts';
+import { integrationsDeclarations } from './declarations.ts';
 import { endIntegrations } from './end-tenant.ts';
 import { IntegrationConnection } from './entities.ts';
 import { integrationErrors } from './errors.ts';
 import { IntegrationPoll, IntegrationPush } from './event-source-entities.ts';
 import { accessExpired } from './expired-access.ts';
 import { failPoint } from './fail-points.ts';
-import { findableIntegrations } from './findable.ts';
 import { followSchedule, restoreFollowSchedules } from './following/follow-schedule.ts';
 import { followKind, followListened } from './following/follow-work.ts';
 import { integrationGauges } from './gauges.ts';
@@ -40,8 +38,6 @@ import { TriggerPublisher } from './inbound/publish-triggers.ts';
 import { startFetching } from './inbound/start-fetching.ts';
 import { InboundEvent } from './inbound-entities.ts';
 import { Integrations } from './integrations.ts';
-import { sealedColumns } from './sandbox-account.ts';
-import { triggerEvents } from './trigger-events.ts';
 
 export interface IntegrationServices {
   integrations: Integrations;
@@ -66,23 +62,14 @@ export const integrations: Part<
   Foundation & TenancyServices & ConnectionServices & WebhookServices,
   IntegrationServices
 > = {
-  name: 'integrations',
-  limits: integrationLimits,
+  ...integrationsDeclarations,
   states: { 'An action of an integration': actionStates, 'A connected integration': integrationStates },
   settings: integrationSettings,
   entities: [IntegrationConnection, IntegrationAction, InboundEvent, IntegrationPoll, IntegrationPush],
   ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
-  events: [integrationAuthExpired, ...triggerEvents],
-  auditActions: {
-    'integration.connect': integrationConnectionIds,
-    'integration.disconnect': integrationConnectionIds,
-    'integration.delayed_action': actionRunIds,
-  },
-  findable: findableIntegrations,
   failPoints: [...failPoint.names, ...actionFailPoint.names],
   promptKinds: ['action.start'],
-  sealed: [{ table: 'integration_connection', columns: sealedColumns }],
   open({
     env,
     connections,

@@ -79,6 +79,7 @@ export async function findWork(
 
 /** One row with everything that helps to understand it. @throws AppError not_found */
 export async function showWork(database: Database, rows: FindableRows, id: string): Promise<object> {
+  if (rows.describe) return rows.describe(database, id);
   const row = await findRowById(database, rows, id);
   if (!row) throw new AppError('not_found', `There is no ${rows.kind} with the id "${id.slice(0, 200)}".`);
   return { ...(await viewOf(database, rows, row)), ...row.facts };

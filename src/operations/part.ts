@@ -7,11 +7,10 @@ import type { Part } from '../platform/part.ts';
 import { Probe } from '../platform/probe.ts';
 import type { StorageServices } from '../storage/part.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
-import { keyExpiring } from './core/events.ts';
+import { operationsDeclarations } from './declarations.ts';
 import { dependencyChecks } from './dependency-checks.ts';
 import { DeprecatedUses } from './deprecations.ts';
 import { DeprecatedUse, Notice, Vital } from './entities.ts';
-import { findableOutbox } from './findable.ts';
 import { platformGauges } from './gauges.ts';
 import { Health } from './health.ts';
 import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
@@ -34,10 +33,8 @@ export interface OperationsServices {
 
 /** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
 export const operations: Part<Foundation & TenancyServices & StorageServices & PurgeServices, OperationsServices> = {
-  name: 'operations',
-  findable: [findableOutbox],
+  ...operationsDeclarations,
   entities: [Vital, Notice, DeprecatedUse],
-  events: [keyExpiring],
   open({ env, log, database, temporal, redisLimiter, disk }) {
     const probe = new Probe(env.DATABASE_URL);
     // Without Redis there is no cache that could be down.

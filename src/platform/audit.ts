@@ -1,38 +1,11 @@
 import { createHash } from 'node:crypto';
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import canonicalize from 'canonicalize';
 import type { Database } from './database.ts';
+import type { AuditEntry } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { sortedJson } from './idempotency.ts';
 import { type Sql, sqlOn, statement } from './sql.ts';
 import type { Environment } from './tenant.ts';
-
-/**
- * What was done to an organization's resources, and by whom. PostgreSQL refuses to change or remove an entry; each
- * contains the hash of the one before it, so that a missing or changed entry is detected.
- */
-export const AuditEntry = defineEntity({
-  name: 'AuditEntry',
-  tableName: 'audit_log',
-  properties: {
-    organizationId: p.uuid().primary(),
-    /** 1, 2, 3 … within the organization, without gaps. */
-    number: p.integer().primary(),
-    /** Null for what concerns both halves of the organization. */
-    environment: p.string().length(4).nullable(),
-    action: p.string().length(40),
-    subjectId: p.uuid(),
-    actor: p.string().length(64),
-    correlationId: p.string().length(128).nullable(),
-    facts: p.json<Record<string, unknown>>(),
-    recordedAt: p.datetime(),
-    previousHash: p.blob(),
-    hash: p.blob(),
-    /** Which rule the hash was made by: 1, or 2 with RFC 8785. */
-    hashVersion: p.smallint().default(1),
-  },
-});
-export type AuditEntry = InferEntity<typeof AuditEntry>;
 
 /** The actor of commands on the installation itself. */
 export const operator = 'operator';

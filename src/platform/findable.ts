@@ -25,6 +25,8 @@ export interface FindableRows {
   byCorrelation?: string;
   /** The id of its workflow, or of its Schedule, in Temporal. */
   workflowId?(id: string): string;
+  /** Shows a row instead of what is shown of every kind. The text is an id in any form. @throws AppError not_found */
+  describe?(database: Database, text: string): Promise<object>;
   /** The key of its entries in the credit ledger. */
   creditKey?(id: string): string;
 }

@@ -54,6 +54,12 @@ export interface Declarations {
   boundedTasks?: readonly AnyBoundedTask[];
 }
 
+/** Those that operators' commands need. A part has them in a file of its own, so that a command does not load the part. */
+export type OperatorDeclarations = Pick<
+  Declarations,
+  'name' | 'limits' | 'events' | 'auditActions' | 'findable' | 'sealed'
+>;
+
 /** The shape of a part without environment variables. */
 export type NoSettings = Record<never, z.ZodType>;
 

@@ -16,9 +16,8 @@ import {
 import { calendarSettings } from './calendars/settings.ts';
 import { bookingStates } from './core/booking-status.ts';
 import { effectStates } from './core/effect-status.ts';
-import { bookingEvents } from './core/events.ts';
 import { blackoutIds, bookingIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
-import { schedulingLimits } from './core/plan-limits.ts';
+import { schedulingDeclarations } from './declarations.ts';
 import { BookingEffect } from './effect-entities.ts';
 import { type EffectServices, effectOutbox, effectSweeps, openEffects } from './effects/services.ts';
 import {
@@ -31,9 +30,7 @@ import {
 } from './entities.ts';
 import { schedulingErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
-import { findableScheduling } from './findable.ts';
 import { schedulingGauges } from './gauges.ts';
-import { settingsIds } from './settings.ts';
 
 /** Event types, availability and bookings. */
 export const scheduling: Part<
@@ -41,8 +38,7 @@ export const scheduling: Part<
   BookingServices & CalendarServices & EffectServices & { bookingPages: BookingPages },
   typeof calendarSettings.shape
 > = {
-  name: 'scheduling',
-  limits: schedulingLimits,
+  ...schedulingDeclarations,
   states: { 'A booking': bookingStates, 'An effect of a booking': effectStates },
   settings: calendarSettings,
   entities: [
@@ -61,25 +57,6 @@ export const scheduling: Part<
   ],
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   errors: schedulingErrors,
-  events: bookingEvents,
-  auditActions: {
-    'event_type.create': eventTypeIds,
-    'event_type.update': eventTypeIds,
-    'event_type.delete': eventTypeIds,
-    'host.create': hostIds,
-    'host.update': hostIds,
-    'host.delete': hostIds,
-    'recurring_pattern.create': patternIds,
-    'recurring_pattern.delete': patternIds,
-    'blackout_period.create': blackoutIds,
-    'blackout_period.delete': blackoutIds,
-    'business_hours.update': settingsIds,
-    'booking_limits.update': settingsIds,
-    'calendar.connect': calendarIds,
-    'calendar.update': calendarIds,
-    'calendar.delete': calendarIds,
-  },
-  findable: findableScheduling,
   failPoints: failPoint.names,
   promptKinds: ['calendar.sync'],
   open(base) {

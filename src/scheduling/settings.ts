@@ -1,6 +1,5 @@
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
-import { organizationIds } from '../tenancy/core/ids.ts';
 import { hostIds } from './core/ids.ts';
 import { type BookingLimits, noLimits } from './core/rules.ts';
 import { hostNotFound } from './errors.ts';
@@ -101,6 +100,3 @@ export const putHostLimits = (scope: Scope, id: string, limits: BookingLimits): 
     await tx.audit({ action: 'host.update', subjectId: hostId, facts: { given: ['limits'] } });
     return hostId;
   });
-
-/** Audit actions on settings name the organization. */
-export const settingsIds = organizationIds;

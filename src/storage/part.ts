@@ -1,7 +1,7 @@
 import type { Foundation } from '../foundation.ts';
 import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
-import { storageLimits } from './core/limits.ts';
+import { storageDeclarations } from './declarations.ts';
 import { Downloads } from './downloads.ts';
 import { File, StorageUsed } from './entities.ts';
 import { failPoint } from './fail-points.ts';
@@ -39,8 +39,7 @@ async function openDisk(env: StorageEnv): Promise<Disk> {
 
 /** Files that features keep and callers read at signed addresses. */
 export const storage: Part<Foundation, StorageServices, typeof storageSettings.shape> = {
-  name: 'storage',
-  limits: storageLimits,
+  ...storageDeclarations,
   entities: [File, StorageUsed],
   settings: storageSettings,
   failPoints: failPoint.names,

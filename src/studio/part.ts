@@ -7,14 +7,13 @@ import type { MediaKind } from '../providers/core/media/models.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultGenerationPolicy, type GenerationPolicy } from '../temporal/contracts/studio.ts';
-import { videoCompleted, videoFailed } from './core/events.ts';
 import { generationIds, videoIds } from './core/ids.ts';
 import { generationStates } from './core/status.ts';
 import { type StartHint, startPendingGeneration } from './create-generation.ts';
+import { studioDeclarations } from './declarations.ts';
 import { Generation, GenerationBlock, GenerationTotal } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { InputPlaces } from './fetch-input.ts';
-import { findableGenerations } from './findable.ts';
 import { cancelMakeGeneration } from './generation-workflows.ts';
 import { countGenerationBlocks } from './history.ts';
 import { endOverdueGenerations, watchStoppedGenerations } from './overdue.ts';
@@ -32,13 +31,10 @@ const overdueBatchSize = 50;
 
 /** Pictures, videos and music made by models. */
 export const studio: Part<Foundation & ProviderServices & StorageServices, StudioServices> = {
-  name: 'studio',
+  ...studioDeclarations,
   states: { 'A generation': generationStates },
   entities: [Generation, GenerationTotal, GenerationBlock],
   ids: [generationIds, videoIds],
-  events: [videoCompleted, videoFailed],
-  auditActions: { 'generation.delete': generationIds },
-  findable: [findableGenerations],
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],
   open({ notifications, temporal, background, log }) {

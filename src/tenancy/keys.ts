@@ -3,11 +3,12 @@ import { operator } from '../platform/audit.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError, type FieldError, invalid } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
 import { systemTransaction } from '../platform/unit-of-work.ts';
 import { keyIds } from './core/ids.ts';
 import { type KeyScope, keyScopes } from './core/scopes.ts';
-import { ApiKey } from './entities.ts';
+import type { ApiKey } from './entities.ts';
 import { announceKeyChange } from './key-cache.ts';
 import { generateKey, hashKey } from './key-format.ts';
 import { findOrganization } from './organizations.ts';
@@ -47,6 +48,27 @@ export interface KeyView {
   expiresAt: string | null;
 }
 
+// Statements and not entities, as for organizations: see there.
+const insert = statement(
+  'api_key.create',
+  `insert into api_key (id, organization_id, environment, name, hash, prefix, last_four, scopes, variant, created_at, expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+const findOfOrganization = statement<Omit<ApiKey, 'hash'>>(
+  'api_key.list',
+  `select id, organization_id as "organizationId", environment, name, prefix, last_four as "lastFour", scopes, variant,
+          created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"
+     from api_key where organization_id = $1 order by id desc`,
+);
+const findTenant = statement<Pick<ApiKey, 'organizationId' | 'environment'>>(
+  'api_key.tenant',
+  'select organization_id as "organizationId", environment from api_key where id = $1',
+);
+const revoke = statement<{ revoked: boolean }>(
+  'api_key.revoke',
+  'update api_key set revoked_at = $2 where id = $1 and revoked_at is null returning true as revoked',
+);
+
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 function check(input: NewKey, now: Date): void {
@@ -85,24 +107,11 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
   const prefix = `sk_${environment}_`;
   const expiresAt = input.expires === undefined ? null : new Date(input.expires);
   const id = newId();
-  const row = {
-    id,
-    organizationId: organization.id,
-    environment,
-    name: input.name ?? `${environment} key`,
-    hash: hashKey(key),
-    prefix,
-    lastFour: key.slice(-4),
-    scopes: input.scopes ?? [...keyScopes],
-    variant: input.variant ?? 'A',
-    createdAt: now,
-    lastUsedAt: null,
-    expiresAt,
-    revokedAt: null,
-  };
+  const { id: organizationId } = organization;
+  const { name = `${environment} key`, scopes = [...keyScopes], variant = 'A' } = input;
+  const secret = [hashKey(key), prefix, key.slice(-4)];
   await systemTransaction(database, async (tx) => {
-    tx.em.persist(tx.em.create(ApiKey, row));
-    const { organizationId, name, scopes, variant } = row;
+    await tx.rows(insert, [id, organizationId, environment, name, ...secret, scopes, variant, now, expiresAt]);
     const facts = { name, scopes, variant, expiresAt: expiresAt?.toISOString() ?? null };
     const whose = { organizationId, environment, subjectId: id, actor: operator };
     await tx.audit({ ...whose, action: 'api_key.create', facts });
@@ -116,7 +125,7 @@ export async function createKey(database: Database, input: NewKey): Promise<Issu
   };
 }
 
-const status = (key: ApiKey, now: Date): KeyView['status'] => {
+const status = (key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): KeyView['status'] => {
   if (key.revokedAt) return 'revoked';
   return key.expiresAt && key.expiresAt <= now ? 'expired' : 'active';
 };
@@ -125,9 +134,7 @@ const status = (key: ApiKey, now: Date): KeyView['status'] => {
 export async function listKeys(database: Database, organizationId: string): Promise<KeyView[]> {
   const organization = await findOrganization(database, organizationId);
   const now = new Date();
-  const rows = await database.orm.em
-    .fork()
-    .find(ApiKey, { organizationId: organization.id }, { orderBy: { id: 'desc' } });
+  const rows = await sqlOn(database.pool).rows(findOfOrganization, [organization.id]);
   return rows.map((key) => ({
     id: keyIds.format(key.id),
     name: key.name,
@@ -148,15 +155,15 @@ export async function listKeys(database: Database, organizationId: string): Prom
  */
 export async function revokeKey(database: Database, id: string): Promise<{ id: string; status: 'revoked' }> {
   const uuid = keyIds.parse(id);
-  const key = uuid && (await database.orm.em.fork().findOne(ApiKey, { id: uuid }));
+  const key = uuid && (await sqlOn(database.pool).one(findTenant, [uuid]));
   if (!key) throw new AppError('not_found', `No key has the id ${id}.`);
   await systemTransaction(database, async (tx) => {
-    const revoked = await tx.em.nativeUpdate(ApiKey, { id: key.id, revokedAt: null }, { revokedAt: new Date() });
-    if (revoked === 0) return;
-    const { id: subjectId, organizationId } = key;
-    const whose = { organizationId, environment: key.environment as Environment, subjectId, actor: operator };
+    const revoked = await tx.one(revoke, [uuid, new Date()]);
+    if (!revoked) return;
+    const { organizationId } = key;
+    const whose = { organizationId, environment: key.environment as Environment, subjectId: uuid, actor: operator };
     await tx.audit({ ...whose, action: 'api_key.revoke' });
   });
   await announceKeyChange(database);
-  return { id: keyIds.format(key.id), status: 'revoked' };
+  return { id: keyIds.format(uuid), status: 'revoked' };
 }

@@ -5,8 +5,8 @@ import { AddressLimiter } from './address-limiter.ts';
 import { AddressLimits } from './address-limits.ts';
 import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
-import { tenancyLimits } from './core/limits.ts';
 import { overridePlans } from './core/plan-limits.ts';
+import { tenancyDeclarations } from './declarations.ts';
 import { ApiKey, Organization, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
@@ -43,19 +43,10 @@ export interface TenancyServices {
 
 /** Organizations, their keys, limits and usage. */
 export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.shape> = {
-  name: 'tenancy',
+  ...tenancyDeclarations,
   entities: [Organization, ApiKey, UsageMonth],
   settings: tenancySettings,
-  limits: tenancyLimits,
   ids: [organizationIds, keyIds],
-  auditActions: {
-    'organization.create': organizationIds,
-    'organization.update': organizationIds,
-    'organization.delete': organizationIds,
-    'organization.restore': organizationIds,
-    'api_key.create': keyIds,
-    'api_key.revoke': keyIds,
-  },
   async open({ env, log, database, notifications, background, draining }) {
     if (env.PLAN_LIMITS) overridePlans(env.PLAN_LIMITS);
     const shared = env.REDIS_URL === undefined ? undefined : await countersInRedis(env.REDIS_URL, log);

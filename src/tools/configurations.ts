@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import type { Sealer } from '../platform/crypto.ts';
 import type { Egress } from '../platform/egress.ts';
 import { AppError, invalid } from '../platform/errors.ts';
@@ -8,7 +7,7 @@ import { statement } from '../platform/sql.ts';
 import { catalogue } from './catalogue.ts';
 import { applyChange, type Configuration, type ConfigurationChange } from './check-configuration.ts';
 import { isToolServerId, type ToolServerId, toolServerIds } from './core/server-ids.ts';
-import { ToolConfiguration } from './entities.ts';
+import type { ToolConfiguration } from './entities.ts';
 import { openSecrets, sealedSecretsOf, sealSecrets } from './secrets.ts';
 
 export interface ConfigurationServices {
@@ -40,7 +39,36 @@ export interface StoredConfiguration extends Configuration {
   version: string;
 }
 
-function viewOf(scope: Scope, id: ToolServerId, row: ToolConfiguration | undefined): ToolServerView {
+type Row = Omit<ToolConfiguration, 'organizationId' | 'environment' | 'createdAt'>;
+
+// Statements and not entities: operators' commands use them, each a process of its own that loads as little as it can.
+const columns = `id, server, enabled, url, values, sealed_secrets as "sealedSecrets", secret_names as "secretNames", functions,
+  updated_at as "updatedAt"`;
+const ofTenant = 'organization_id = $1 and environment = $2';
+
+const findAll = statement<Row>(
+  'tool_configuration.list',
+  `select ${columns} from tool_configuration where ${ofTenant}`,
+);
+const lockServer = statement<Row>(
+  'tool_configuration.lock',
+  `select ${columns} from tool_configuration where ${ofTenant} and server = $3 for update`,
+);
+const insert = statement<Row>(
+  'tool_configuration.create',
+  `insert into tool_configuration
+     (organization_id, environment, id, server, enabled, url, values, sealed_secrets, secret_names, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9::jsonb, $10, $10) returning ${columns}`,
+);
+const change = statement<Row>(
+  'tool_configuration.change',
+  `update tool_configuration
+      set enabled = $5, url = $6, values = $7::json, sealed_secrets = $8, secret_names = $9::jsonb, functions = null, updated_at = $10
+    where ${ofTenant} and id = $3 and server = $4 returning ${columns}`,
+);
+const remove = statement('tool_configuration.remove', `delete from tool_configuration where ${ofTenant} and id = $3`);
+
+function viewOf(scope: Scope, id: ToolServerId, row: Row | undefined): ToolServerView {
   const { name, description, functions, stubs } = catalogue[id];
   const isTest = scope.tenant.environment === 'test';
   const ofStubs = stubs?.map((stub) => stub.name);
@@ -67,7 +95,7 @@ function requireServer(id: string): ToolServerId {
 
 /** All servers of the catalogue, in its order. */
 export async function listToolServers(scope: Scope): Promise<ToolServerView[]> {
-  const rows = await scope.read((em) => em.find(ToolConfiguration, {}));
+  const rows = await scope.rows(findAll);
   return toolServerIds.map((id) =>
     viewOf(
       scope,
@@ -79,8 +107,11 @@ export async function listToolServers(scope: Scope): Promise<ToolServerView[]> {
 
 /** The servers that live turns of this tenant can name. */
 export async function findConfiguredServers(scope: Scope): Promise<ToolServerId[]> {
-  const rows = await scope.read((em) => em.find(ToolConfiguration, { enabled: true }));
-  return rows.map(({ server }) => server).filter(isToolServerId);
+  const rows = await scope.rows(findAll);
+  return rows
+    .filter(({ enabled }) => enabled)
+    .map(({ server }) => server)
+    .filter(isToolServerId);
 }
 
 /** What of a row is needed to reach its server. */
@@ -121,31 +152,19 @@ const factsOf = (id: ToolServerId, { enabled, url, values, secrets }: Configurat
   secrets: Object.keys(secrets),
 });
 
-const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
-
 /** @throws AppError validation_error */
-async function put(services: ConfigurationServices, tx: Transaction, id: ToolServerId, change: ConfigurationChange) {
-  const row = await tx.em.findOne(ToolConfiguration, { server: id }, lock);
+async function put(services: ConfigurationServices, tx: Transaction, id: ToolServerId, changes: ConfigurationChange) {
+  const row = await tx.one(lockServer, id);
   const before = row ? stored(services, tx, row) : undefined;
-  const after = applyChange(catalogue[id], before, change, services.egress);
+  const after = applyChange(catalogue[id], before, changes, services.egress);
   if (Array.isArray(after)) throw invalid(after);
   const { enabled, url, values, secrets } = after;
   const rowId = row?.id ?? newId();
   const sealedSecrets = sealSecrets(services.sealer, secrets, sealedSecretsOf(rowId, tx.tenant));
-  const fields = { enabled, url, values, sealedSecrets, secretNames: Object.keys(secrets), functions: null };
   // Later than before, whatever the clock says: the time tells one configuration from the next.
   const now = new Date(Math.max(Date.now(), (row?.updatedAt.getTime() ?? 0) + 1));
-  const kept = row
-    ? Object.assign(row, { ...fields, updatedAt: now })
-    : tx.em.create(ToolConfiguration, {
-        id: rowId,
-        ...tx.tenant,
-        server: id,
-        ...fields,
-        createdAt: now,
-        updatedAt: now,
-      });
-  tx.em.persist(kept);
+  const written = [enabled, url, JSON.stringify(values), sealedSecrets, JSON.stringify(Object.keys(secrets)), now];
+  const kept = await tx.one(row ? change : insert, rowId, id, ...written);
   await tx.audit({ action: 'tool_server.configure', subjectId: rowId, facts: factsOf(id, after) });
   return viewOf(tx, id, kept);
 }
@@ -169,9 +188,9 @@ export async function putToolServer(
 export async function removeToolServer(scope: Scope, id: string): Promise<void> {
   const server = requireServer(id);
   await scope.transaction(async (tx) => {
-    const row = await tx.em.findOne(ToolConfiguration, { server }, lock);
+    const row = await tx.one(lockServer, server);
     if (!row) return;
-    tx.em.remove(row);
+    await tx.rows(remove, row.id);
     await tx.audit({ action: 'tool_server.remove', subjectId: row.id, facts: { server } });
   });
 }

@@ -1,8 +1,8 @@
 import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
-import { organizationIds } from '../tenancy/core/ids.ts';
 import { ToolConnections } from './connections.ts';
 import { toolConfigurationIds } from './core/ids.ts';
+import { toolsDeclarations } from './declarations.ts';
 import { ToolConfiguration } from './entities.ts';
 import { toolLimits } from './limits.ts';
 import { connectionOpener } from './open-connection.ts';
@@ -19,16 +19,10 @@ export interface ToolServices {
 
 /** Tool servers: the catalogue, what organizations configure, and calls. */
 export const tools: Part<Foundation, ToolServices, typeof toolSettings.shape> = {
-  name: 'tools',
+  ...toolsDeclarations,
   entities: [ToolConfiguration],
   settings: toolSettings,
-  sealed: [{ table: 'tool_configuration', columns: ['sealed_secrets'] }],
   ids: [toolConfigurationIds],
-  auditActions: {
-    'tool_server.configure': toolConfigurationIds,
-    'tool_server.remove': toolConfigurationIds,
-    'tool.call': organizationIds,
-  },
   open({ env, log, egress, sealer }) {
     const open = connectionOpener({ folder: toolsFolder(env), egress });
     const connections = new ToolConnections({ open, limits: toolLimits, log });

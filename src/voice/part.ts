@@ -6,12 +6,11 @@ import { Waiters } from '../platform/waiters.ts';
 import type { ProviderServices } from '../providers/part.ts';
 import type { StorageServices } from '../storage/part.ts';
 import { defaultVoiceCallPolicy, type VoiceCallPolicy } from '../temporal/contracts/voice.ts';
-import { voiceLimits } from './core/limits.ts';
 import { voiceCallStates } from './core/status.ts';
 import { startPendingCall } from './create-call.ts';
+import { voiceDeclarations } from './declarations.ts';
 import { VoiceCall } from './entities.ts';
 import { failPoint } from './fail-points.ts';
-import { findableCalls } from './findable.ts';
 import { endOverdueCalls, forgetCalls, watchStoppedCalls } from './overdue.ts';
 import { UploadSlots } from './upload-slots.ts';
 
@@ -26,11 +25,9 @@ const forgetBatchSize = 1_000;
 
 /** Texts that are spoken, and recordings that are transcribed. */
 export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceServices> = {
-  name: 'voice',
-  limits: voiceLimits,
+  ...voiceDeclarations,
   states: { 'A voice call': voiceCallStates },
   entities: [VoiceCall],
-  findable: [findableCalls],
   failPoints: failPoint.names,
   promptKinds: ['voice.start'],
   open({ notifications }) {

@@ -5,10 +5,9 @@ import type { TenancyServices } from '../tenancy/part.ts';
 import { countedDeliveries } from './block-entities.ts';
 import type { DeliveryStatus } from './core/delivery-status.ts';
 import { deliveryStates } from './core/delivery-status.ts';
-import { testWebhook } from './core/events.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
-import { webhookLimits } from './core/limits.ts';
 import { subscriptionStates } from './core/subscription-state.ts';
+import { webhooksDeclarations } from './declarations.ts';
 import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
@@ -25,7 +24,6 @@ import {
 } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { DeliveryBacklog, EventFanOut, SkippedEvents } from './fan-out-entities.ts';
-import { findableWebhooks } from './findable.ts';
 import { deliveryGauges } from './gauges.ts';
 import { deliveriesChannel } from './publish-event.ts';
 import { continueRecovery } from './recovery.ts';
@@ -34,7 +32,6 @@ import { wakeRetryRelease } from './restart-stalled-retries.ts';
 import { forgetOldDeliveries } from './retention.ts';
 import { webhookSettings } from './settings.ts';
 import { SubscribedTypes } from './subscribed-types.ts';
-import { sealedColumns } from './subscription-secrets.ts';
 import { DeliveryWakeup } from './wakeup.ts';
 
 export interface WebhookServices {
@@ -51,8 +48,7 @@ export interface WebhookServices {
 
 /** Outbound webhooks: subscriptions, events and their deliveries. */
 export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeof webhookSettings.shape> = {
-  name: 'webhooks',
-  limits: webhookLimits,
+  ...webhooksDeclarations,
   states: { 'A webhook': subscriptionStates, 'A delivery': deliveryStates },
   entities: [
     WebhookSubscription,
@@ -70,18 +66,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
   ],
   settings: webhookSettings,
   ids: [webhookIds, eventIds, deliveryIds, recoveryIds],
-  events: [testWebhook],
-  auditActions: {
-    'webhook.create': webhookIds,
-    'webhook.update': webhookIds,
-    'webhook.delete': webhookIds,
-    'webhook.rotate_secret': webhookIds,
-    'delivery.replay': deliveryIds,
-    'delivery.discard': deliveryIds,
-  },
-  findable: findableWebhooks,
   failPoints: failPoint.names,
-  sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
   open({ env, notifications, metrics, tenantEnds }) {
     const listening = new SubscribedTypes();
     tenantEnds.on((scope) => endSubscriptions(listening, scope));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { ormConfig } from '../../src/platform/database.ts';
+import { ormConfig } from '../../src/platform/entity-managers.ts';
 import { entities } from '../../src/services.ts';
 import { allEntities, createTestDatabase } from '../test-database.ts';
 
@@ -11,7 +11,7 @@ test('test files open the entities of the product', async () => {
 
 test('the migrations make what the entities say', async () => {
   const { ownerUrl, drop } = await createTestDatabase();
-  const orm = await MikroORM.init(ormConfig({ url: ownerUrl, poolSize: 2, entities }));
+  const orm = await MikroORM.init(ormConfig({ url: ownerUrl, poolSize: 2, entities }, {}));
   const difference = await orm.schema.getUpdateSchemaSQL();
   await orm.close();
   await drop();

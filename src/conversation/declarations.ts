@@ -1,0 +1,9 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { conversationLimits } from './core/limits.ts';
+import { findableMessages } from './findable.ts';
+
+export const conversationDeclarations: OperatorDeclarations = {
+  name: 'conversation',
+  limits: conversationLimits,
+  findable: [findableMessages],
+};

@@ -1,0 +1,20 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { integrationAuthExpired } from './core/events.ts';
+import { actionRunIds, integrationConnectionIds } from './core/ids.ts';
+import { integrationLimits } from './core/limits.ts';
+import { findableIntegrations } from './findable.ts';
+import { sealedColumns } from './sandbox-account.ts';
+import { triggerEvents } from './trigger-events.ts';
+
+export const integrationsDeclarations: OperatorDeclarations = {
+  name: 'integrations',
+  limits: integrationLimits,
+  events: [integrationAuthExpired, ...triggerEvents],
+  auditActions: {
+    'integration.connect': integrationConnectionIds,
+    'integration.disconnect': integrationConnectionIds,
+    'integration.delayed_action': actionRunIds,
+  },
+  findable: findableIntegrations,
+  sealed: [{ table: 'integration_connection', columns: sealedColumns }],
+};

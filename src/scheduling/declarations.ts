@@ -1,0 +1,31 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { organizationIds } from '../tenancy/core/ids.ts';
+import { bookingEvents } from './core/events.ts';
+import { blackoutIds, calendarIds, eventTypeIds, hostIds, patternIds } from './core/ids.ts';
+import { schedulingLimits } from './core/plan-limits.ts';
+import { findableScheduling } from './findable.ts';
+
+export const schedulingDeclarations: OperatorDeclarations = {
+  name: 'scheduling',
+  limits: schedulingLimits,
+  events: bookingEvents,
+  auditActions: {
+    'event_type.create': eventTypeIds,
+    'event_type.update': eventTypeIds,
+    'event_type.delete': eventTypeIds,
+    'host.create': hostIds,
+    'host.update': hostIds,
+    'host.delete': hostIds,
+    'recurring_pattern.create': patternIds,
+    'recurring_pattern.delete': patternIds,
+    'blackout_period.create': blackoutIds,
+    'blackout_period.delete': blackoutIds,
+    // Settings are those of the organization.
+    'business_hours.update': organizationIds,
+    'booking_limits.update': organizationIds,
+    'calendar.connect': calendarIds,
+    'calendar.update': calendarIds,
+    'calendar.delete': calendarIds,
+  },
+  findable: findableScheduling,
+};

@@ -1,0 +1,7 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { storageLimits } from './core/limits.ts';
+
+export const storageDeclarations: OperatorDeclarations = {
+  name: 'storage',
+  limits: storageLimits,
+};

@@ -1,0 +1,11 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { videoCompleted, videoFailed } from './core/events.ts';
+import { generationIds } from './core/ids.ts';
+import { findableGenerations } from './findable.ts';
+
+export const studioDeclarations: OperatorDeclarations = {
+  name: 'studio',
+  events: [videoCompleted, videoFailed],
+  auditActions: { 'generation.delete': generationIds },
+  findable: [findableGenerations],
+};

@@ -1,0 +1,16 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { keyIds, organizationIds } from './core/ids.ts';
+import { tenancyLimits } from './core/limits.ts';
+
+export const tenancyDeclarations: OperatorDeclarations = {
+  name: 'tenancy',
+  limits: tenancyLimits,
+  auditActions: {
+    'organization.create': organizationIds,
+    'organization.update': organizationIds,
+    'organization.delete': organizationIds,
+    'organization.restore': organizationIds,
+    'api_key.create': keyIds,
+    'api_key.revoke': keyIds,
+  },
+};

@@ -1,0 +1,22 @@
+import type { OperatorDeclarations } from '../platform/part.ts';
+import { testWebhook } from './core/events.ts';
+import { deliveryIds, webhookIds } from './core/ids.ts';
+import { webhookLimits } from './core/limits.ts';
+import { findableWebhooks } from './findable.ts';
+import { sealedColumns } from './subscription-secrets.ts';
+
+export const webhooksDeclarations: OperatorDeclarations = {
+  name: 'webhooks',
+  limits: webhookLimits,
+  events: [testWebhook],
+  auditActions: {
+    'webhook.create': webhookIds,
+    'webhook.update': webhookIds,
+    'webhook.delete': webhookIds,
+    'webhook.rotate_secret': webhookIds,
+    'delivery.replay': deliveryIds,
+    'delivery.discard': deliveryIds,
+  },
+  findable: findableWebhooks,
+  sealed: [{ table: 'webhook_subscription', columns: sealedColumns }],
+};
