@@ -21,13 +21,18 @@ const collect: () => void = runInNewContext('gc');
 const nap = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * CPU time of this thread, in ms. The time that it waits for a processor does not count. Linux writes down what a running
- * thread used every few milliseconds and when it stops to run, so it stops for a moment.
+ * CPU time of this thread, in ms, as it was written down. The time that it waits for a processor does not count. Linux
+ * writes down what a running thread used every few milliseconds, and when it stops to run.
  */
-function threadCpuMs(): number {
-  Atomics.wait(nap, 0, 0, 0.01);
+function writtenCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
+}
+
+/** The same up to now: the thread stops for a moment, for which it pays with its place where many wait for a processor. */
+function threadCpuMs(): number {
+  Atomics.wait(nap, 0, 0, 0.01);
+  return writtenCpuMs();
 }
 
 /** What JavaScript holds, inside and outside its heap, in MiB. */
@@ -45,15 +50,14 @@ class Measurement {
   #stretchMs = 0;
   #peakMb = 0;
 
-  #tick(): void {
-    const now = threadCpuMs();
+  #tick(now = writtenCpuMs()): void {
     this.#stretchMs = Math.max(this.#stretchMs, now - this.#last);
     this.#last = now;
     this.#peakMb = Math.max(this.#peakMb, heldMb() - this.#heldAtLap);
   }
 
   read(): MeterAnswer {
-    this.#tick();
+    this.#tick(threadCpuMs());
     return {
       cpuMs: this.#last - this.#lapBegun,
       stretchMs: this.#stretchMs,
@@ -97,9 +101,9 @@ function referenceMs(): number {
 
 /** Resolves when this thread has little to do for a moment. */
 async function quiet(): Promise<void> {
-  for (let before = threadCpuMs(); ; before = threadCpuMs()) {
+  for (let before = writtenCpuMs(); ; before = writtenCpuMs()) {
     await new Promise((resolve) => setTimeout(resolve, quietWindowMs));
-    if (threadCpuMs() - before < quietCpuMs) return;
+    if (writtenCpuMs() - before < quietCpuMs) return;
   }
 }
 
