@@ -1,5 +1,3 @@
-import { code, endOfString, isClosing, isOpening, maxDepth } from '../src/platform/core/json-depth.ts';
-
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 // A number in JSON's grammar. One that a double cannot hold would change its value.
@@ -8,27 +6,23 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** So many digits without an exponent are never beyond a double. */
 const harmlessDigits = 300;
 
+const [quote, backslash] = [0x22, 0x5c];
 const [minus, dot, upperE, lowerE] = [0x2d, 0x2e, 0x45, 0x65];
 const isDigit = (char: number) => char >= 0x30 && char <= 0x39;
 
 /**
- * Checks a JSON text, before it is parsed, for what PostgreSQL or a later `JSON.stringify` cannot handle: nesting deeper
- * than 64, NUL characters, lone surrogates, and numbers beyond a double. Takes linear time. Syntax is left to the parser.
+ * Checks a JSON text for what PostgreSQL or a later `JSON.stringify` cannot handle: NUL characters, lone surrogates, and
+ * numbers beyond a double. Takes linear time. Syntax is left to the parser.
  * @returns a sentence about the first problem, or undefined
  */
 export function scanJson(text: string): string | undefined {
-  let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
-    if (char === code.quote) {
+    if (char === quote) {
       const end = endOfString(text, at);
       const problem = scanString(text.slice(at, end + 1));
       if (problem) return problem;
       at = end;
-    } else if (isOpening(char)) {
-      if (++depth > maxDepth) return `The body is nested deeper than ${maxDepth} levels.`;
-    } else if (isClosing(char)) {
-      depth--;
     } else if (char === minus || isDigit(char)) {
       const end = endOfNumber(text, at);
       if (end === undefined) return 'A number in the body is out of range.';
@@ -36,6 +30,16 @@ export function scanJson(text: string): string | undefined {
     }
   }
   return undefined;
+}
+
+/** The index of the quote that ends the string which begins at `start`; the length of a text that has none. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === backslash) at++;
+    else if (char === quote) return at;
+  }
+  return text.length;
 }
 
 /** The index of its last character; undefined if a double cannot hold it. */

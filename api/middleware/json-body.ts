@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMiddleware } from 'hono/factory';
+import { CollectedBytes, PieceCount } from '../../src/platform/collected-bytes.ts';
+import { JsonRefused, parseJson } from '../../src/platform/core/bounded-json.ts';
 import { AppError, invalid } from '../../src/platform/errors.ts';
 import type { Variant } from '../../src/tenancy/caller.ts';
 import type { ApiContext, ApiEnv } from '../context.ts';
@@ -35,45 +37,13 @@ async function discardRest(reader: BodyReader | undefined): Promise<void> {
 }
 
 /**
- * A piece costs as much of the main thread as some kilobytes, however small it is. Clients send pieces of a kilobyte and
- * more; beyond the first few these may be small only as an exception.
- */
-const smallPieces = { allowed: 2_000, averageBytes: 64 };
-
-/** Bytes as they arrive, in one buffer that grows: a piece of its own would take hundreds of bytes for each byte. */
-class Collected {
-  #buffer = Buffer.allocUnsafe(4_096);
-  #pieces = 0;
-  size = 0;
-
-  /** @throws AppError validation_error for a body in too many small pieces */
-  add(piece: Uint8Array): void {
-    this.#pieces++;
-    const end = this.size + piece.byteLength;
-    if (this.#pieces > smallPieces.allowed && end < this.#pieces * smallPieces.averageBytes) {
-      throw invalid([{ path: '', message: 'The body is sent in too many small pieces.' }]);
-    }
-    if (end > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(end, this.#buffer.length * 2));
-      this.#buffer.copy(larger, 0, 0, this.size);
-      this.#buffer = larger;
-    }
-    this.#buffer.set(piece, this.size);
-    this.size = end;
-  }
-
-  bytes(): Buffer {
-    return this.#buffer.subarray(0, this.size);
-  }
-}
-
-/**
  * Reads at most `maxBytes`, whatever Content-Length says.
  * @param count is called with the size of each chunk before it is kept
  * @throws AppError payload_too_large; validation_error for a body in too many small pieces; what `count` throws
  */
 export async function readBytes(c: ApiContext, maxBytes: number, count?: (bytes: number) => void): Promise<Buffer> {
-  const collected = new Collected();
+  const collected = new CollectedBytes();
+  const pieces = new PieceCount();
   // Not `for await`: leaving that early would close the connection under the answer.
   const reader: BodyReader | undefined = c.req.raw.body?.getReader();
   const refuse = async () => {
@@ -91,13 +61,12 @@ export async function readBytes(c: ApiContext, maxBytes: number, count?: (bytes:
     if (!value) break;
     if (collected.size + value.byteLength > maxBytes) await refuse();
     count?.(value.byteLength);
-    try {
-      collected.add(value);
-    } catch (error) {
+    if (!pieces.add(value.byteLength)) {
       // Nothing more of it is read: the connection ends with the answer.
       c.header('Connection', 'close');
-      throw error;
+      throw invalid([{ path: '', message: 'The body is sent in too many small pieces.' }]);
     }
+    collected.add(value);
   }
   return collected.bytes();
 }
@@ -110,14 +79,18 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parse(text: string): unknown {
-  const problem = scanJson(text);
-  if (problem) throw invalid([{ path: '', message: problem }]);
+/** @throws AppError validation_error */
+function parse(text: string, maxBytes: number): unknown {
+  const refuse = (message: string) => invalid([{ path: '', message }]);
+  let body: unknown;
   try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid([{ path: '', message: 'The body is not valid JSON.' }]);
+    body = parseJson(text, maxBytes);
+  } catch (error) {
+    throw error instanceof JsonRefused ? refuse(`The body ${error.fault}.`) : error;
   }
+  const problem = scanJson(text);
+  if (problem) throw refuse(problem);
+  return body;
 }
 
 export interface JsonBodyOptions {
@@ -142,7 +115,7 @@ export const jsonBody = (options: JsonBodyOptions = {}) => {
     const bytes = await readBytes(c, maxBytes);
     if (bytes.length > 0 && type === undefined) throw unsupported('Send the body as application/json.');
     const text = bytes.length === 0 && optional ? '{}' : decode(bytes);
-    const body = parse(text);
+    const body = parse(text, maxBytes);
     c.set('body', body);
     // The validator then gets this value, which would cost as much as the rest to parse again. It refuses a body without a
     // content type, so an absent body stays absent. The cache holds promises, although its declared type says otherwise.

@@ -1,5 +1,6 @@
 import type { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { WorkTooCostly } from '../platform/bounded-work/task.ts';
+import { JsonRefused, parseJson } from '../platform/core/bounded-json.ts';
 import type { TenantKey } from '../platform/tenant-key.ts';
 import type { JsonSchema } from '../providers/ports.ts';
 import * as tasks from './bounded-tasks.ts';
@@ -37,14 +38,14 @@ export async function checkAnswer(
   schema: JsonSchema,
   answer: string,
 ): Promise<CheckedAnswer> {
-  if (Buffer.byteLength(answer) > maxAnswerBytes) {
-    return { problem: `it is longer than ${maxAnswerBytes} bytes`, isFinal: true };
-  }
   let value: unknown;
   try {
-    value = JSON.parse(answer);
-  } catch {
-    return { problem: 'it is not JSON' };
+    value = parseJson(answer, maxAnswerBytes);
+  } catch (error) {
+    if (!(error instanceof JsonRefused)) throw error;
+    if (error.reason === 'malformed') return { problem: 'it is not JSON' };
+    if (error.reason !== 'too_large') return { problem: `it ${error.fault}` };
+    return { problem: `it is longer than ${maxAnswerBytes} bytes`, isFinal: true };
   }
   try {
     const problem = await work.run(tasks.checkAnswer, tenantKey, { schema, answer }, { waitMs: answerWaitMs });

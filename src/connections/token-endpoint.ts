@@ -1,3 +1,4 @@
+import { parseJson } from '../platform/core/bounded-json.ts';
 import { readRetryAfter } from '../platform/core/retry-after.ts';
 import type { Egress } from '../platform/egress.ts';
 import { EgressFailure } from '../platform/egress-failure.ts';
@@ -49,7 +50,7 @@ export class TokenRequest {
   /** The answer in the form of RFC 6749, where the provider's differs. */
   #standard(status: number, body: Buffer): Response | undefined {
     if (!this.#tokenAnswer || status < 200 || status > 299) return undefined;
-    const answer: unknown = JSON.parse(body.toString('utf8'));
+    const answer = parseJson(body, maxAnswerBytes);
     if (typeof answer !== 'object' || answer === null) return undefined;
     const standard = this.#tokenAnswer(answer as Record<string, unknown>);
     if (standard.error !== undefined) this.#status = 400;

@@ -1,4 +1,4 @@
-import { isNestedTooDeep } from '../platform/core/json-depth.ts';
+import { readJson } from '../platform/core/bounded-json.ts';
 
 /** Escapes of NUL, which PostgreSQL does not accept, and of surrogates, which may be unpaired. */
 const suspicious = /\\u(?:0000|d[89a-f])/i;
@@ -14,17 +14,9 @@ function cleaned(value: unknown): unknown {
 
 /**
  * The JSON of a provider's answer. Characters that the database does not accept are left out.
- * @returns undefined for what is no JSON, and for what is nested deeper than 64 levels
+ * @returns undefined for what is no JSON, and for what is more than is read
  */
-export function readAnswer(body: Buffer): unknown {
-  const text = body.toString('utf8');
-  // Before it is parsed: a million brackets take three times as long to parse as to count.
-  if (isNestedTooDeep(text)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return suspicious.test(text) ? cleaned(value) : value;
+export function readAnswer(body: Buffer, maxBytes: number): unknown {
+  const value = readJson(body, maxBytes);
+  return suspicious.test(body.toString('latin1')) ? cleaned(value) : value;
 }

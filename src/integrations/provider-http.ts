@@ -64,7 +64,7 @@ export function providerCall(options: ProviderCallOptions): ProviderCall {
         const changes = request.method === 'GET' ? undefined : options.changes;
         await changes?.sending();
         const { status, headers, body, truncated } = await send(options, request, token);
-        const answer = { status, headers, body: truncated ? undefined : readAnswer(body) };
+        const answer = { status, headers, body: truncated ? undefined : readAnswer(body, maxAnswerBytes) };
         const failure = integration.failureOf(answer);
         if (failure?.kind === 'auth_expired') {
           await changes?.refused();

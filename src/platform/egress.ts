@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
+import { CollectedBytes, PieceCount } from './collected-bytes.ts';
 import { dial, dnsResolve, guardedConnector, type Resolve } from './egress-connector.ts';
 import {
   checkDestination,
@@ -39,7 +40,7 @@ export interface EgressResponse {
   headers: Record<string, string>;
   /** The received bytes; an encoding is not decoded. */
   body: Buffer;
-  /** Whether the body exceeded `maxResponseBytes`. */
+  /** Whether the body exceeded `maxResponseBytes`, or the rest was not read because it came in too many small pieces. */
   truncated: boolean;
   durationMs: number;
 }
@@ -71,7 +72,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   status: number | undefined;
   readonly over = Promise.withResolvers<{ truncated: boolean }>();
   headers: Record<string, string> = {};
-  readonly #chunks: Buffer[] = [];
+  readonly #collected = new CollectedBytes();
+  readonly #pieces = new PieceCount();
   readonly #maxBytes: number;
   readonly #write: EgressRequest['write'];
   readonly #started: EgressRequest['started'];
@@ -93,7 +95,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   get body(): Buffer {
-    return Buffer.concat(this.#chunks);
+    return this.#collected.bytes();
   }
 
   /** Aborts the exchange. A request that still waits for a connection is never sent. */
@@ -123,8 +125,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     const kept = chunk.subarray(0, maxBytes - this.#size);
     this.#size += kept.length;
     if (this.#write && isWritten) this.#pass(kept, this.#write, controller);
-    else this.#chunks.push(kept);
-    if (kept.length === chunk.length) return;
+    else this.#collected.add(kept);
+    if (kept.length === chunk.length && this.#pieces.add(chunk.length)) return;
     this.#resolve({ truncated: true });
     controller.abort(new Error('The rest of the response is not needed.'));
   }

@@ -1,6 +1,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import { ContentBlocks, limits } from './anthropic-stream.ts';
+import { shallowArgs } from './chat-answers.ts';
 import type { ChatMessage, ToolCall } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { argumentsSchema } from './tool-declarations.ts';
@@ -90,15 +91,21 @@ const isKnown = (said: Answer['content'][number]): said is Block => said.type ==
 /** The API writes empty texts, but does not take them back. */
 const isEmptyText = (said: Answer['content'][number]) => isKnown(said) && said.type === 'text' && said.text === '';
 
-const callOf = ({ id, name, input: args }: Extract<Block, { type: 'tool_use' }>, unreadable?: string): ToolCall =>
-  unreadable === undefined ? { id, name, args } : { id, name, args, unreadable };
+type CallBlock = Extract<Block, { type: 'tool_use' }>;
+
+const callOf = ({ id, name, input: args }: CallBlock, unreadable?: string): ToolCall =>
+  unreadable === undefined ? { id, name, ...shallowArgs(args) } : { id, name, args, unreadable };
+
+/** A block as it is sent back: without arguments that cannot be. */
+const keptBlock = (said: Answer['content'][number]) =>
+  isKnown(said) && said.type === 'tool_use' ? { ...said, input: shallowArgs(said.input).args } : said;
 
 function replyOf({ content, stop_reason, usage, unreadable }: Answer): Reply {
   const known = content.filter(isKnown);
   return {
     text: known.map((said) => (said.type === 'text' ? said.text : '')).join(''),
     calls: known.flatMap((said) => (said.type === 'tool_use' ? [callOf(said, unreadable[said.id])] : [])),
-    content: content.filter((said) => !isEmptyText(said)),
+    content: content.filter((said) => !isEmptyText(said)).map(keptBlock),
     inputTokens: usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
     outputTokens: usage.output_tokens,
     end: stop_reason === 'refusal' ? 'refused' : limits.includes(stop_reason ?? '') ? 'limit' : 'finished',

@@ -1,3 +1,4 @@
+import { maxDepth, readJson } from '../platform/core/bounded-json.ts';
 import { CleanedStream } from '../platform/core/clean-text.ts';
 import type { ChatCall, ToolCall } from './chat-ports.ts';
 
@@ -6,9 +7,6 @@ export type Listener = (text: string) => void;
 
 /** What is kept of a conversation between two calls of a model is limited, whatever a provider sends. */
 const maxContentBytes = 4 * 1024 * 1024;
-
-/** Far deeper than what any tool takes, and shallow enough for every reader of JSON. */
-const maxDepth = 64;
 
 const isDeeper = (value: unknown, depth: number): boolean =>
   typeof value === 'object' &&
@@ -97,15 +95,16 @@ export function heldBack(
 /** Characters of unreadable arguments that the model is shown. */
 const shownArguments = 200;
 
+type ReadArgs = Pick<ToolCall, 'args' | 'unreadable'>;
+
 /** The arguments of a call, which a model writes as the text of a JSON object. */
-export function parseArgs(text: string): Pick<ToolCall, 'args' | 'unreadable'> {
+export function parseArgs(text: string): ReadArgs {
   if (text.trim() === '') return { args: {} };
-  try {
-    const args: unknown = JSON.parse(text);
-    const isObject = typeof args === 'object' && args !== null && !Array.isArray(args);
-    if (isObject && !isDeeper(args, maxDepth)) return { args: args as ToolCall['args'] };
-  } catch {
-    // It is not JSON.
-  }
-  return { args: {}, unreadable: text.slice(0, shownArguments) };
+  const args = readJson(text, maxContentBytes);
+  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args);
+  return isObject ? { args: args as ToolCall['args'] } : { args: {}, unreadable: text.slice(0, shownArguments) };
 }
+
+/** The arguments of a call that a provider has parsed. No JSON can be made again of those that are much too deep. */
+export const shallowArgs = (args: ToolCall['args']): ReadArgs =>
+  isDeeper(args, maxDepth) ? { args: {}, unreadable: `nested deeper than ${maxDepth} levels` } : { args };

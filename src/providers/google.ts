@@ -1,5 +1,6 @@
 import type { Content, GenerateContentParameters } from '@google/genai';
 import { z } from 'zod';
+import { shallowArgs } from './chat-answers.ts';
 import type { ChatMessage, ToolCall } from './chat-ports.ts';
 import { type Ask, type LiveOptions, liveModel, type Question, type Reply } from './live-model.ts';
 import { argumentsSchema } from './tool-declarations.ts';
@@ -99,9 +100,16 @@ function addPart(parts: SaidPart[], said: SaidPart): void {
 }
 
 function callOf({ functionCall }: SaidPart, index: number): ToolCall[] {
-  return functionCall
-    ? [{ id: functionCall.id || `call_${index}`, name: functionCall.name, args: functionCall.args ?? {} }]
-    : [];
+  if (!functionCall) return [];
+  const { id, name, args = {} } = functionCall;
+  return [{ id: id || `call_${index}`, name, ...shallowArgs(args) }];
+}
+
+/** A part as it is sent back: without arguments that cannot be. */
+function keptPart(said: SaidPart): SaidPart {
+  const args = said.functionCall?.args;
+  if (!args || shallowArgs(args).args === args) return said;
+  return { ...said, functionCall: { ...said.functionCall!, args: {} } };
 }
 
 /** @param usage of the last chunk, which counts the whole answer */
@@ -150,7 +158,7 @@ const ask: Ask = async (question) => {
       if (!said.thought) onText?.(said.text ?? '');
     }
   }
-  const content = { role: 'model', parts };
+  const content = { role: 'model', parts: parts.map(keptPart) };
   if (isRefused) return { text: '', calls: [], content, ...tokensOf(usage), end: 'refused' };
   const end = ends[reason];
   // Other reasons are errors of the model, such as MALFORMED_FUNCTION_CALL and OTHER.

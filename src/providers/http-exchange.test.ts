@@ -16,7 +16,7 @@ test.each(['application/json', 'text/event-stream'])(
     await once(closing, 'listening');
     const url = `http://127.0.0.1:${(closing.address() as AddressInfo).port}/`;
     for (let call = 0; call < 20; call++) {
-      const exchange = new HttpExchange();
+      const exchange = new HttpExchange(undefined, 'events');
       const response = await exchange.fetch(url);
       let read = 0;
       for await (const chunk of response.body!) {

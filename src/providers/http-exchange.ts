@@ -1,45 +1,68 @@
 import { setImmediate as nextLoopRound } from 'node:timers/promises';
-import { EventCount } from '../platform/core/event-count.ts';
+import { CollectedBytes, PieceCount } from '../platform/collected-bytes.ts';
+import { JsonBounds, readJson } from '../platform/core/bounded-json.ts';
+import { EventBounds } from '../platform/core/event-bounds.ts';
 import { fetchDispatcher } from '../platform/egress-dispatcher.ts';
 
-/** Well above the longest output of any model. */
+/** Well above the longest stream and the largest file of any model. */
 const maxAnswerBytes = 32 * 1024 * 1024;
+
+/** Of one answer in JSON, and of one event of a stream. */
+const maxJsonBytes = 8 * 1024 * 1024;
+
+/** Of an error that is reported within a stream. */
+const maxErrorBytes = 64 * 1024;
 
 /** Events of one stream, keep-alives included. Providers send several tokens in each. */
 const maxEvents = 20_000;
 
-/** An answer with more bytes or events than are read. */
+/** An answer that is more than is read. */
 export class AnswerTooLong extends Error {
   override name = 'AnswerTooLong';
 }
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
+/** What a body may be: JSON as a whole, a stream of events that are JSON where it is declared as one, or a file. */
+export type BodyForm = 'json' | 'events' | 'file';
+
 /** Bytes that are passed on before others are served. Thousands of events that came at once are read without a pause. */
 const bytesPerRound = 32 * 1024;
 
-async function* limited(response: Response): AsyncGenerator<Chunk> {
+const wordings = {
+  too_large: 'is too large',
+  too_deep: 'is nested too deeply',
+  too_many: 'has too many objects, lists and members',
+  too_many_events: `has more than ${maxEvents} events`,
+};
+
+/** @returns what is wrong with a body, as its pieces arrive */
+function checkOf(form: BodyForm): (piece: Uint8Array) => keyof typeof wordings | undefined {
+  if (form === 'file') return () => undefined;
+  // An SDK that asked for a stream reads any response as one. Arguments of calls that are too deep are the model's fault,
+  // and it is shown what is wrong with them.
+  const events = new EventBounds(maxEvents, maxJsonBytes, Number.POSITIVE_INFINITY);
+  const whole = new JsonBounds({ maxBytes: maxJsonBytes, maxDepth: Number.POSITIVE_INFINITY });
+  return (piece) => (form === 'json' ? whole.add(piece) : undefined) ?? events.add(piece);
+}
+
+/** @throws AnswerTooLong */
+async function* limited(response: Response, form: BodyForm): AsyncGenerator<Chunk> {
   let size = 0;
   let sinceRound = 0;
-  const events = new EventCount(maxEvents);
+  const check = checkOf(form);
+  const pieces = new PieceCount(maxEvents);
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
     if (size > maxAnswerBytes) throw new AnswerTooLong(`The response is larger than ${maxAnswerBytes} bytes.`);
-    // Whatever its type says: an SDK that asked for a stream reads the response as one.
-    if (!events.add(chunk)) throw new AnswerTooLong(`The response has more than ${maxEvents} events.`);
+    if (!pieces.add(chunk.length)) throw new AnswerTooLong('The response is sent in too many small pieces.');
+    const excess = check(chunk);
+    if (excess) throw new AnswerTooLong(`The response ${wordings[excess]}.`);
     yield chunk;
     sinceRound += chunk.length;
     if (sinceRound < bytesPerRound) continue;
     sinceRound = 0;
     await nextLoopRound();
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 
@@ -65,8 +88,14 @@ export class HttpExchange {
   readonly #tail: Chunk[] = [];
   readonly #timer: NodeJS.Timeout | undefined;
 
-  /** @param streamMs limit of a stream's time, which SDKs do not enforce: their timeouts end with the headers */
-  constructor(streamMs?: number) {
+  readonly #form: BodyForm;
+
+  /**
+   * @param streamMs limit of a stream's time, which SDKs do not enforce: their timeouts end with the headers
+   * @param form what the body of a success is: JSON unless given
+   */
+  constructor(streamMs?: number, form: BodyForm = 'json') {
+    this.#form = form;
     if (streamMs === undefined) return;
     const late = () => this.#ended.abort(new DOMException('The stream took too long.', 'TimeoutError'));
     this.#timer = setTimeout(late, streamMs);
@@ -84,12 +113,14 @@ export class HttpExchange {
     const events = [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data]) => data!);
     // Google may also end a stream with bare JSON.
     const bare = this.#tail.at(-1);
-    return [...events, bare ? Buffer.from(bare).toString('utf8') : ''].map(parseJson).findLast(isError);
+    return [...events, bare ? Buffer.from(bare).toString('utf8') : '']
+      .map((json) => readJson(json, maxErrorBytes))
+      .findLast(isError);
   }
 
   async *#passOn(response: Response, reader: AbortSignal | null | undefined): AsyncGenerator<Chunk> {
     try {
-      for await (const chunk of limited(response)) {
+      for await (const chunk of limited(response, 'events')) {
         this.#tail.push(chunk);
         if (this.#tail.length > keptChunks) this.#tail.shift();
         yield chunk;
@@ -102,12 +133,14 @@ export class HttpExchange {
   }
 
   async #bodyOf(response: Response, reader?: AbortSignal | null): Promise<ReadableStream<Chunk> | Chunk | null> {
-    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
-    if (response.ok && isStream) return ReadableStream.from(this.#passOn(response, reader));
-    const chunks: Chunk[] = [];
-    for await (const chunk of limited(response)) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    if (!response.ok) this.errorBody = parseJson(body.toString('utf8'));
+    const isDeclared = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+    if (response.ok && isDeclared && this.#form === 'events')
+      return ReadableStream.from(this.#passOn(response, reader));
+    const collected = new CollectedBytes();
+    for await (const chunk of limited(response, response.ok && this.#form === 'file' ? 'file' : 'json'))
+      collected.add(chunk);
+    const body = collected.bytes();
+    if (!response.ok) this.errorBody = readJson(body, maxJsonBytes);
     return body.length > 0 ? body : null;
   }
 

@@ -138,6 +138,38 @@ describe.each(liveAdapters)('$provider', (one) => {
     expect((await reply(one, { tools: [tool], messages }, { isStream })).answer.text).toContain('c-3');
   });
 
+  test.each([false, true])('deep arguments are a call that cannot be made; streamed: %s', async (isStream) => {
+    const args = JSON.parse(`{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}`);
+    next({ say: { text: 'I look.', calls: [{ name: tool.name, args }, called] } });
+    const { answer } = await reply(one, { tools: [tool] }, { isStream });
+    expect(answer.calls).toMatchObject([{ args: {}, unreadable: expect.any(String) }, called]);
+    // They are not sent back either.
+    const turns = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['a', 'b'])];
+    await reply(one, { tools: [tool], turns }, { isStream }).catch(() => {});
+    expect(JSON.stringify(bodyOf(one))).not.toContain('[[[[');
+  });
+
+  test.each([
+    ['many objects', `[${'{},'.repeat(900_000)}{}]`],
+    ['deep lists', '['.repeat(3_000_000)],
+    ['blank lines between objects', `[${`${'{},'.repeat(20_000)}\n\n`.repeat(40)}{}]`],
+    ['a text of 9 MB', JSON.stringify('x'.repeat(9_000_000))],
+  ])('an answer of %s is not parsed', async (_, text) => {
+    for (const type of ['application/json', 'text/event-stream']) {
+      next({ text, type });
+      expect(await fail(false)).toMatchObject({
+        kind: 'malformed_answer',
+        retryable: false,
+        message: `${one.title} sent a response that is too long.`,
+      });
+    }
+  });
+
+  test('an event of a stream is bounded as an answer is', async () => {
+    next({ text: `data: [${'{},'.repeat(900_000)}{}]\n\n`, type: 'text/event-stream' });
+    expect(await fail(true)).toMatchObject({ kind: 'malformed_answer', retryable: false });
+  });
+
   test('calls with ids of the provider keep them', async () => {
     next({ say: { calls: [{ ...called, id: 'id-1' }] } });
     const { answer } = await reply(one, { tools: [tool] });

@@ -97,7 +97,7 @@ export function liveModel(provider: TextProvider, ask: Ask, options: LiveOptions
     signal.throwIfAborted();
     const model = findModel(options.models, provider, asked.model);
     const { apiKey, baseUrl, timeoutMs } = options;
-    const exchange = new HttpExchange(timeoutMs);
+    const exchange = new HttpExchange(timeoutMs, onText ? 'events' : 'json');
     const { messages, tools, mayCall } = asked;
     const ignored = asked.temperature !== undefined && !model.temperature;
     let reply: Reply;

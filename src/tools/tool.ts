@@ -61,6 +61,17 @@ export class AnswerTooLarge extends ToolFailure {
   }
 }
 
+/** A server answered with JSON that takes too long to read. */
+export class AnswerTooComplex extends ToolFailure {
+  override name = 'AnswerTooComplex';
+
+  constructor() {
+    super(
+      'The tool answered with JSON that is nested too deeply or has too many objects, lists and members. Ask for less.',
+    );
+  }
+}
+
 /** A server sent more messages beside its answer than are read. */
 export class TooManyNotifications extends ToolFailure {
   override name = 'TooManyNotifications';

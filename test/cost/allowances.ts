@@ -88,18 +88,6 @@ const exceptions: readonly Exception[] = [
     why: 'A stream has 20,000 events, each a message of its own.',
     cpuMs: 2_000,
   },
-  {
-    of: /hubspot\/actions\/.*many members/,
-    why: 'The limit of 500 properties is checked after each of them was. They should be counted first; then this line goes.',
-    stretchMs: 160,
-    cpuMs: 350,
-  },
-  {
-    of: /many members/,
-    why: 'JSON.parse alone needs 25 ms and more for 80,000 members that all have names of their own.',
-    stretchMs: 100,
-    cpuMs: 250,
-  },
 ];
 
 /** The one table of what an input may cost. */

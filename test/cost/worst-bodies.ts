@@ -1,3 +1,4 @@
+import { maxStructures } from '../../src/platform/core/bounded-json.ts';
 import type { DocumentedOperation, Json, ReadDocument } from '../openapi/document.ts';
 
 /** A body of the family of the worst, as it is sent. */
@@ -68,6 +69,13 @@ export const manyMembers = (bytes: number) =>
   `{${list(Math.floor(bytes / 12))
     .map((index) => `"k${index}":0`)
     .join()}}`;
+/** As many as are read, with room for what is around them. */
+export const mostMembers = (bytes: number) => manyMembers(Math.min(bytes, (maxStructures - 1_000) * 12));
+/** As many objects and members together, each object of another shape. */
+export const mostShapes = (bytes: number) =>
+  `[${list(Math.floor(Math.min(bytes / 16, (maxStructures - 1_000) / 2)))
+    .map((index) => `{"k${index}":0}`)
+    .join()}]`;
 export const repeatedMember = (bytes: number) => `{${repeated('"a":0,', bytes - 8)}"a":0}`;
 const longName = (bytes: number) => `{${JSON.stringify('n'.repeat(bytes))}:0}`;
 const escapes = (bytes: number) => `"${repeated('\\u0041', bytes)}"`;
@@ -89,6 +97,8 @@ export const worstValues: Readonly<Record<string, (bytes: number) => string>> = 
   'many numbers': once(manyNumbers),
   'many objects': once(manyObjects),
   'many members': once(manyMembers),
+  'the most members': once(mostMembers),
+  'the most shapes': once(mostShapes),
   'a member repeated': once(repeatedMember),
   'a long name': once(longName),
   'a long text': once((bytes) => JSON.stringify(longText(bytes / 2))),
@@ -180,8 +190,14 @@ function largestAt(place: Place): Largest[] {
   if (!isFree(schema)) return [];
   const bytes = nearlyAll * 0.9;
   return [
-    { place, name: 'many members', bytes, text: () => worstValues['many members']!(bytes) },
-    { place, name: 'many objects in a member', bytes, text: () => `{"a":${worstValues['many objects']!(bytes)}}` },
+    { place, name: 'the most members', bytes, text: () => worstValues['the most members']!(bytes) },
+    {
+      place,
+      name: 'the most shapes in a member',
+      bytes,
+      text: () => `{"a":${worstValues['the most shapes']!(bytes)}}`,
+    },
+    { place, name: 'many numbers in a member', bytes, text: () => `{"a":${worstValues['many numbers']!(bytes)}}` },
     {
       place,
       name: 'depth 60',
@@ -248,7 +264,7 @@ export function excessiveBodies(
       others.length === 0 ? [] : [at(others[(index + nth) % others.length]!, name)],
     ),
     ...lists.flatMap((place) => [at(place, 'many objects'), at(place, 'many numbers')]),
-    ...records.map((place) => at(place, 'many members')),
+    ...records.flatMap((place) => [at(place, 'many members'), at(place, 'the most members')]),
   ];
   return [...new Map(found.map((one) => [one.name, one])).values()];
 }

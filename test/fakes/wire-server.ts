@@ -77,7 +77,9 @@ export type Behaviour =
   /** A stream that ends with this error. */
   | { interrupt: WireAnswer }
   /** The page of some gateway, with status 200. */
-  | 'page';
+  | 'page'
+  /** This text with status 200, declared as this type. */
+  | { text: string; type: string };
 
 /** One provider's wire format. */
 export interface Dialect {
@@ -201,6 +203,10 @@ async function act(
     return act(behaviour.then ?? { say: {} }, answer, received, response, dialect);
   }
   if (typeof behaviour === 'object' && 'fail' in behaviour) return write(response, behaviour.fail);
+  if (typeof behaviour === 'object' && 'text' in behaviour) {
+    response.writeHead(200, { 'content-type': behaviour.type }).end(behaviour.text);
+    return;
+  }
   received.worked = !unworked.includes(behaviour);
   if (behaviour === 'silence') return;
   if (behaviour === 'page') {

@@ -1,4 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { readJson } from '../../../src/platform/core/bounded-json.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { calendarPushed } from '../../../src/scheduling/calendars/push.ts';
 import type { Services } from '../../../src/services.ts';
@@ -79,7 +80,7 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
       if (validation.length > maxValidationLength) throw new AppError('validation_error', 'The token is too long.');
       return c.text(validation, 200);
     }
-    const read = await withUnprovenBody(c, maxBytes, async (bytes) => parse(bytes));
+    const read = await withUnprovenBody(c, maxBytes, async (bytes) => readJson(bytes, maxBytes));
     const body = bodySchema.safeParse(read);
     if (!body.success) {
       countUnproven(c);
@@ -96,12 +97,4 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
     return c.json({ received: true }, 202);
   });
   return routes;
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

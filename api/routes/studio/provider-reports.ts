@@ -1,4 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { readJson } from '../../../src/platform/core/bounded-json.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import type { ReportSignature } from '../../../src/providers/live/fal-reports.ts';
 import { upstreamIdPattern } from '../../../src/providers/live/media-host.ts';
@@ -16,12 +17,9 @@ const maxBytes = 1024 * 1024;
 
 /** fal's id of the job: that of the body, which is signed as the header is. */
 function jobOf(body: Buffer, { requestId }: ReportSignature): string {
-  try {
-    const { request_id: id } = JSON.parse(body.toString('utf8')) as { request_id?: unknown };
-    return typeof id === 'string' && upstreamIdPattern.test(id) ? id : requestId;
-  } catch {
-    return requestId;
-  }
+  const report = readJson(body, maxBytes) as { request_id?: unknown } | null | undefined;
+  const id = report?.request_id;
+  return typeof id === 'string' && upstreamIdPattern.test(id) ? id : requestId;
 }
 
 const reportOperation = receiveOperation(

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { isLargerThan } from '../../../src/platform/core/json-size.ts';
 import { describeStates } from '../../../src/platform/core/states.ts';
 import { bookingStates, bookingStatuses, listedStatuses } from '../../../src/scheduling/core/booking-status.ts';
 import { effectStates, effectStatuses } from '../../../src/scheduling/core/effect-status.ts';
@@ -18,7 +19,10 @@ const maxBytes = 16 * 1024;
 /** An object of the caller's own. */
 const attached = (what: string) =>
   freeForm
-    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, 'Expected at most 16 KiB as JSON.')
+    .refine(
+      (value) => !isLargerThan(value, maxBytes) && Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
+      'Expected at most 16 KiB as JSON.',
+    )
     .openapi({ type: 'object', additionalProperties: {}, description: `${what} At most 16 KiB as JSON.` });
 
 const attendee = z

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { FieldError } from '../../platform/errors.ts';
 import { findIntegration } from '../catalog.ts';
 import { integrationNotFound, invalidPayload } from '../errors.ts';
@@ -21,11 +22,13 @@ export const findAction = (integrationId: string, actionId: string): Action | un
   return actions && Object.hasOwn(actions, actionId) ? actions[actionId] : undefined;
 };
 
+const errorsOf = ({ issues }: z.ZodError): FieldError[] =>
+  issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+
 /** The problems of a payload for an action. */
 export function problemsOf(action: Action, payload: unknown): FieldError[] {
-  const read = action.payload.safeParse(payload);
-  if (read.success) return [];
-  return read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const { error } = action.payload.safeParse(payload);
+  return error ? errorsOf(error) : [];
 }
 
 /**
@@ -40,9 +43,8 @@ export function requestAction(
   if (!findIntegration(integrationId)) throw integrationNotFound(integrationId);
   const action = findAction(integrationId, actionId);
   if (!action) throw actionNotFound({ integrationId, actionId });
-  const errors = problemsOf(action, payload);
-  if (errors.length > 0) throw invalidPayload(errors);
-  const read = action.payload.parse(payload);
-  const [delaySeconds, priority] = [action.delay?.(read) ?? 0, action.priority?.(read) ?? 'normal'];
+  const { data, error } = action.payload.safeParse(payload);
+  if (error) throw invalidPayload(errorsOf(error));
+  const [delaySeconds, priority] = [action.delay?.(data) ?? 0, action.priority?.(data) ?? 'normal'];
   return { integrationId, actionId, action, payload, delaySeconds, priority };
 }

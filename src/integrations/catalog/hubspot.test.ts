@@ -66,8 +66,11 @@ test('payloads that do not fit name the field', () => {
     'properties.a',
   ]);
   expect(fieldsOf('create_contact', { properties: { a: 'x'.repeat(65_537) } })).toEqual(['properties.a']);
-  const many = Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`p${n}`, 'x']));
-  expect(fieldsOf('create_contact', { properties: many })).toEqual(['properties']);
+  // They are counted first: each of these would be wrong.
+  for (const value of ['x', {}]) {
+    const many = Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`p${n}`, value]));
+    expect(fieldsOf('create_contact', { properties: many })).toEqual(['properties']);
+  }
   for (const contactId of ['', '../51', '5/1', '5?', 51, 'x', undefined]) {
     expect(fieldsOf('update_contact', { contactId, properties })).toEqual(['contactId']);
   }

@@ -81,10 +81,24 @@ const property = z.union(
   [z.string().max(65_536), z.number(), z.boolean()],
   'Expected a string of at most 65,536 characters, a number or a boolean.',
 );
-const properties = z
+const mostProperties = 500;
+const someProperties = z
   .record(z.string().min(1).max(250), property)
-  .refine((all) => Object.keys(all).length > 0, 'Expected at least one property.')
-  .refine((all) => Object.keys(all).length <= 500, 'Expected at most 500 properties.');
+  .refine((all) => Object.keys(all).length > 0, 'Expected at least one property.');
+
+// What comes before a schema hides it from the reference.
+const { $schema: _, ...documented } = z.toJSONSchema(someProperties, { io: 'input' });
+
+const isRecord = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Counted before they are checked: a body has room for tens of thousands, and each wrong one would be an issue. */
+const properties = z
+  .preprocess((given, context) => {
+    if (!isRecord(given) || Object.keys(given as object).length <= mostProperties) return given;
+    context.addIssue({ code: 'custom', message: `Expected at most ${mostProperties} properties.` });
+    return z.NEVER;
+  }, someProperties)
+  .meta(documented);
 
 const contactAnswer = z.object({
   id: z.string(),

@@ -1,3 +1,4 @@
+import { maxDepth, readJson } from '../../platform/core/bounded-json.ts';
 import { cleaned } from '../../platform/core/clean-text.ts';
 
 /** A call that a text asks the sandbox to make. */
@@ -9,8 +10,8 @@ export interface RequestedCall {
 /** As many as any conversation can make, and more. The cost of reading them grows with the length of the text for each. */
 const maxWords = 16;
 
-/** Far deeper than what any tool takes. Of what is much deeper no JSON can be made again. */
-const maxDepth = 64;
+/** Of the arguments of one call: as much as a body may have. */
+const maxArgumentBytes = 1024 * 1024;
 
 /** The end of the JSON object that begins at `from`, or -1: the place behind the brace that closes it. */
 function endOfObject(text: string, from: number): number {
@@ -33,14 +34,8 @@ function endOfObject(text: string, from: number): number {
   return -1;
 }
 
-function parseObject(json: string): Record<string, unknown> | undefined {
-  try {
-    // It begins with a brace, so it is an object.
-    return cleaned(JSON.parse(json) as Record<string, unknown>);
-  } catch {
-    return undefined;
-  }
-}
+/** It begins with a brace, so it is an object. @returns undefined for what is no JSON, and for what is more than is read */
+const parseObject = (json: string) => cleaned(readJson(json, maxArgumentBytes)) as Record<string, unknown> | undefined;
 
 /** The arguments that begin at `from`, with one space in front, and where they end; none and `from` without any. */
 function argsAt(text: string, from: number): { args: Record<string, unknown>; end: number } {

@@ -1,5 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
+import { CollectedBytes, PieceCount } from '../../platform/collected-bytes.ts';
+import { parseJson } from '../../platform/core/bounded-json.ts';
 import { fetchDispatcher } from '../../platform/egress-dispatcher.ts';
 import { upstreamIdPattern } from './media-host.ts';
 
@@ -65,7 +67,7 @@ const jwks = z.object({
 /** The ED25519 keys of a JSON Web Key Set; others are left out. @throws for what is no key set */
 export function readKeys(text: string): KeyObject[] {
   return jwks
-    .parse(JSON.parse(text))
+    .parse(parseJson(text, maxKeyBytes))
     .keys.filter(({ kty, crv }) => kty === 'OKP' && crv === 'Ed25519')
     .slice(0, maxKeys)
     .map((key) => createPublicKey({ key: key as never, format: 'jwk' }));
@@ -75,14 +77,14 @@ async function fetchText(url: string): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs);
   const response = await fetch(url, { redirect: 'error', signal, dispatcher: await fetchDispatcher() });
   if (!response.ok) throw new Error(`The keys of fal cannot be fetched (HTTP ${response.status}).`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const collected = new CollectedBytes();
+  const pieces = new PieceCount();
   for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > maxKeyBytes) throw new Error('The keys of fal are too large.');
-    chunks.push(chunk);
+    if (collected.size + chunk.length > maxKeyBytes) throw new Error('The keys of fal are too large.');
+    if (!pieces.add(chunk.length)) throw new Error('The keys of fal are sent in too many small pieces.');
+    collected.add(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return collected.bytes().toString('utf8');
 }
 
 export interface FalReportsOptions {

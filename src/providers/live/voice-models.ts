@@ -11,7 +11,7 @@ import { openWorkFolder } from '../../platform/work-folder.ts';
 import type { AudioFormat } from '../core/speech/audio-format.ts';
 import type { Voice } from '../core/speech/voices.ts';
 import { toProviderFailure } from '../failures.ts';
-import { HttpExchange } from '../http-exchange.ts';
+import { type BodyForm, HttpExchange } from '../http-exchange.ts';
 import { type Call, type FailureFacts, ProviderFailure } from '../ports.ts';
 import type { MadeSpeech, SpeechModel, Transcript, TranscriptionModel } from '../voice-ports.ts';
 import { wasSent } from './exchange.ts';
@@ -60,16 +60,17 @@ function once(failure: ProviderFailure, { status, broken }: HttpExchange): Provi
 
 type Model = { name: string };
 
-/** Makes one call, within the time limit. */
+/** Makes one call, within the time limit. @param form of its answer */
 async function ask<Result>(
   { apiKey, baseUrl, timeoutMs }: VoiceOptions,
   { name }: Model,
   { signal }: Call,
+  form: BodyForm,
   make: (client: OpenAI) => Promise<Result>,
 ): Promise<Result> {
   signal.throwIfAborted();
   const { OpenAI } = await import('openai');
-  const exchange = new HttpExchange();
+  const exchange = new HttpExchange(undefined, form);
   const client = new OpenAI({
     apiKey,
     baseURL: baseUrl,
@@ -110,7 +111,7 @@ async function finish(work: BoundedWork, tenantKey: TenantKey, bytes: Buffer): P
 export const liveSpeechModel = (options: VoiceOptions): SpeechModel => ({
   async speak({ text, voice, speed }, call) {
     const model = { name: options.speechModel };
-    const bytes = await ask(options, model, call, async (client) => {
+    const bytes = await ask(options, model, call, 'file', async (client) => {
       const request = {
         model: model.name,
         input: text,
@@ -147,7 +148,7 @@ function transcriptOf(said: unknown, asked: string | undefined): Transcript {
 export const liveTranscriptionModel = (options: VoiceOptions): TranscriptionModel => ({
   async transcribe({ path, format, language }, call) {
     const model = { name: options.transcriptionModel };
-    return ask(options, model, call, async (client) => {
+    return ask(options, model, call, 'json', async (client) => {
       // Read while it is sent, and not as a whole.
       const type = mimeTypes[format];
       const file = new File([await openAsBlob(path, { type })], `recording.${format}`, { type });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { AccessTokenRefused } from '../../connections/failures.ts';
-import { isNestedTooDeep } from '../../platform/core/json-depth.ts';
+import { readJson } from '../../platform/core/bounded-json.ts';
 import { readRetryAfter } from '../../platform/core/retry-after.ts';
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
@@ -38,8 +38,8 @@ export interface CalendarRequest {
   signal: AbortSignal;
 }
 
-/** A page of 2,500 events is a few MiB. */
-const maxAnswerBytes = 32 * 1024 * 1024;
+/** A page of 1,000 events is about a MiB. */
+const maxAnswerBytes = 8 * 1024 * 1024;
 const maxWaitMs = 24 * 3_600_000;
 
 /** An answer that is no success, before it is known what it means for the request. */
@@ -171,7 +171,7 @@ export class CalendarHttp {
   #read<Schema extends z.ZodType>({ status, headers, body, truncated }: EgressResponse, schema: Schema) {
     if (status === 401) throw new AccessTokenRefused();
     if (truncated) throw this.malformed('it is too large');
-    const json = parse(body);
+    const json = readJson(body, maxAnswerBytes);
     if (status < 200 || status >= 300) {
       const wait = readRetryAfter(headers['retry-after'], Date.now());
       const retryAfterMs = wait === undefined ? undefined : Math.min(wait, maxWaitMs);
@@ -180,15 +180,5 @@ export class CalendarHttp {
     const result = schema.safeParse(json);
     if (!result.success) throw this.malformed(result.error.issues[0]?.path.join('.') || 'its form');
     return result.data as z.infer<Schema>;
-  }
-}
-
-function parse(body: Buffer): unknown {
-  const text = body.toString('utf8');
-  if (text === '' || isNestedTooDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -22,7 +22,7 @@ import {
 
 // https://developers.google.com/workspace/calendar/api/v3/reference/events
 const events = '/calendar/v3/calendars/primary/events';
-const perPage = 2_500;
+const perPage = 1_000;
 /** Google ends channels by itself; a week is well below what it allows. */
 const channelSeconds = 604_800;
 

@@ -1,6 +1,8 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { CollectedBytes, PieceCount } from '../../platform/collected-bytes.ts';
+import { JsonRefused, parseJson } from '../../platform/core/bounded-json.ts';
 import { maxMessageLength, maxNotifications } from '../limits.ts';
-import { AnswerTooLarge, TooManyNotifications } from '../tool.ts';
+import { AnswerTooComplex, AnswerTooLarge, TooManyNotifications } from '../tool.ts';
 import type { ServerProcess } from './server-process.ts';
 
 const newline = 0x0a;
@@ -19,8 +21,8 @@ export class ProcessTransport implements Transport {
   /** Why the process was ended here. */
   failure: Error | undefined;
   readonly #process: ServerProcess;
-  #pieces: Buffer[] = [];
-  #size = 0;
+  #line = new CollectedBytes();
+  #pieces = new PieceCount();
   /** Lines since the last message was sent. */
   #lines = 0;
 
@@ -51,43 +53,46 @@ export class ProcessTransport implements Transport {
     if (this.failure) return;
     let rest = data;
     for (let at = rest.indexOf(newline); at >= 0; at = rest.indexOf(newline)) {
-      const line = Buffer.concat([...this.#pieces, rest.subarray(0, at)]);
+      const isWhole = this.#add(rest.subarray(0, at));
+      const line = this.#line.bytes();
       rest = rest.subarray(at + 1);
-      this.#pieces = [];
-      this.#size = 0;
-      if (!this.#read(line)) return;
+      this.#line = new CollectedBytes();
+      this.#pieces = new PieceCount();
+      if (!isWhole || !this.#read(line)) return;
     }
-    if (rest.length === 0) return;
-    this.#pieces.push(rest);
-    this.#size += rest.length;
-    if (this.#size > maxMessageLength) this.#fail(new AnswerTooLarge(maxMessageLength));
+    if (rest.length > 0) this.#add(rest);
+  }
+
+  /** Adds to the line that is being read. @returns whether it may go on */
+  #add(piece: Buffer): boolean {
+    if (this.#line.size + piece.length > maxMessageLength) return this.#fail(new AnswerTooLarge(maxMessageLength));
+    if (!this.#pieces.add(piece.length)) {
+      return this.#fail(new Error('The tool server wrote a message in too many small pieces.'));
+    }
+    this.#line.add(piece);
+    return true;
   }
 
   /** @returns whether the next line may be read */
   #read(line: Buffer): boolean {
     // One more than the notifications: the answer itself.
-    if (++this.#lines > maxNotifications + 1) {
-      this.#fail(new TooManyNotifications(maxNotifications));
-      return false;
-    }
+    if (++this.#lines > maxNotifications + 1) return this.#fail(new TooManyNotifications(maxNotifications));
     if (line.length === 0) return true;
-    if (line.length > maxMessageLength) {
-      this.#fail(new AnswerTooLarge(maxMessageLength));
-      return false;
-    }
     try {
-      this.onmessage?.(JSON.parse(line.toString('utf8')));
+      this.onmessage?.(parseJson(line, maxMessageLength) as JSONRPCMessage);
       return true;
     } catch (error) {
-      this.#fail(new Error('The tool server wrote something that is no message.', { cause: error }));
-      return false;
+      const isComplex = error instanceof JsonRefused && error.reason !== 'malformed';
+      if (isComplex) return this.#fail(new AnswerTooComplex());
+      return this.#fail(new Error('The tool server wrote something that is no message.', { cause: error }));
     }
   }
 
-  #fail(failure: Error): void {
+  #fail(failure: Error): false {
     this.failure = failure;
-    this.#pieces = [];
+    this.#line = new CollectedBytes();
     this.#process.kill();
     this.onerror?.(failure);
+    return false;
   }
 }

@@ -1,3 +1,4 @@
+import { JsonRefused, parseJson } from '../../platform/core/bounded-json.ts';
 import type { Egress } from '../../platform/egress.ts';
 import { EgressFailure } from '../../platform/egress-failure.ts';
 import type { StoredConfiguration } from '../configurations.ts';
@@ -91,11 +92,11 @@ export class WebSearchConnection implements ToolConnection {
       const request = this.#engine.request(query, Number(count), this.#apiKey);
       const answer = await this.#egress.request({ ...request, deadlineMs, maxResponseBytes, signal });
       if (answer.status !== 200) return failedResult(`The search failed with status ${answer.status}.`);
-      const results = this.#engine.results(JSON.parse(answer.body.toString('utf8'))).slice(0, Number(count));
+      const results = this.#engine.results(parseJson(answer.body, maxResponseBytes)).slice(0, Number(count));
       return { text: JSON.stringify({ results }), isError: false };
     } catch (error) {
       if (error instanceof EgressFailure) return failedResult(`The search failed: ${error.message}`);
-      if (error instanceof SyntaxError || error instanceof TypeError)
+      if (error instanceof JsonRefused || error instanceof TypeError)
         return failedResult('The search gave no readable answer.');
       throw error;
     }

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
+import { readJson } from '../../platform/core/bounded-json.ts';
 import type { Egress } from '../../platform/egress.ts';
 import type { StoredConfiguration } from '../configurations.ts';
 import type { ToolServer } from '../servers/server.ts';
@@ -62,6 +63,7 @@ function signForAws({ values, secrets }: StoredConfiguration): Authorize {
 
 const tokenUrl = 'https://oauth2.googleapis.com/token';
 const refreshMs = 10_000;
+const maxTokenBytes = 64 * 1024;
 /** A token is replaced so long before its end. */
 const marginMs = 60_000;
 
@@ -80,10 +82,10 @@ export function refreshGoogle(
       client_secret: secrets.clientSecret!,
     });
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-    const limits = { deadlineMs: refreshMs, maxResponseBytes: 64 * 1024 };
+    const limits = { deadlineMs: refreshMs, maxResponseBytes: maxTokenBytes };
     const { status, body } = await egress.request({ url, method: 'POST', headers, body: form.toString(), ...limits });
     if (status !== 200) throw new ToolFailure('Google refused the refresh token.');
-    const { access_token: token, expires_in: seconds } = JSON.parse(body.toString('utf8'));
+    const { access_token: token, expires_in: seconds } = Object(readJson(body, maxTokenBytes));
     if (typeof token !== 'string') throw new ToolFailure('Google gave no access token.');
     return { token, until: Date.now() + (Number(seconds) || 0) * 1_000 - marginMs };
   };

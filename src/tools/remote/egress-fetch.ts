@@ -1,8 +1,9 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { EventCount } from '../../platform/core/event-count.ts';
+import { JsonBounds } from '../../platform/core/bounded-json.ts';
+import { EventBounds } from '../../platform/core/event-bounds.ts';
 import type { Egress } from '../../platform/egress.ts';
 import { maxMessageLength, maxNotifications } from '../limits.ts';
-import { AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
+import { AnswerTooComplex, AnswerTooLarge, ToolFailure, TooManyNotifications } from '../tool.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -41,18 +42,22 @@ const refused = () => new ToolFailure('The tool server refused the credentials.'
 const openingBracket = 0x5b;
 
 /**
- * Checks the messages of an answer as its bytes arrive: they are counted, whether they come as events or as a list.
+ * Checks the messages of an answer as its bytes arrive, whether they come as events, as a list or as one.
  * @returns why the rest is not read
  */
-function messageCheck(): (piece: Uint8Array) => Error | undefined {
+function messageCheck(isStream: boolean): (piece: Uint8Array) => Error | undefined {
   // One more than the notifications: the answer itself.
-  const events = new EventCount(maxNotifications + 1);
+  const events = new EventBounds(maxNotifications + 1, maxMessageLength);
+  const whole = new JsonBounds({ maxBytes: maxMessageLength });
   let isFirst = true;
   return (piece) => {
     const isList = isFirst && Buffer.from(piece).toString('latin1').trimStart().charCodeAt(0) === openingBracket;
     if (piece.length > 0) isFirst = false;
     if (isList) return new Error('The tool server answered with a list of messages.');
-    return events.add(piece) ? undefined : new TooManyNotifications(maxNotifications);
+    const excess = (isStream ? undefined : whole.add(piece)) ?? events.add(piece);
+    if (excess === 'too_many_events') return new TooManyNotifications(maxNotifications);
+    if (excess === 'too_large') return new AnswerTooLarge(maxMessageLength);
+    return excess && new AnswerTooComplex();
   };
 }
 
@@ -79,7 +84,7 @@ export const egressFetch =
       writer.abort(failure).catch(() => {});
       broken(failure);
     };
-    const check = messageCheck();
+    let check = messageCheck(false);
     egress
       .request({
         url: url.href,
@@ -90,6 +95,7 @@ export const egressFetch =
         ...(method !== 'DELETE' && { body }),
         ...(init.signal && { signal: init.signal }),
         started: (status, of) => {
+          check = messageCheck(of['content-type']?.includes('text/event-stream') ?? false);
           if (status === 200) answered.resolve(toResponse(status, of, readable));
         },
         write(piece) {

@@ -5,7 +5,7 @@ import { type Proven, proveProvider, proveSender } from '../../../../src/integra
 import { takeNotices } from '../../../../src/integrations/inbound/take-notices.ts';
 import type { Inbound, InboundRequest } from '../../../../src/integrations/inbound.ts';
 import { withoutSlash } from '../../../../src/platform/core/base-url.ts';
-import { isNestedTooDeep } from '../../../../src/platform/core/json-depth.ts';
+import { readJson } from '../../../../src/platform/core/bounded-json.ts';
 import { AppError, invalid } from '../../../../src/platform/errors.ts';
 import type { Services } from '../../../../src/services.ts';
 import { findRateLimits } from '../../../../src/tenancy/find-rate-limits.ts';
@@ -21,17 +21,6 @@ import { withUnprovenBody } from '../../../unproven-body.ts';
 import { requireIntegration } from './require-integration.ts';
 
 const maxNotices = 1_000;
-
-// Who sent it is not known yet. NUL and lone surrogates are allowed: people write them to each other.
-function parse(body: Buffer): unknown {
-  const text = body.toString('utf8');
-  if (isNestedTooDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** A request before its body is read. */
 function readHead(c: ApiContext, publicUrl: string): InboundRequest {
@@ -49,7 +38,8 @@ function withBody(head: InboundRequest, body: Buffer): InboundRequest {
     url: head.url,
     body,
     get json() {
-      json ??= { parsed: parse(body) };
+      // NUL and lone surrogates are allowed: people write them to each other.
+      json ??= { parsed: readJson(body, body.length) };
       return json.parsed;
     },
   };
