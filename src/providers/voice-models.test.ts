@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { soundFile } from '../../test/fakes/media-files.ts';
 import { type AudioBehaviour, type FakeAudio, spokenSeconds, startFakeAudio } from '../../test/fakes/openai-audio.ts';
 import { tenantKeyOf } from '../../test/platform/tenant-key.ts';
+import { until } from '../../test/until.ts';
 import { BoundedWork } from '../platform/bounded-work/bounded-work.ts';
 import { readEnv } from '../platform/env.ts';
 import { type Log, openLog } from '../platform/log.ts';
@@ -264,8 +265,11 @@ describe('a provider', () => {
     fake.next('silence');
     const controller = new AbortController();
     const reason = new Error('Enough.');
-    setTimeout(() => controller.abort(reason), 100);
-    await expect(speak(configured(), controller.signal)).rejects.toBe(reason);
+    const spoken = expect(speak(configured(), controller.signal)).rejects.toBe(reason);
+    // One that was aborted before would arrive in the next test.
+    await until('it is asked', async () => fake.journal.length > 0);
+    controller.abort(reason);
+    await spoken;
   });
 
   test('is given a recording as it is, and asked for its text', async () => {

@@ -69,3 +69,42 @@ test('a recording that drips in is ended when the time for requests is over, and
   for (const answer of await Promise.all(dripping)) expect(answer).toMatch(/^(HTTP\/1\.1 408|$)/);
   await until('nothing is left', async () => (await received()) === 0);
 });
+
+test('a form in pieces of one byte is refused before it costs much, and a slow sender is not', async () => {
+  const { hostname, port } = new URL(product.process.api);
+  const part = '--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n';
+  const head = [
+    'POST /api/voice/stt HTTP/1.1',
+    'Host: localhost',
+    `X-API-Key: ${product.tenant.testKey}`,
+    'Content-Type: multipart/form-data; boundary=b',
+    'Transfer-Encoding: chunked',
+    '',
+    '',
+  ].join('\r\n');
+  const send = async (form: Buffer, pieces: number, rest: string) => {
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+      if (answer.includes('"text"')) socket.end();
+    });
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const begin = form.subarray(0, -pieces || undefined);
+    socket.write(`${head}${begin.length.toString(16)}\r\n`);
+    socket.write(begin);
+    socket.write('\r\n');
+    const ends = [...form.subarray(form.length - pieces)].map((byte) => Buffer.from([0x31, 13, 10, byte, 13, 10]));
+    socket.write(Buffer.concat(ends));
+    socket.write(rest);
+    await closed;
+    return answer;
+  };
+  const refused = await send(Buffer.from(part + 'x'.repeat(1_000_000)), 1_000_000, '');
+  expect(refused).toMatch(/^HTTP\/1\.1 400/);
+  expect(refused).toMatch(/connection: close/i);
+  expect(refused).toContain('Invalid request body');
+  const form = Buffer.concat([Buffer.from(part), silence(1), Buffer.from('\r\n--b--\r\n')]);
+  expect(await send(form, 1_500, '0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200/);
+});

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { PieceCount } from '../../../src/platform/collected-bytes.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { StorageFailure } from '../../../src/storage/failure.ts';
 import type { Files } from '../../../src/storage/files.ts';
@@ -32,6 +33,9 @@ const recordingNames: readonly string[] = ['audio', 'file'];
 
 const noRecording = () => refused('Audio file is required');
 const broken = () => refused('Invalid request body');
+/** A form in pieces so small that each of them costs more than it brings. */
+class TooManyPieces extends Error {}
+
 const tooLarge = () => new AppError('payload_too_large', 'Request too large');
 const noForm = () => new AppError('unsupported_media_type', 'Send the recording as multipart/form-data.');
 
@@ -56,8 +60,15 @@ function parse(
     let language: string | undefined;
     let isTaken = false;
     let bytes = 0;
+    const pieces = new PieceCount();
     form.on('data', (piece: Buffer) => {
       bytes += piece.length;
+      if (!pieces.add(piece.length)) {
+        // At once: thousands of them may have come already.
+        form.unpipe(parser);
+        form.pause();
+        reject(new TooManyPieces());
+      }
       if (bytes > formLimits.recording + formLimits.others) reject(tooLarge());
     });
     form.once('close', () => {
@@ -148,6 +159,11 @@ export async function receiveRecording(
       (recording) => files.discard(recording),
       () => {},
     );
+    if (error instanceof TooManyPieces) {
+      // Nothing more of it is read: the connection ends with the answer.
+      c.header('Connection', 'close');
+      throw broken();
+    }
     if (!isAwaitingContinue(outgoing)) await discardRest(form);
     throw error instanceof StorageFailure && error.reason === 'too_large' ? refused('File too large') : error;
   }
