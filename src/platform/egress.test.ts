@@ -193,6 +193,17 @@ describe('an answer', () => {
     expect((await egress.request(get(at(server), { maxResponseBytes: 0 }))).body).toHaveLength(0);
   });
 
+  test('that comes in pieces of one byte is read no further than the first thousands', async () => {
+    const server = await raw((socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.end(`${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`);
+    });
+    const answer = await openEgress().request(get(at(server), { maxResponseBytes: 1_000_000 }));
+    expect(answer).toMatchObject({ status: 200, truncated: true });
+    expect(answer.body.length).toBeLessThan(3_000);
+  });
+
   test('of exactly the limit is whole', async () => {
     const server = await web((_, response) => response.end('a'.repeat(1_000)));
     const egress = openEgress();

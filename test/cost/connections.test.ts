@@ -118,6 +118,27 @@ test('forty lists of times that nobody reads hold no more than an organization m
   expect(product.walk.takeExcesses()).toEqual([]);
 });
 
+test('bodies in pieces of one byte cost little', async () => {
+  const part = '--b\r\ncontent-disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n';
+  const doors: [string, string, string][] = [
+    ['/api/voice/stt', 'multipart/form-data; boundary=b', `${part.length.toString(16)}\r\n${part}\r\n`],
+    ['/api/v1/workflows', 'application/json', ''],
+  ];
+  for (const [path, type, begin] of doors) {
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'host: a',
+      `authorization: Bearer ${product.testKey}`,
+      `content-type: ${type}`,
+      'transfer-encoding: chunked',
+    ];
+    const text = `${head.join('\r\n')}\r\n\r\n${begin}${'1\r\n \r\n'.repeat(500_000)}`;
+    await leaveUnread([text], { door: `POST ${path}`, name: 'a body in pieces of one byte' });
+  }
+  expect(product.walk.takeExcesses()).toEqual([]);
+  expect(await isServing(product.process.api)).toBe(true);
+});
+
 test('bodies that never end hold no more than their callers may, with and without a key', async () => {
   const { port } = new URL(product.process.api);
   const bodyOf = (path: string, headers: string) =>

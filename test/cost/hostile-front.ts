@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { httpServer } from '../loopback-server.ts';
 import { longText, worstValues } from './worst-bodies.ts';
@@ -9,6 +10,8 @@ export interface HostileAnswer {
   status?: number;
   headers?: Record<string, string>;
   body?: string | Buffer;
+  /** The body, which is all spaces, is sent in pieces of one byte. */
+  hasSmallPieces?: boolean;
   /** The body is repeated for as long as it is read. */
   isEndless?: boolean;
 }
@@ -36,6 +39,9 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   'many numbers': ofValue('many numbers'),
   'many objects': ofValue('many objects'),
   'many members': ofValue('many members', megabyte),
+  'the most members': ofValue('the most members', megabyte),
+  'the most shapes': ofValue('the most shapes', megabyte),
+  'a megabyte in pieces of one byte': { headers: json, body: ' '.repeat(megabyte), hasSmallPieces: true },
   'a long text': ofValue('a long text'),
   'a long error': { status: 400, headers: json, body: JSON.stringify({ error: longText(megabyte) }) },
   'a long page of an error': { status: 502, headers: { 'content-type': 'text/html' }, body: longText(megabyte) },
@@ -57,6 +63,12 @@ async function pour(response: ServerResponse, body: string | Buffer): Promise<vo
   }
 }
 
+function sendBytewise(socket: Socket, body: string): void {
+  socket.on('error', () => {});
+  socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n');
+  socket.end(`${body.replaceAll(' ', '1\r\n \r\n')}0\r\n\r\n`);
+}
+
 function passOn(request: IncomingMessage, response: ServerResponse, target: string): void {
   const { method, headers, url = '/' } = request;
   const onward = send(target + url, { method: method ?? 'GET', headers }, (answer) => {
@@ -73,8 +85,9 @@ export async function openFront(target: string): Promise<HostileFront> {
   const server = await httpServer((request, response) => {
     if (!armed) return passOn(request, response, target);
     front.answered++;
-    const { status = 200, headers = {}, body = '', isEndless } = armed;
+    const { status = 200, headers = {}, body = '', isEndless, hasSmallPieces } = armed;
     request.resume();
+    if (hasSmallPieces) return sendBytewise(request.socket, String(body));
     response.writeHead(status, headers);
     if (isEndless) void pour(response, body);
     else response.end(body);

@@ -7,7 +7,7 @@ import type { Behaviour } from '../fakes/wire-server.ts';
 import type { Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
-import { deepObjects, longText, manyMembers, manyNumbers } from './worst-bodies.ts';
+import { deepObjects, longText, manyMembers, manyNumbers, mostMembers, mostShapes } from './worst-bodies.ts';
 
 // Answers of megabytes and streams of 400,000 events: more than they take alone, as others may use the machine too.
 jest.setTimeout(600_000);
@@ -49,6 +49,10 @@ const answers: Record<string, Behaviour> = {
   'controls and broken letters': say('\u0000\ud800 \udc00'.repeat(100_000)),
   'deep JSON': say(deepObjects(megabyte)),
   'JSON of many members': say(manyMembers(megabyte)),
+  'JSON of the most members': say(mostMembers(250_000)),
+  'a body of many objects': { type: 'application/json', text: `[${'{},'.repeat(2 * megabyte)}{}]` },
+  'a body of deep lists': { type: 'application/json', text: '['.repeat(8 * megabyte) },
+  'a body of the most shapes': { type: 'application/json', text: mostShapes(megabyte) },
   'JSON of many numbers': say(manyNumbers(megabyte)),
   'a thousand calls of tools': calls(1_000),
   'a long message of an error': refusal(longText(200_000)),
@@ -58,7 +62,13 @@ const answers: Record<string, Behaviour> = {
 };
 
 /** Those of which a step with a schema makes more than one without. */
-const readAsJson = ['fences without an end', 'spaces between two fences', 'deep JSON', 'JSON of many members'];
+const readAsJson = [
+  'fences without an end',
+  'spaces between two fences',
+  'deep JSON',
+  'JSON of many members',
+  'JSON of the most members',
+];
 
 /** What a model may stream. */
 const streams: Record<string, Behaviour> = {
@@ -66,6 +76,8 @@ const streams: Record<string, Behaviour> = {
   '400,000 events of a letter': { flood: 400_000, with: 'text' },
   '400,000 comments': { flood: 400_000, with: 'comments' },
   'a long text': say(longText(megabyte / 2)),
+  'an event of many objects': { type: 'text/event-stream', text: `data: [${'{},'.repeat(2 * megabyte)}{}]\n\n` },
+  'an event of deep lists': { type: 'text/event-stream', text: `data: ${'['.repeat(8 * megabyte)}\n\n` },
   'a stream without an end': 'endless',
 };
 

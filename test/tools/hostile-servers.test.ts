@@ -70,6 +70,30 @@ describe('a hostile server', () => {
     }
   });
 
+  test.each([
+    ['deep lists', '['.repeat(1_000_000)],
+    ['many objects', `[${'{},'.repeat(600_000)}{}]`],
+    ['many objects between blank lines', `[${`${'{},'.repeat(20_000)}\n\n`.repeat(40)}{}]`],
+  ])('cannot occupy the process with %s', async (_, json) => {
+    for (const type of ['application/json', 'text/event-stream']) {
+      const isStream = type === 'text/event-stream';
+      await github.begin({
+        instead(_request, response, { method, id }) {
+          if (method !== 'tools/call') return false;
+          const answer = `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${json}}}`;
+          response.writeHead(200, { 'content-type': type });
+          response.end(isStream ? `data: ${answer.replaceAll('\n', '')}\n\n` : answer);
+          return true;
+        },
+      });
+      expect(await github.echo()).toEqual({
+        text: 'The tool answered with JSON that is nested too deeply or has too many objects, lists and members. Ask for less.',
+        isError: true,
+      });
+      await github.fake.close();
+    }
+  });
+
   const notification = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
   test.each<[string, string, string, object]>([
     ['notifications', 'text/event-stream', `data: ${JSON.stringify(notification)}\n\n`, tooMany],

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ProcessTransport } from '../../src/tools/local/process-transport.ts';
 import { type ProcessLimits, ServerProcess } from '../../src/tools/local/server-process.ts';
-import { AnswerTooLarge } from '../../src/tools/tool.ts';
+import { AnswerTooComplex, AnswerTooLarge } from '../../src/tools/tool.ts';
 import { until } from '../until.ts';
 
 let folder: string;
@@ -65,13 +65,16 @@ test.each(['hog', 'spin', 'large'])('a process that takes too much (%s) is ended
   expect(of.isAlive).toBe(false);
 });
 
-test('a process that never stops to write is ended', async () => {
+test.each([
+  ['never stops to write', 'pour', AnswerTooLarge],
+  ['writes lists in lists', 'nest', AnswerTooComplex],
+])('a process that %s is ended', async (_, word, failure) => {
   const { process: of } = await start();
   const transport = new ProcessTransport(of);
   await transport.start();
-  of.child.stdin.write('pour\n');
+  of.child.stdin.write(`${word}\n`);
   await of.ended;
-  expect(transport.failure).toBeInstanceOf(AnswerTooLarge);
+  expect(transport.failure).toBeInstanceOf(failure);
 });
 
 test('a process ends with the one that started it', async () => {

@@ -23,6 +23,9 @@ const attempts: Record<string, () => unknown> = {
   spin: () => {
     for (;;);
   },
+  nest: () => {
+    process.stdout.write(`${'['.repeat(2_000_000)}\n`);
+  },
   pour: () => {
     setInterval(() => process.stdout.write('x'.repeat(500_000)), 1);
   },
