@@ -144,8 +144,8 @@ describe.each(liveAdapters)('$provider', (one) => {
     const { answer } = await reply(one, { tools: [tool] }, { isStream });
     expect(answer.calls).toMatchObject([{ args: {}, unreadable: expect.any(String) }, called]);
     // They are not sent back either.
-    const turns = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['a', 'b'])];
-    await reply(one, { tools: [tool], turns }, { isStream }).catch(() => {});
+    const messages = [...hello, { role: 'model' as const, content: answer.content }, resultsOf(answer, ['a', 'b'])];
+    await reply(one, { tools: [tool], messages }, { isStream }).catch(() => {});
     expect(JSON.stringify(bodyOf(one))).not.toContain('[[[[');
   });
 
