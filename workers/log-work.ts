@@ -13,8 +13,7 @@ function factsOf(info: WorkflowInfo) {
   return {
     workflow: info.workflowType,
     workflowId: info.workflowId,
-    // Workflows that an earlier version started have it in their memo alone.
-    correlationId: attributeOf(info, searchAttributes.correlation) ?? info.memo?.correlationId,
+    correlationId: attributeOf(info, searchAttributes.correlation),
     organizationId,
   };
 }

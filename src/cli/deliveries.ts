@@ -15,17 +15,14 @@ import type { CommandContext } from './with-database.ts';
 interface Filter {
   org?: string;
   webhook?: string;
-  subscription?: string;
   eventType?: string;
-  event?: string;
   since?: string;
 }
 
-const argumentsOf = ({ org, webhook, subscription, eventType, event, since }: Filter) => ({
+const argumentsOf = ({ org, webhook, eventType, since }: Filter) => ({
   ...(org !== undefined && { organizationId: org }),
   ...(webhook !== undefined && { webhookId: webhook }),
-  ...(subscription !== undefined && { subscriptionId: subscription }),
-  ...((eventType ?? event) !== undefined && { eventType: eventType ?? event }),
+  ...(eventType !== undefined && { eventType }),
   ...(since !== undefined && { since }),
 });
 
@@ -53,8 +50,6 @@ const addFilter = (command: Command) =>
     .option('--org <id>', 'only this organization')
     .option('--webhook <id>', 'only this webhook')
     .option('--event-type <type>', 'only this type of event')
-    .addOption(new Option('--event <type>', 'an earlier name of --event-type').hideHelp())
-    .addOption(new Option('--subscription <id>', 'an earlier name of --webhook').hideHelp())
     .option('--json', 'print one JSON document');
 
 /** `delivery list`, `delivery show`, `delivery replay` and `delivery redrive`. */
