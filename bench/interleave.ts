@@ -1,4 +1,5 @@
 import { type CpuCost, type CpuMeter, cpuBetween } from './cpu-meter.ts';
+import { effort } from './effort.ts';
 import { median } from './statistics.ts';
 
 /** The measurement of one side in one round. */
@@ -33,10 +34,6 @@ export interface Interleaved {
 
 /** If other processes use more cores than this, a round is postponed or repeated. */
 const calmCores = 0.15;
-/** Maximum delay of a round. */
-const patienceMs = 5_000;
-/** Maximum number of repeated rounds. */
-const spareRounds = 2;
 
 interface Measured extends Round {
   cost: CpuCost | undefined;
@@ -46,7 +43,9 @@ interface Measured extends Round {
  * Measures the sides alternately (A B A B …), so that disturbances affect all of them. Rounds disturbed by other processes
  * are repeated within limits, and the least disturbed rounds are kept.
  */
-export async function interleave(meter: CpuMeter, rounds: number, sides: Side[]): Promise<Interleaved> {
+export async function interleave(meter: CpuMeter, wanted: number, sides: Side[]): Promise<Interleaved> {
+  const { maxRounds, spareRounds } = effort();
+  const rounds = Math.min(wanted, maxRounds);
   for (const side of sides) await side.warmUp();
   const all: { measured: Measured[]; otherCores: number }[] = [];
   const isCalm = ({ otherCores }: { otherCores: number }) => otherCores <= calmCores;
@@ -70,7 +69,7 @@ export async function interleave(meter: CpuMeter, rounds: number, sides: Side[])
 }
 
 async function measureRound(meter: CpuMeter, side: Side): Promise<Measured> {
-  await meter.waitForCalm(calmCores, patienceMs);
+  await meter.waitForCalm(calmCores, effort().patienceMs);
   const before = meter.read();
   const round = await side.round();
   return { ...round, cost: cpuBetween(before, meter.read()) };

@@ -1,8 +1,11 @@
+import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { Cleanup } from './cleanup.ts';
-import type { Choice, Finding, Item } from './item.ts';
+import { measureQuickly } from './effort.ts';
+import type { Item } from './item.ts';
 import { badNeighbour } from './items/bad-neighbour.ts';
 import { besideFailures } from './items/beside-failures.ts';
 import { chatTurns } from './items/chat-messages.ts';
@@ -31,8 +34,9 @@ import { uploadRecordings } from './items/upload-recordings.ts';
 import { upscaleMemory } from './items/upscale-memory.ts';
 import { waitingVideos } from './items/waiting-videos.ts';
 import { webhookIsolation } from './items/webhook-isolation.ts';
-import { describeFindings, findingsJson } from './report.ts';
-import { removeWebhooks, untilSettled } from './settled.ts';
+import { appendResult, describeOutcome } from './report.ts';
+import { runItems } from './run-items.ts';
+import { settle } from './settled.ts';
 import { openStand } from './stand.ts';
 
 /** In the order in which they run. */
@@ -67,44 +71,53 @@ const items: Item[] = [
   localStack,
 ];
 
+/**
+ * The items of `--quick`: together they take less than the limit below, and cover requests, runs, deliveries, credits,
+ * bookings, messages, tools and events. Those that fill tables with a million rows or wait for retries are left to the whole bench.
+ */
+const quickItems = [
+  readWorkflow,
+  refuseRequests,
+  executeAsynchronous,
+  executeSynchronous,
+  runThroughput,
+  deliverWebhooks,
+  creditPairs,
+  sandboxImages,
+  chatTurns,
+  toolCalls,
+  integrationActions,
+  listSlotsItem,
+  syncCalendar,
+  makeBookings,
+  inboundEvents,
+];
+/** An item that would begin later is left out, so that a quick bench ends within six minutes on a busy machine too. */
+const quickLimitMs = 5 * 60_000;
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-function chosenItems(names: string[]): Item[] {
+function chosenItems(names: string[], isQuick: boolean): Item[] {
   const unknown = names.filter((name) => !items.some((item) => item.name === name));
   if (unknown.length > 0) {
     console.error(`Unknown items: ${unknown.join(', ')}. Available: ${items.map((item) => item.name).join(', ')}.`);
     process.exit(2);
   }
-  return names.length === 0 ? items : items.filter((item) => names.includes(item.name));
-}
-
-async function runItems(chosen: Item[], choice: Choice, cleanup: Cleanup): Promise<void> {
-  const found: [Item, Finding[]][] = [];
-  const keep = (item: Item, findings: Finding[]) => {
-    found.push([item, findings]);
-    for (const line of describeFindings(item, findings)) say(line);
-  };
-  const onStand = chosen.filter((item) => item.needs === 'stand');
-  if (onStand.length > 0) {
-    const stand = await openStand(cleanup, say);
-    const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: 1 });
-    cleanup.add(() => pool.end());
-    for (const item of onStand) {
-      keep(item, await item.run(stand, cleanup, choice));
-      await removeWebhooks(pool);
-      await untilSettled(pool);
-    }
-    await cleanup.run();
-  }
-  for (const item of chosen) if (item.needs === 'nothing') keep(item, await item.run(cleanup));
-  for (const [item, findings] of found) say(findingsJson(item, findings));
+  if (names.length > 0) return items.filter((item) => names.includes(item.name));
+  return isQuick ? quickItems : items;
 }
 
 /** Time for the cleanup after a signal. Interrupted measurements fail within seconds because their servers have stopped. */
 const patienceMs = 60_000;
 
-const { positionals, values: choice } = parseArgs({ allowPositionals: true, options: { attack: { type: 'string' } } });
-const chosen = chosenItems(positionals);
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { attack: { type: 'string' }, quick: { type: 'boolean', default: false }, results: { type: 'string' } },
+});
+const chosen = chosenItems(positionals, values.quick);
+if (values.quick) measureQuickly();
+const resultsFile = values.results ?? `.bench/${new Date().toISOString().replaceAll(':', '-')}.jsonl`;
+mkdirSync(dirname(resultsFile), { recursive: true });
 const cleanup = new Cleanup();
 let interrupted = false;
 const interrupt = () => {
@@ -121,11 +134,32 @@ process.on('uncaughtException', (error) => {
 setInterval(() => {}, 60_000);
 const [load = 0] = loadavg();
 say(`${cpus().length} cores, load ${load.toFixed(2)} before we begin${load > 1 ? ': others are at work here' : ''}`);
+say(`Results are appended to ${resultsFile}\n`);
 try {
-  await runItems(chosen, choice, cleanup);
+  const haveAllSucceeded = await runItems({
+    chosen,
+    choice: { attack: values.attack },
+    cleanup,
+    async openStand() {
+      const stand = await openStand(cleanup, say);
+      const pool = new pg.Pool({ connectionString: stand.databaseUrl, max: 1 });
+      cleanup.add(() => pool.end());
+      return { stand, pool };
+    },
+    settle,
+    report(outcome) {
+      if (interrupted) return;
+      for (const line of describeOutcome(outcome)) say(line);
+      appendResult(resultsFile, outcome);
+    },
+    leaveOut: ({ name }) =>
+      say(`${name}  left out: ${interrupted ? 'interrupted' : 'the time of a quick bench is over'}`),
+    hasTime: () => !interrupted && (!values.quick || performance.now() < quickLimitMs),
+  });
+  if (!haveAllSucceeded || interrupted) process.exitCode = 1;
+  await cleanup.run();
 } catch (error) {
   if (!interrupted) console.error(error);
   process.exitCode = 1;
 }
-await cleanup.run();
 process.exit();

@@ -13,6 +13,16 @@ export interface OwnDatabase {
   close(): Promise<void>;
 }
 
+async function execute({ databaseUrl }: Stand, sql: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: databaseUrl });
+  await admin.connect();
+  try {
+    await admin.query(sql);
+  } finally {
+    await admin.end();
+  }
+}
+
 /** Makes a database that no worker looks at. */
 export async function openOwnDatabase(
   stand: Stand,
@@ -21,15 +31,14 @@ export async function openOwnDatabase(
   connections: number,
 ): Promise<OwnDatabase> {
   const databaseUrl = stand.postgres.url(name);
-  const admin = new pg.Client({ connectionString: stand.databaseUrl });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
+  await execute(stand, `create database ${name}`);
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections });
   const database = await openProductDatabase(databaseUrl, connections);
   const close = async () => {
     if (!pool.ending) await Promise.all([pool.end(), database.close()]);
   };
+  // What autovacuum would do in it later costs the items that follow.
+  cleanup.add(() => execute(stand, `drop database ${name} with (force)`));
   cleanup.add(close);
   await migrate(database);
   return { pool, database, close };

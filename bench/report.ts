@@ -1,4 +1,7 @@
+import { appendFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import type { Aim, Finding, Item, Row, Verdict } from './item.ts';
+import type { Outcome } from './run-items.ts';
 import { median } from './statistics.ts';
 
 const number = (value: number): string =>
@@ -27,8 +30,7 @@ function verdictLine({ name, values, aim }: Verdict): string {
   return `  => ${name}: ${number(value)} ${range(values)}${held}`;
 }
 
-/** The result as text lines. */
-export function describeFindings(item: Item, findings: Finding[]): string[] {
+function describeFindings(item: Item, findings: Finding[]): string[] {
   const rows = findings.flatMap((finding) => finding.rows);
   const width = Math.max(...rows.map((row) => row.name.length));
   const lines = findings.flatMap((finding) => [
@@ -51,11 +53,8 @@ const figuresOf = (values: number[]) => ({
   rounds: values.length,
 });
 
-/** The result as one JSON line. */
-export function findingsJson(item: Item, findings: Finding[]): string {
-  return JSON.stringify({
-    item: item.name,
-    title: item.title,
+function resultOf(findings: Finding[]): object {
+  return {
     verdicts: findings.flatMap(({ verdicts }) =>
       verdicts.map(({ name, values, aim }) => ({
         name,
@@ -72,5 +71,19 @@ export function findingsJson(item: Item, findings: Finding[]): string {
         ...(otherCores !== undefined && { otherCores: rounded(otherCores) }),
       })),
     ),
-  });
+  };
+}
+
+/** The result as text lines, or why there is none. */
+export function describeOutcome(outcome: Outcome): string[] {
+  const { item } = outcome;
+  if ('findings' in outcome) return describeFindings(item, outcome.findings);
+  return [`${item.name}  ${item.title}`, `  FAILED: ${inspect(outcome.error)}`, ''];
+}
+
+/** Appends the result, or why there is none, to a file of JSON Lines: what was measured is there whatever follows. */
+export function appendResult(file: string, outcome: Outcome): void {
+  const { name, title } = outcome.item;
+  const result = 'findings' in outcome ? resultOf(outcome.findings) : { error: String(outcome.error) };
+  appendFileSync(file, `${JSON.stringify({ item: name, title, at: new Date(), ...result })}\n`);
 }
