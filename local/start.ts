@@ -1,9 +1,11 @@
 import { Console } from 'node:console';
 import { enableCompileCache } from 'node:module';
+import { ask } from '../src/cli/ask.ts';
 import { EnvError, readLocalSettings } from '../src/platform/env.ts';
 import { openDataFolder } from './data-folder.ts';
+import { resetDataFolder } from './reset.ts';
 
-/** `npm start [-- --json]`: the local stack. */
+/** `npm start [-- --json] [-- --reset [--yes]]`: the local stack. */
 async function main(): Promise<number> {
   const settings = readLocalSettings();
   const json = process.argv.includes('--json');
@@ -11,6 +13,15 @@ async function main(): Promise<number> {
   if (json) globalThis.console = new Console(process.stderr);
   // Files of the servers are readable only by their owner.
   process.umask(0o077);
+  if (process.argv.includes('--reset')) {
+    const isReset = await resetDataFolder(settings.dataFolder, {
+      ask: process.stdin.isTTY ? ask : undefined,
+      isConfirmed: process.argv.includes('--yes'),
+      log: (line) => void process.stderr.write(`${line}\n`),
+      now: new Date(),
+    });
+    if (!isReset) return 0;
+  }
   // Enabled before other modules are imported, so that they are cached.
   enableCompileCache(openDataFolder(settings.dataFolder).compileCache);
   const [{ runStack }, { product }] = await Promise.all([import('./run.ts'), import('./product.ts')]);

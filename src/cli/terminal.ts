@@ -1,15 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import { readLocalSettings } from '../platform/env.ts';
+import { ask } from './ask.ts';
 import { runCommand } from './run-command.ts';
-
-async function ask(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
-}
 
 /** Executes a command with the environment and the streams of this process. @returns the exit code */
 export const runInTerminal = (args: string[]): Promise<number> =>
