@@ -31,10 +31,10 @@ const maxErrorsShown = 5;
 function sentenceOf({ code, message, facts }: AppError): string {
   if (code === 'unauthorized') return 'Unauthorized';
   const errors = code === 'validation_error' ? (facts?.errors as FieldError[] | undefined) : undefined;
-  const told = errors
+  const shown = errors
     ?.slice(0, maxErrorsShown)
     .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-  return told?.length ? told.join('; ') : message;
+  return shown?.length ? shown.join('; ') : message;
 }
 
 /** Chat and agents. */

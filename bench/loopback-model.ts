@@ -21,7 +21,7 @@ export const wholeAnswer = JSON.stringify({
 
 /** A provider that answers with what it was told, at once unless it was told to wait. */
 export interface LoopbackModel {
-  tell(type: string, answer: string, afterMs?: number): Promise<unknown>;
+  answerWith(type: string, answer: string, afterMs?: number): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function startLoopbackModel(stand: Stand, cleanup: Cleanup): Promis
   cleanup.add(() => provider.stop());
   stand.meter.watch('provider', provider.pid);
   return {
-    tell: (type, answer, afterMs = 0) =>
+    answerWith: (type, answer, afterMs = 0) =>
       provider.ask({ status: 200, headers: { 'content-type': type }, text: answer, afterMs }),
     async stop() {
       stand.meter.unwatch('provider');

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import packageJson from '../package.json' with { type: 'json' };
 import { expressionsOf, nonlinear } from '../test/architecture/expressions.ts';
 import { spreadLiterals } from '../test/architecture/literals.ts';
+import { refusedNames } from '../test/architecture/refused-words.ts';
 import { findCycle, reachable, readSources, type SourceFile } from '../test/architecture/source-graph.ts';
 
 const files = readSources();
@@ -175,6 +176,18 @@ describe('the house', () => {
     expect(spreadLiterals([{ ...file, lines: 3, imports: [], isTest: false }])).toEqual([
       'src/bad.ts:1',
       'src/bad.ts:2',
+    ]);
+  });
+
+  test('identifiers have no words that the glossary refuses', () => {
+    // The columns of a message keep their names until the baseline of migrations.
+    const isExempt = (path: string) => /^migrations\/|(^|\/)conversation\//.test(path);
+    expect(refusedNames(files.filter(({ path }) => !isExempt(path)))).toEqual([]);
+    const text = 'class A { #toldTimes = 1 }\nconst turnId = returned, mostBytes = x.overdueAtOnce;\n// turn\n';
+    expect(refusedNames([{ path: 'src/bad.ts', text }])).toEqual([
+      'src/bad.ts:1: toldTimes',
+      'src/bad.ts:2: mostBytes',
+      'src/bad.ts:2: overdueAtOnce',
     ]);
   });
 

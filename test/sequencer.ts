@@ -23,8 +23,8 @@ export default class Sequencer extends JestSequencer {
       sortedByLength,
       (test) => String(projectOf(test) === 'crash') as 'true' | 'false',
     );
-    return Array.from({ length: Math.max(waiting.length, computing.length) }).flatMap((_, turn) =>
-      [waiting[turn], computing[turn]].filter((test) => test !== undefined),
+    return Array.from({ length: Math.max(waiting.length, computing.length) }).flatMap((_, index) =>
+      [waiting[index], computing[index]].filter((test) => test !== undefined),
     );
   }
 }

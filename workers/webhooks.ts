@@ -38,11 +38,11 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
   const workflows = await startWorkflowWorker(context, connection, bundle, version, slots);
   if (env.WORKER_AUTO_PROMOTE) await promoteVersion(temporal.client, version, log);
   const isRunAwaited = (withinMs: number) => services.waiters.waitedWithin(withinMs);
-  const parking = new DeadLetterWorkflows({ ...services, isRunAwaited });
-  const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => parking.wake(), isRunAwaited });
+  const deadLetterWorkflows = new DeadLetterWorkflows({ ...services, isRunAwaited });
+  const dispatcher = new Dispatcher({ ...services, onDeadLetter: () => deadLetterWorkflows.wake(), isRunAwaited });
   services.deliveries.onWake(() => dispatcher.wake());
   dispatcher.start();
-  parking.start();
+  deadLetterWorkflows.start();
   const fanOut = new FanOut(services);
   fanOut.start();
   await ensureSchedule(services, {
@@ -55,7 +55,7 @@ export async function startWebhooksWorker(context: RoleContext): Promise<Running
     failed: Promise.race([worker.failed, workflows.done]),
     async stop() {
       workflows.shutdown();
-      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), parking.stop(), fanOut.stop()]);
+      await Promise.all([worker.stop(), workflows.done, dispatcher.stop(), deadLetterWorkflows.stop(), fanOut.stop()]);
     },
   };
 }

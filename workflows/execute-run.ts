@@ -55,15 +55,15 @@ const patience = '15 minutes';
 
 /** Returns a function that waits until the run is told that it is its turn to call out. */
 function waitForSlot(): () => Promise<void> {
-  let isTold = false;
-  const tell = () => {
-    isTold = true;
+  let isWoken = false;
+  const wake = () => {
+    isWoken = true;
   };
-  setHandler(proceed, tell, { description: 'Ask again whether it is the turn of this run' });
+  setHandler(proceed, wake, { description: 'Ask again whether it is the turn of this run' });
   return async () => {
     setCurrentDetails('Waits for its turn: as many runs of the organization call out as its plan allows.');
-    await condition(() => isTold, patience);
-    isTold = false;
+    await condition(() => isWoken, patience);
+    isWoken = false;
     setCurrentDetails('');
   };
 }
@@ -84,7 +84,7 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
     called.callStep.executeWithOptions({ ...(stepId && { summary: stepId }) }, [
       { ...context, position, maxAttempts: retry.maximumAttempts, continueForMs },
     ]);
-  const turn = waitForSlot();
+  const nextSlot = waitForSlot();
   const { runId, organizationId, environment, correlationId } = context;
   const ref = { runId, organizationId, environment, correlationId };
   const useTools = async ({ position, stepId, round, calls }: Extract<RunProgress, { kind: 'tools' }>) => {
@@ -92,20 +92,20 @@ export async function executeRun({ begin, policy, ...context }: ExecuteRunArgs):
     if (round === 0) {
       setCurrentDetails(`The step \`${stepId}\` lists the tools of its servers.`);
       const asked = { ...ref, position, maxAttempts: retry.maximumAttempts };
-      while ((await tools.offerStepTools.executeWithOptions(options, [asked])).kind === 'wait') await turn();
+      while ((await tools.offerStepTools.executeWithOptions(options, [asked])).kind === 'wait') await nextSlot();
     }
     for (const [done, call] of calls.entries()) {
       const count = `${done + 1} of ${calls.length}`;
       setCurrentDetails(`The step \`${stepId}\` calls a tool, ${count} in round ${round}.`);
       const asked = { ...ref, position, round, call };
-      while ((await tools.callStepTool.executeWithOptions(options, [asked])).kind === 'wait') await turn();
+      while ((await tools.callStepTool.executeWithOptions(options, [asked])).kind === 'wait') await nextSlot();
     }
     setCurrentDetails('');
   };
   try {
     let progress: RunProgress | ExecuteRunArgs['begin'] = begin;
     while (progress.kind !== 'ended' && progress.kind !== 'gone') {
-      if (progress.kind === 'wait') await turn();
+      if (progress.kind === 'wait') await nextSlot();
       if (progress.kind === 'tools') await useTools(progress);
       progress = progress.kind === 'walk' ? await walk() : await call(progress);
     }

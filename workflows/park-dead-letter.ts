@@ -104,12 +104,12 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
     },
   );
 
-  let told: LetterEnd = 'dead_lettered';
-  const tell = () => {
+  let shown: LetterEnd = 'dead_lettered';
+  const showState = () => {
     setCurrentDetails(detailsOf());
     const status = endOf(progress);
-    if (status !== told) upsertSearchAttributes([{ key: deliveryStatus, value: status }]);
-    told = status;
+    if (status !== shown) upsertSearchAttributes([{ key: deliveryStatus, value: status }]);
+    shown = status;
   };
   const replayed = async (): Promise<DeadLetterProgress> => {
     const renewed = await rows.replayDeadLetter(ref);
@@ -121,7 +121,7 @@ export async function parkDeadLetter(args: ParkDeadLetterArgs): Promise<LetterEn
     return now.kind === 'wait' && now.ms === 0 ? attempts.awaitAttempt(ref) : now;
   };
 
-  for (tell(); progress.kind === 'dead_lettered' || asked.look; tell()) {
+  for (showState(); progress.kind === 'dead_lettered' || asked.look; showState()) {
     const woken = await condition(() => asked.replay || asked.discard || asked.look, parkedMs);
     if (!woken) return 'dead_lettered';
     const wanted = { ...asked };

@@ -34,8 +34,9 @@ const localOf = ({ recordTimeoutMs, retry }: CalendarPolicy) =>
 /** What the activity says of its provider; anything else is for operators and not for tenants. */
 function problemOf(failure: unknown): CalendarProblem {
   const cause = failure instanceof ActivityFailure ? failure.cause : undefined;
-  const [told] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as (CalendarProblem | undefined)[]) : [];
-  return told?.code ? told : { code: 'internal_error', message: 'The sync failed.' };
+  const [problem] =
+    cause instanceof ApplicationFailure ? ((cause.details ?? []) as (CalendarProblem | undefined)[]) : [];
+  return problem?.code ? problem : { code: 'internal_error', message: 'The sync failed.' };
 }
 
 /**

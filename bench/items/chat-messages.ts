@@ -47,7 +47,7 @@ export const chatTurns: Item = {
     cleanup.add(() => bare.close());
     const sdk = new Anthropic({ apiKey: 'bench', baseURL: `http://127.0.0.1:${stand.providerPort}`, maxRetries: 0 });
 
-    await provider.tell('application/json', wholeAnswer);
+    await provider.answerWith('application/json', wholeAnswer);
     const { model, messages } = asked;
     const results = await interleave(stand.meter, rounds, [
       side(bareCall, () => sdk.messages.create(asked)),
@@ -56,13 +56,13 @@ export const chatTurns: Item = {
     ]);
 
     // Long enough for the workflow to be started beside the call.
-    await provider.tell('application/json', wholeAnswer, slowMs);
+    await provider.answerWith('application/json', wholeAnswer, slowMs);
     const slowTurns = await interleave(stand.meter, 3, [
       side(bareCall, () => sdk.messages.create(asked), slowly),
       side('product', () => stand.liveClient.post('/api/chat', { model, messages }), slowly),
     ]);
 
-    await provider.tell('text/event-stream', streamed);
+    await provider.answerWith('text/event-stream', streamed);
     const firstDeltas = await interleave(stand.meter, rounds, [
       side(bareStream, async () => {
         for await (const event of sdk.messages.stream(asked)) if (event.type === 'content_block_delta') return;

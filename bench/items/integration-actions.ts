@@ -50,7 +50,7 @@ export const integrationActions: Item = {
   needs: 'stand',
   async run(stand, cleanup) {
     const provider = await startLoopbackModel(stand, cleanup);
-    await provider.tell('application/json', tokens);
+    await provider.answerWith('application/json', tokens);
     await connect(stand);
     const url = `http://127.0.0.1:${stand.providerPort}/api/chat.postMessage`;
     const headers = { authorization: 'Bearer xoxb-bench', 'content-type': 'application/json' };
@@ -61,7 +61,7 @@ export const integrationActions: Item = {
       ['p50 alone', 0, alone],
       [`a provider that takes ${farMs} ms`, farMs, few],
     ] as const) {
-      await provider.tell('application/json', posted, afterMs);
+      await provider.answerWith('application/json', posted, afterMs);
       const sides = [side(bareCall, call, count), side('product', act, count)];
       const measured = await interleave(stand.meter, rounds, sides);
       findings.push(overhead(compare('ms', what, measured, {}), what, { atMost: 15 }));

@@ -70,9 +70,9 @@ function compareNext(starts: number[], bookings: Facts['taken']['bookings']): Wr
 }
 
 function requireSame(one: WrittenSlot[], other: WrittenSlot[]): void {
-  const told = (slots: WrittenSlot[]) =>
+  const textOf = (slots: WrittenSlot[]) =>
     slots.map(({ start, available }) => `${Date.parse(start)} ${available}`).join();
-  if (told(one) !== told(other)) throw new Error('The sides of the bench do not list the same slots.');
+  if (textOf(one) !== textOf(other)) throw new Error('The sides of the bench do not list the same slots.');
 }
 
 /** P14: what the slots of two months cost beside the bookings that are read for them; the part without database. */

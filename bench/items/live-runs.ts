@@ -16,7 +16,7 @@ export const liveRuns: Item = {
   needs: 'stand',
   async run(stand, cleanup) {
     const provider = await startLoopbackModel(stand, cleanup);
-    await provider.tell('application/json', wholeAnswer);
+    await provider.answerWith('application/json', wholeAnswer);
     const bare = await startBareTemporal(stand);
     cleanup.add(() => bare.close());
     const live = { ...stand, client: stand.liveClient };

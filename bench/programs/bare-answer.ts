@@ -6,17 +6,17 @@ import type { Answer } from '../product-client.ts';
 export type TimedAnswer = Answer & { afterMs?: number };
 
 /** `node:http` that reads nothing and answers every request with the bytes it was told, on the port of its argument or a free one. */
-let told: TimedAnswer = { status: 404, headers: {}, text: '' };
+let configured: TimedAnswer = { status: 404, headers: {}, text: '' };
 
 const server = createServer({ keepAliveTimeout: 75_000 }, (_, response) => {
-  const { status, headers, text, afterMs = 0 } = told;
+  const { status, headers, text, afterMs = 0 } = configured;
   const answer = () => response.writeHead(status, headers).end(text);
   if (afterMs > 0) setTimeout(answer, afterMs);
   else answer();
 });
 
 process.on('message', (answer: TimedAnswer) => {
-  told = answer;
+  configured = answer;
   process.send?.({});
 });
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {

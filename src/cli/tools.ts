@@ -45,7 +45,7 @@ const view = ({ tenant }: Scope, { id, enabled, url, values, secrets, updatedAt 
 });
 
 /** A command prints a message alone, so it names the fields; a server that does not exist is a wrong argument here. */
-function told(error: unknown): unknown {
+function asAppError(error: unknown): unknown {
   if (error instanceof SealError) return new EnvError(error.message);
   if (!(error instanceof AppError)) return error;
   if (error.kind === 'not_found' && error.facts?.serverId !== undefined) {
@@ -55,11 +55,11 @@ function told(error: unknown): unknown {
   return errors ? invalid(errors, errors.map(({ path, message }) => `${path}: ${message}`).join(' ')) : error;
 }
 
-async function tell<Result>(work: Promise<Result>): Promise<Result> {
+async function asCommand<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    throw told(error);
+    throw asAppError(error);
   }
 }
 
@@ -102,7 +102,7 @@ export function addToolCommands(tools: Command, { withDatabase }: CommandContext
           };
           const scope = await scopeOf(database, { org, env });
           const change = { enabled: !disable, url, values, secrets: await readSecrets(secret) };
-          return view(scope, await tell(putToolServer(services, scope, server, change)));
+          return view(scope, await asCommand(putToolServer(services, scope, server, change)));
         },
         { json: asJson },
       ),
@@ -124,7 +124,7 @@ export function addToolCommands(tools: Command, { withDatabase }: CommandContext
     .option(...json)
     .action((options) =>
       withDatabase(async (database) => {
-        await tell(removeToolServer(await scopeOf(database, options), options.server));
+        await asCommand(removeToolServer(await scopeOf(database, options), options.server));
         return { removed: true };
       }, options),
     );

@@ -22,7 +22,7 @@ const byConnection = statement<Ended>(
    returning id, integration`,
 );
 
-async function tell(tx: Transaction, { id, integration }: Ended): Promise<void> {
+async function publishExpired(tx: Transaction, { id, integration }: Ended): Promise<void> {
   await publishEvent(tx, integrationAuthExpired, null, { integration });
   if (needsSchedule(tx.tenant, integration)) await tx.enqueue(followKind, id);
 }
@@ -30,7 +30,7 @@ async function tell(tx: Transaction, { id, integration }: Ended): Promise<void> 
 /** Follows, in one transaction, the end of the access to an account: the connection says so, and webhooks are told once. */
 export async function accessExpired(tx: Transaction, connectionId: string): Promise<void> {
   const ended = await tx.one(byAccess, connectionId);
-  if (ended) await tell(tx, ended);
+  if (ended) await publishExpired(tx, ended);
 }
 
 /**
@@ -39,5 +39,5 @@ export async function accessExpired(tx: Transaction, connectionId: string): Prom
  */
 export async function connectionExpired(tx: Transaction, id: string, connectedAt: Date): Promise<void> {
   const ended = await tx.one(byConnection, id, connectedAt);
-  if (ended) await tell(tx, ended);
+  if (ended) await publishExpired(tx, ended);
 }

@@ -223,12 +223,12 @@ describe.each(liveAdapters)('$provider', (adapter) => {
       'AIzaSyA1234567',
     ];
     const message = `max_tokens: too many\n for ${secrets.join(' and ')}`;
-    const told: Record<string, WireAnswer> = {
+    const answers: Record<string, WireAnswer> = {
       ANTHROPIC: anthropicError(400, 'invalid_request_error', message),
       OPENAI: openaiError(400, { message, type: 'invalid_request_error' }),
       GOOGLE: googleError(400, 'INVALID_ARGUMENT', message),
     };
-    fake.next({ fail: told[adapter.provider]! });
+    fake.next({ fail: answers[adapter.provider]! });
     const failure = await failureOf(adapter, fake);
     expect(failure.message).toContain('(HTTP 400): max_tokens: too many for […] and […]');
     for (const secret of secrets) expect(failure.message).not.toContain(secret);

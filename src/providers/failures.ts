@@ -122,7 +122,7 @@ const safeId = (id: string | null | undefined) => (id && /^[A-Za-z0-9._-]{1,100}
 function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: FailedCall, refusal?: Refusal): string {
   const http = refusal ? ` (HTTP ${refusal.status})` : '';
   const why = refusal && withoutSecrets(refusal.message, apiKey);
-  const nobody = refusal && refusal.codes.length === 0 && (refusal.status === 404 || refusal.status < 400);
+  const isWrongAddress = refusal && refusal.codes.length === 0 && (refusal.status === 404 || refusal.status < 400);
   const asked = model.name === model.upstream ? '' : ` (requested as ${model.name})`;
   const sentences: Record<FailureKind, string> = {
     unavailable: `${provider} is unavailable${http}.`,
@@ -134,7 +134,7 @@ function message(kind: FailureKind, { provider, model, timeoutMs, apiKey }: Fail
     auth: `${provider} rejected this installation's credentials${http}.`,
     quota: `This installation's quota at ${provider} is used up${http}.`,
     content_refused: `${provider} refused the content${http}.`,
-    invalid_request: nobody
+    invalid_request: isWrongAddress
       ? `The address configured for ${provider} does not offer its API${http}.`
       : `${provider} rejected the request as invalid${http}${why ? `: ${why}` : '.'}`,
     retired_model: `${provider} does not serve the model ${model.upstream}${asked}. The operator of this installation can map the name to another model.`,

@@ -293,7 +293,7 @@ describe.each(liveAdapters)('$provider', (one) => {
       (await reply(one, { tools: [tool] })).answer,
       (await reply(one, { tools: [tool] })).answer,
     ];
-    const turnOf = ({ content }: ChatAnswer): ChatMessage => ({ role: 'model', content });
+    const modelMessageOf = ({ content }: ChatAnswer): ChatMessage => ({ role: 'model', content });
     const whole = JSON.stringify(first.content);
     const changed = changes.map(([, change]) => change(whole)).filter((text) => text !== whole);
     // OpenAI signs nothing, and only compares the ids.
@@ -303,7 +303,7 @@ describe.each(liveAdapters)('$provider', (one) => {
       expect(failure).toMatchObject({ kind: 'invalid_request', retryable: false, status: 400 });
     }
     if (one.provider === 'OPENAI') return;
-    const order = [second, first].flatMap((answer) => [turnOf(answer), resultsOf(answer, ['done'])]);
+    const order = [second, first].flatMap((answer) => [modelMessageOf(answer), resultsOf(answer, ['done'])]);
     const failure = await reply(one, { messages: [...hello, ...order], tools: [tool] }).catch((error) => error);
     expect(failure).toMatchObject({ kind: 'invalid_request', status: 400 });
   });

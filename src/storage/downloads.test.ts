@@ -8,7 +8,7 @@ import type { StorageFailure } from './failure.ts';
 
 const organizationId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
 const file = { name: 'x.png', organizationId };
-const nobody = { address: 'a', cut() {} };
+const stranger = { address: 'a', cut() {} };
 
 /** A file without an end, which counts the pieces that were taken from it. */
 function endless() {
@@ -29,7 +29,7 @@ const opening = (open: () => Readable | undefined, draining = new AbortControlle
 describe('a download', () => {
   test('is read no faster than its reader takes it', async () => {
     const { stream, taken } = endless();
-    const download = (await opening(() => stream).open(file, undefined, nobody))!;
+    const download = (await opening(() => stream).open(file, undefined, stranger))!;
     const reader = download.body.getReader();
     for (let read = 0; read < 10; read++) await reader.read();
     for (let waited = 0; waited < 20; waited++) await yieldToEventLoop();
@@ -40,7 +40,7 @@ describe('a download', () => {
 
   test('gives its place free however it ends, once', async () => {
     const downloads = opening(() => Readable.from([Buffer.from('all')]));
-    const begin = async () => (await downloads.open(file, undefined, nobody))!;
+    const begin = async () => (await downloads.open(file, undefined, stranger))!;
     const [read, cancelled, closed] = [await begin(), await begin(), await begin()];
     expect(downloads.count).toBe(3);
     expect(String(await buffer(read.body))).toBe('all');
@@ -86,11 +86,11 @@ describe('a download', () => {
       return undefined;
     });
     for (let tried = 0; tried <= places.address; tried++) {
-      expect(await downloads.open(file, undefined, nobody)).toBeUndefined();
+      expect(await downloads.open(file, undefined, stranger)).toBeUndefined();
     }
     isThere = true;
     for (let tried = 0; tried <= places.address; tried++) {
-      await expect(downloads.open(file, undefined, nobody)).rejects.toBe(failure);
+      await expect(downloads.open(file, undefined, stranger)).rejects.toBe(failure);
     }
   });
 

@@ -83,14 +83,16 @@ export class Files {
   }
 
   #spool(name: string, content: Content, limits: { maxBytes: number; signal?: AbortSignal | undefined }) {
-    return this.#told(() => this.#options.spool.write(name, content, limits));
+    return this.#reported(() => this.#options.spool.write(name, content, limits));
   }
 
   /** Gives a file of the local disk its place. */
   async #place(name: string, spooled: Spooled): Promise<StoredFile> {
     const { disk, spool } = this.#options;
     try {
-      await this.#told(() => disk.put(name, spooled).catch((error: unknown) => Promise.reject(storageFailure(error))));
+      await this.#reported(() =>
+        disk.put(name, spooled).catch((error: unknown) => Promise.reject(storageFailure(error))),
+      );
     } finally {
       await spool.discard(spooled);
     }
@@ -124,7 +126,7 @@ export class Files {
    * @throws StorageFailure
    */
   open(name: string, range?: ByteRange): Promise<Readable | undefined> {
-    return this.#told(() =>
+    return this.#reported(() =>
       this.#options.disk.open(name, range).catch((error: unknown) => Promise.reject(storageFailure(error))),
     );
   }
@@ -132,7 +134,7 @@ export class Files {
   /** Writes a stored file to a new file of the local disk. @throws StorageFailure, also when it is gone */
   async copyTo(name: string, path: string): Promise<void> {
     const stream = await this.open(name);
-    await this.#told(async () => {
+    await this.#reported(async () => {
       if (!stream) throw new StorageFailure('unavailable', new Error('The file is gone.'));
       const copied = pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
       await copied.catch((error: unknown) => Promise.reject(storageFailure(error)));
@@ -146,11 +148,13 @@ export class Files {
    */
   async read(name: string): Promise<Buffer | undefined> {
     const stream = await this.open(name);
-    return stream && this.#told(() => buffer(stream).catch((error: unknown) => Promise.reject(storageFailure(error))));
+    return (
+      stream && this.#reported(() => buffer(stream).catch((error: unknown) => Promise.reject(storageFailure(error))))
+    );
   }
 
   /** Logs what broke: callers are told that something did, and not what. */
-  async #told<T>(work: () => Promise<T>): Promise<T> {
+  async #reported<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

@@ -149,8 +149,8 @@ async function ask(
   if (status.kind === 'working') {
     const { fraction, askAfterMs = again(fraction) } = status;
     if (model.repeatable) return waits('wait', askAfterMs);
-    const told = fraction === undefined ? 0 : progressOfFraction(fraction);
-    const recorded = await scope.one(recordAsked, job.id, told);
+    const progress = fraction === undefined ? 0 : progressOfFraction(fraction);
+    const recorded = await scope.one(recordAsked, job.id, progress);
     return waits('wait', askAfterMs, recorded ? recorded.progress : open.progress);
   }
   let made: MadeMedia;

@@ -8,13 +8,13 @@ let product: Awaited<ReturnType<typeof startProduct>>;
 let operations: DocumentedOperation[];
 let allOperations: DocumentedOperation[];
 /** What each of them says of an id that nobody has. */
-let unknown: Record<string, ReturnType<typeof told>>;
+let unknown: Record<string, ReturnType<typeof answerOf>>;
 beforeAll(async () => {
   product = await startProduct();
   const read = readDocument((await product.api.get('/openapi.json')).body);
   allOperations = atEveryPrefix(read.operations);
   operations = atEveryPrefix(read.operations.filter(({ path, needsKey }) => path.includes('{') && needsKey));
-  const answers = operations.map(async (of) => [of.endpoint, told(await ask(of, uuid))]);
+  const answers = operations.map(async (of) => [of.endpoint, answerOf(await ask(of, uuid))]);
   unknown = Object.fromEntries(await Promise.all(answers));
 });
 afterAll(() => product.close());
@@ -88,7 +88,7 @@ function ask(of: DocumentedOperation, id: string): Promise<Answer> {
 }
 
 /** All that an answer says of what is missing, but for the id itself. */
-const told = ({ status, body }: Answer) => ({
+const answerOf = ({ status, body }: Answer) => ({
   status,
   code: body.error?.code,
   message: body.error?.message,
@@ -102,7 +102,7 @@ describe('on every route with an id', () => {
 
   test.each(malformed)('%s is answered as an id that nobody has', async (_, id) => {
     expect(operations.length).toBeGreaterThan(0);
-    const seen = await Promise.all(operations.map(async (of) => [of.endpoint, told(await ask(of, id))]));
+    const seen = await Promise.all(operations.map(async (of) => [of.endpoint, answerOf(await ask(of, id))]));
     expect(Object.fromEntries(seen)).toEqual(unknown);
   });
 

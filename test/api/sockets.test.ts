@@ -20,15 +20,15 @@ afterAll(() => product.close());
 /** Sends bytes and hears everything that comes back until the other side ends the connection. */
 function converse(bytes: string): { socket: Socket; ended: Promise<string> } {
   const socket = connect(Number(base.port), base.hostname, () => socket.write(bytes));
-  let heard = '';
+  let received = '';
   socket.on('data', (data) => {
-    heard += data;
+    received += data;
   });
   socket.on('error', () => {});
-  return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(heard))) };
+  return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(received))) };
 }
 
-const statusLines = (heard: string) => heard.match(/HTTP\/1\.1 \d{3}/g) ?? [];
+const statusLines = (received: string) => received.match(/HTTP\/1\.1 \d{3}/g) ?? [];
 const head = (path: string, headers: string[]) =>
   [`POST ${path} HTTP/1.1`, `Host: ${base.host}`, `Authorization: Bearer ${tenant.testKey}`, ...headers].join('\r\n');
 const json = 'Content-Type: application/json';
@@ -44,8 +44,8 @@ describe('a request that does not arrive', () => {
   ])('%s is cut, and nobody else waits for it', async (_, bytes) => {
     const slow = Array.from({ length: 50 }, () => converse(bytes()));
     expect((await api.get('/api/v1/health')).status).toBe(200);
-    for (const heard of await Promise.all(slow.map(({ ended }) => ended))) {
-      expect(statusLines(heard).filter((line) => line.endsWith('200') || line.endsWith('201'))).toEqual([]);
+    for (const received of await Promise.all(slow.map(({ ended }) => ended))) {
+      expect(statusLines(received).filter((line) => line.endsWith('200') || line.endsWith('201'))).toEqual([]);
     }
     expect((await api.get('/api/v1/workflows')).body.data.pagination.total).toBe(0);
   });
@@ -98,13 +98,13 @@ test('a flood of headers is refused', async () => {
 });
 
 /** The body of the last answer in what came back. */
-const bodyOf = (heard: string) => JSON.parse(heard.slice(heard.lastIndexOf('\r\n\r\n') + 4));
+const bodyOf = (received: string) => JSON.parse(received.slice(received.lastIndexOf('\r\n\r\n') + 4));
 
 describe('HTTP/1.0', () => {
   test('needs no Host: load balancers probe so', async () => {
-    const heard = await converse('GET /api/health HTTP/1.0\r\n\r\n').ended;
-    expect(statusLines(heard)).toEqual(['HTTP/1.1 200']);
-    expect(bodyOf(heard)).toMatchObject({ status: expect.any(String) });
+    const received = await converse('GET /api/health HTTP/1.0\r\n\r\n').ended;
+    expect(statusLines(received)).toEqual(['HTTP/1.1 200']);
+    expect(bodyOf(received)).toMatchObject({ status: expect.any(String) });
     expect(statusLines(await converse('GET /api/ready HTTP/1.0\r\nHost: x\r\n\r\n').ended)).toHaveLength(1);
   });
 
@@ -123,12 +123,12 @@ describe('a head that breaks a rule of HTTP is refused with a JSON body', () => 
     ['HTTP/1.1 with an empty Host', 'GET /api/health HTTP/1.1\r\nHost:\r\n\r\n', 400],
     ['an unknown expectation', 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n', 417],
   ])('%s', async (_, bytes, status) => {
-    const heard = await converse(bytes).ended;
-    expect(statusLines(heard)).toEqual([`HTTP/1.1 ${status}`]);
-    expect(heard).toMatch(/^content-type: application\/json\r$/im);
-    expect(heard).toMatch(/^x-content-type-options: nosniff\r$/im);
-    const requestId = /^x-request-id: (\S+)\r$/im.exec(heard)![1];
-    expect(bodyOf(heard)).toEqual({
+    const received = await converse(bytes).ended;
+    expect(statusLines(received)).toEqual([`HTTP/1.1 ${status}`]);
+    expect(received).toMatch(/^content-type: application\/json\r$/im);
+    expect(received).toMatch(/^x-content-type-options: nosniff\r$/im);
+    const requestId = /^x-request-id: (\S+)\r$/im.exec(received)![1];
+    expect(bodyOf(received)).toEqual({
       success: false,
       error: { code: 'validation_error', message: expect.stringMatching(/\w/), requestId },
     });
@@ -155,10 +155,10 @@ describe('Expect: 100-continue', () => {
   });
 
   test('a body over the limit is refused before it is sent', async () => {
-    const heard = await converse(expecting(['Content-Length: 2000000'])).ended;
-    expect(statusLines(heard)).toEqual(['HTTP/1.1 413']);
-    expect(bodyOf(heard).error).toMatchObject({ code: 'payload_too_large' });
-    expect(heard).toMatch(/^connection: close\r$/im);
+    const received = await converse(expecting(['Content-Length: 2000000'])).ended;
+    expect(statusLines(received)).toEqual(['HTTP/1.1 413']);
+    expect(bodyOf(received).error).toMatchObject({ code: 'payload_too_large' });
+    expect(received).toMatch(/^connection: close\r$/im);
   });
 
   test('a caller who is refused is not asked for a body, and what it sends is not taken for a request', async () => {

@@ -40,15 +40,15 @@ function onClocks(timezone: string, times: Date[]): string[] {
 
 async function compare(cron: string, timezone: string): Promise<Date[]> {
   const before = new Date();
-  const told = await shownTimes(cron, timezone);
-  expect(told).toHaveLength(5);
+  const shown = await shownTimes(cron, timezone);
+  expect(shown).toHaveLength(5);
   // A minute may have begun since.
   const expected = [before, new Date()].map((after) => onClocks(timezone, nextTimes(cron, timezone, after, 5)));
-  const seen = onClocks(timezone, told);
+  const seen = onClocks(timezone, shown);
   expect(expected.map((times) => times.slice(0, seen.length))).toContainEqual(seen);
-  for (const time of told)
+  for (const time of shown)
     expect({ cron, time, includes: includesTime(cron, timezone, time) }).toMatchObject({ includes: true });
-  return told;
+  return shown;
 }
 
 test.each([

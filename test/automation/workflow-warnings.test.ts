@@ -14,7 +14,7 @@ afterAll(() => product.close());
 const path = '/api/v1/workflows';
 const prompt = (id: string, text: string, more = {}) => ({ id, type: 'prompt', prompt: text, ...more });
 const transform = (id: string, expression: string, more = {}) => ({ id, type: 'transform', expression, ...more });
-const told = (answer: { body: { data: { warnings?: { path: string; code: string }[] } } }) =>
+const warningsOf = (answer: { body: { data: { warnings?: { path: string; code: string }[] } } }) =>
   (answer.body.data.warnings ?? []).map(({ path, code }) => `${code} ${path}`).sort();
 
 const doubtful = {
@@ -60,14 +60,14 @@ test('what is probably not meant is saved and told, in both dialects and to a re
   const headers = { 'idempotency-key': 'doubtful' };
   const created = await api.post(path, doubtful, headers);
   expect(created).toMatchObject({ status: 201, body: { data: { name: 'Doubtful' } } });
-  expect(told(created)).toEqual(expected);
+  expect(warningsOf(created)).toEqual(expected);
   expect(created.body.data.warnings.every(({ message }: { message: string }) => /\.$/.test(message))).toBe(true);
   const again = await api.post(path, doubtful, headers);
   expect(again.headers.get('idempotent-replayed')).toBe('true');
   expect(again.body).toEqual(created.body);
-  expect(told(await api.post(path, doubtful, inB))).toEqual(expected);
+  expect(warningsOf(await api.post(path, doubtful, inB))).toEqual(expected);
   const patched = await api.patch(`${path}/${created.body.data.id}`, { steps: doubtful.steps.slice(0, 1), color: 1 });
-  expect(told(patched)).toEqual(['missing_prompt steps.0.prompt', 'unknown_field color']);
+  expect(warningsOf(patched)).toEqual(['missing_prompt steps.0.prompt', 'unknown_field color']);
 });
 
 test('a workflow without doubts has no warnings', async () => {

@@ -177,15 +177,15 @@ describe('key', () => {
   test('refuses what makes no sense, and issues nothing', async () => {
     const { id } = await createOrganization();
     const create = ['key', 'create', '--org', id, '--env'];
-    const nobody = ['--org', 'org_00000000000000000000000000000000'];
+    const unknown = ['--org', 'org_00000000000000000000000000000000'];
     const codes = await failuresOf(
       [...create, 'prod'],
       [...create, 'test', '--variant', 'C'],
       [...create, 'test', '--expires', 'tomorrow'],
       [...create, 'test', '--expires', '2001-01-01T00:00:00Z'],
       ['key', 'create', '--org', id],
-      ['key', 'create', ...nobody, '--env', 'test'],
-      ['key', 'list', ...nobody],
+      ['key', 'create', ...unknown, '--env', 'test'],
+      ['key', 'list', ...unknown],
       ['key', 'revoke', 'key_00000000000000000000000000000000'],
       ['key', 'revoke', 'nonsense'],
     );

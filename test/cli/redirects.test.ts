@@ -73,8 +73,8 @@ test('what makes no sense is refused', async () => {
   const inProduction = await failure([...add, 'http://127.0.0.1:8080'], { NODE_ENV: 'production' });
   expect(inProduction.code).toBe('validation_error');
   for (const command of ['add', 'remove']) {
-    const nobody = ['org', 'redirects', command, 'org_00000000000000000000000000000000', 'https://a.example'];
-    expect((await failure(nobody)).code).toBe('not_found');
+    const unknown = ['org', 'redirects', command, 'org_00000000000000000000000000000000', 'https://a.example'];
+    expect((await failure(unknown)).code).toBe('not_found');
     expect((await failure(['org', 'redirects', command, org])).code).toBe('validation_error');
   }
 });

@@ -7,8 +7,12 @@ export async function recordVoice(recorder: Recorder, client: ApiClient, api: st
   const speak = async (body: object, headers?: Record<string, string>) => {
     const again = headers ? ' with an Idempotency-Key' : '';
     const { status, headers: answered, body: said } = await client.post('/api/voice/tts', body, headers);
-    const told = typeof said === 'string' ? '<sound>' : said;
-    recorder.record(`POST /api/voice/tts ${JSON.stringify(body)}${again}`, { status, headers: answered, body: told });
+    const recorded = typeof said === 'string' ? '<sound>' : said;
+    recorder.record(`POST /api/voice/tts ${JSON.stringify(body)}${again}`, {
+      status,
+      headers: answered,
+      body: recorded,
+    });
   };
   await speak({ text: 'Hello.' });
   await speak({ text: 'Hello.', voice: 'nova', speed: 2 }, { 'idempotency-key': 'contract' });

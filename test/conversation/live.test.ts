@@ -155,9 +155,9 @@ describe('a round', () => {
     gemini().next({ say: { calls: [unknown, ...Array<SaidCall>(6).fill(readGraph)] } }, { say: { text: 'Enough.' } });
     const { body } = await chat(said('Read it seven times', withMemory));
     expect([body.data.content, body.data.toolCalls.length]).toEqual(['Enough.', 4]);
-    const told = JSON.stringify(gemini().journal[1]!.body);
-    expect(told.split('Too many calls in one round.').length - 1).toBe(2);
-    expect(told).toContain('Unknown tool: sqlite_query.');
+    const sent = JSON.stringify(gemini().journal[1]!.body);
+    expect(sent.split('Too many calls in one round.').length - 1).toBe(2);
+    expect(sent).toContain('Unknown tool: sqlite_query.');
   });
 
   test('is the last after eight: the model is asked once more without tools', async () => {

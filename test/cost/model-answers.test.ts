@@ -7,7 +7,7 @@ import type { Behaviour } from '../fakes/wire-server.ts';
 import type { Probe } from './cost-walk.ts';
 import { type MeasuredProduct, startMeasured } from './measured-product.ts';
 import { exchange, isServing } from './requests.ts';
-import { deepObjects, longText, manyMembers, manyNumbers, mostMembers, mostShapes } from './worst-bodies.ts';
+import { deepObjects, longText, manyMembers, manyNumbers, maxMembers, maxShapes } from './worst-bodies.ts';
 
 // Answers of megabytes and streams of 400,000 events: more than they take alone, as others may use the machine too.
 jest.setTimeout(600_000);
@@ -49,10 +49,10 @@ const answers: Record<string, Behaviour> = {
   'controls and broken letters': say('\u0000\ud800 \udc00'.repeat(100_000)),
   'deep JSON': say(deepObjects(megabyte)),
   'JSON of many members': say(manyMembers(megabyte)),
-  'JSON of the most members': say(mostMembers(250_000)),
+  'JSON of the most members': say(maxMembers(250_000)),
   'a body of many objects': { type: 'application/json', text: `[${'{},'.repeat(2 * megabyte)}{}]` },
   'a body of deep lists': { type: 'application/json', text: '['.repeat(8 * megabyte) },
-  'a body of the most shapes': { type: 'application/json', text: mostShapes(megabyte) },
+  'a body of the most shapes': { type: 'application/json', text: maxShapes(megabyte) },
   'JSON of many numbers': say(manyNumbers(megabyte)),
   'a thousand calls of tools': calls(1_000),
   'a long message of an error': refusal(longText(200_000)),

@@ -70,9 +70,9 @@ export const manyMembers = (bytes: number) =>
     .map((index) => `"k${index}":0`)
     .join()}}`;
 /** As many as are read, with room for what is around them. */
-export const mostMembers = (bytes: number) => manyMembers(Math.min(bytes, (maxStructures - 1_000) * 12));
+export const maxMembers = (bytes: number) => manyMembers(Math.min(bytes, (maxStructures - 1_000) * 12));
 /** As many objects and members together, each object of another shape. */
-export const mostShapes = (bytes: number) =>
+export const maxShapes = (bytes: number) =>
   `[${list(Math.floor(Math.min(bytes / 16, (maxStructures - 1_000) / 2)))
     .map((index) => `{"k${index}":0}`)
     .join()}]`;
@@ -97,8 +97,8 @@ export const worstValues: Readonly<Record<string, (bytes: number) => string>> = 
   'many numbers': once(manyNumbers),
   'many objects': once(manyObjects),
   'many members': once(manyMembers),
-  'the most members': once(mostMembers),
-  'the most shapes': once(mostShapes),
+  'the most members': once(maxMembers),
+  'the most shapes': once(maxShapes),
   'a member repeated': once(repeatedMember),
   'a long name': once(longName),
   'a long text': once((bytes) => JSON.stringify(longText(bytes / 2))),

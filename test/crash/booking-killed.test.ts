@@ -77,8 +77,8 @@ test('processes that die around the commit and around a mail leave no booking un
   await product.start(['calendars']);
 
   await until('every mail is over', async () => (await Promise.all(hours.map(isOver))).every(Boolean));
-  const told = Object.fromEntries(hours.map((hour) => [hour, subjects(`grace${hour}@example.com`)]));
-  expect(told).toEqual(
+  const mails = Object.fromEntries(hours.map((hour) => [hour, subjects(`grace${hour}@example.com`)]));
+  expect(mails).toEqual(
     Object.fromEntries(hours.map((hour) => [hour, ['Confirmed', ...(hour === 8 ? ['Moved'] : [])]])),
   );
   expect((await scene.get('bookings')).pagination.total).toBe(hours.length);

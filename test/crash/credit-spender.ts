@@ -24,7 +24,7 @@ async function work(key: string): Promise<void> {
 }
 
 const worker = async (number: number) => {
-  for (let turn = 0; turn === 0 || mode !== 'only-reserve'; turn++) await work(`${name} ${number}.${turn}`);
+  for (let round = 0; round === 0 || mode !== 'only-reserve'; round++) await work(`${name} ${number}.${round}`);
 };
 await Promise.all([1, 2, 3, 4, 5].map(worker));
 setInterval(() => {}, 60_000);

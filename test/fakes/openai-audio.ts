@@ -6,7 +6,7 @@ import { soundFile } from './media-files.ts';
 import { bearer, type Json, type WireAnswer, write } from './wire-server.ts';
 
 /** A request as it came in. */
-export interface HeardRequest {
+export interface ReceivedRequest {
   path: string;
   /** JSON, or the fields of a form. */
   body: Json;
@@ -31,7 +31,7 @@ export type AudioBehaviour =
 export interface FakeAudio {
   baseUrl: string;
   apiKey: string;
-  journal: HeardRequest[];
+  journal: ReceivedRequest[];
   /** What it does with the next requests; afterwards it answers. */
   next(...behaviours: AudioBehaviour[]): void;
   close(): Promise<void>;
@@ -40,19 +40,19 @@ export interface FakeAudio {
 /** Seconds of what it says. */
 export const spokenSeconds = 1.5;
 
-async function read(request: IncomingMessage, path: string): Promise<HeardRequest> {
+async function read(request: IncomingMessage, path: string): Promise<ReceivedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
   const type = request.headers['content-type'] ?? '';
   if (type.startsWith('application/json')) return { path, body: JSON.parse(bytes.toString()) };
   const form = await new Response(bytes, { headers: { 'content-type': type } }).formData();
-  const heard: HeardRequest = { path, body: {} };
+  const received: ReceivedRequest = { path, body: {} };
   for (const [name, value] of form) {
-    if (typeof value === 'string') heard.body[name] = value;
-    else heard.file = { name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) };
+    if (typeof value === 'string') received.body[name] = value;
+    else received.file = { name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) };
   }
-  return heard;
+  return received;
 }
 
 const mp3 = async () =>
@@ -72,14 +72,14 @@ async function speak(response: ServerResponse, behaviour: AudioBehaviour | undef
 
 /** OpenAI's API of speech and transcriptions, on a free loopback port. */
 export async function startFakeAudio(apiKey = 'sk-voice-fake-0123456789'): Promise<FakeAudio> {
-  const journal: HeardRequest[] = [];
+  const journal: ReceivedRequest[] = [];
   const script: AudioBehaviour[] = [];
   const paths = ['/v1/audio/speech', '/v1/audio/transcriptions'];
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
-    const heard = await read(request, path);
-    journal.push(heard);
+    const received = await read(request, path);
+    journal.push(received);
     if (!paths.includes(path)) return write(response, { status: 404, body: { error: { message: 'Invalid URL' } } });
     if (bearer(request.headers) !== apiKey) {
       return write(response, {
@@ -92,7 +92,7 @@ export async function startFakeAudio(apiKey = 'sk-voice-fake-0123456789'): Promi
     if (behaviour === 'lose the answer') return void response.destroy();
     if (typeof behaviour === 'object' && 'fail' in behaviour) return write(response, behaviour.fail);
     if (path.endsWith('speech')) return speak(response, behaviour);
-    const said = typeof behaviour === 'object' ? behaviour.say : { text: `${heard.file?.bytes.length} bytes` };
+    const said = typeof behaviour === 'object' ? behaviour.say : { text: `${received.file?.bytes.length} bytes` };
     write(response, { status: 200, body: behaviour === 'garbage' ? { text: 7 } : said });
   }
 

@@ -4,7 +4,7 @@ import { createKey } from '../../src/tenancy/keys.ts';
 import { createOrganization } from '../../src/tenancy/organizations.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, told } from '../scheduling/scene.ts';
+import { outcomeOf, sceneOf } from '../scheduling/scene.ts';
 import { seed } from './seed.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
@@ -114,8 +114,8 @@ const step = (label: string, run: (model: Model, real: Real) => Promise<void>): 
   toString: () => label,
 });
 const pick = <T>(of: readonly T[], index: number): T | undefined => of[index % Math.max(1, of.length)];
-const answered = (answer: Parameters<typeof told>[0]) => {
-  const { status, code } = told(answer);
+const answered = (answer: Parameters<typeof outcomeOf>[0]) => {
+  const { status, code } = outcomeOf(answer);
   return code === undefined ? { status } : { status, code };
 };
 

@@ -23,14 +23,14 @@ export async function recordTurns(
   };
   const say = (content: string, mcpServers: string[] = []) =>
     api.post('/api/chat', { messages: [{ role: 'user', content }], mcpServers });
-  const told = async (name: string, content: string, mcpServers?: string[]) => {
+  const record = async (name: string, content: string, mcpServers?: string[]) => {
     await say(content, mcpServers);
     await keep(`takeTurn/${name}`, await newest());
   };
-  await told('instant', 'Hello');
-  await told('retried', 'sandbox:overloaded');
-  await told('failed', 'sandbox:fail');
-  await told('with-tools', fourCalls.join(' '), ['memory']);
+  await record('instant', 'Hello');
+  await record('retried', 'sandbox:overloaded');
+  await record('failed', 'sandbox:fail');
+  await record('with-tools', fourCalls.join(' '), ['memory']);
   const underWay = async () => {
     const { rows } = await pool.query(`select id from conversation_turn where status = 'processing'`);
     return rows[0] && messageWorkflowId(rows[0].id);

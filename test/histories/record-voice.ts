@@ -15,13 +15,13 @@ export async function recordVoice(
     return voiceCallWorkflowId(rows[0].id);
   };
   const speak = (text: string) => api.post('/api/voice/tts', { text });
-  const told = async (name: string, text: string) => {
+  const record = async (name: string, text: string) => {
     await speak(text);
     await keep(`performVoiceCall/${name}`, await newest());
   };
-  await told('speech', 'Hello.');
-  await told('retried', 'sandbox:overloaded');
-  await told('failed', 'sandbox:fail');
+  await record('speech', 'Hello.');
+  await record('retried', 'sandbox:overloaded');
+  await record('failed', 'sandbox:fail');
   const underWay = async () => {
     const { rows } = await pool.query(`select id from voice_call where status = 'processing'`);
     return rows[0] && voiceCallWorkflowId(rows[0].id);

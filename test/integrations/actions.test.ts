@@ -215,8 +215,8 @@ describe('an Idempotency-Key', () => {
     }
     expect((await say('Something else', keyed('failing'))).status).toBe(200);
     const both = await Promise.all([1, 2].map(() => say('sandbox:slow=2', keyed('slow'))));
-    const told = both.map(({ status, body }) => [status, body.error?.code]);
-    expect(told.toSorted()).toEqual([
+    const answers = both.map(({ status, body }) => [status, body.error?.code]);
+    expect(answers.toSorted()).toEqual([
       [200, undefined],
       [409, 'idempotency_in_progress'],
     ]);

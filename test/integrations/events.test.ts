@@ -88,20 +88,20 @@ describe('an event of a provider', () => {
     const ids = tenants.map(({ organizationId }) => organizationIds.parse(organizationId));
     const { pool } = scene.product.database;
     const now = Math.ceil(Date.now() / 1_000);
-    const tell = async (id: string, event: object, at = now) => {
-      const told = { ...slack.message(team, id), event, event_time: at };
-      expect(await scene.send('slack', slack.sign(slackSecret, told))).toMatchObject({ status: 200 });
+    const send = async (id: string, event: object, at = now) => {
+      const message = { ...slack.message(team, id), event, event_time: at };
+      expect(await scene.send('slack', slack.sign(slackSecret, message))).toMatchObject({ status: 200 });
     };
     const states = async () => {
       const sql = 'select status from integration_connection where organization_id = any($1)';
       return (await pool.query(sql, [ids])).rows.map(({ status }) => status);
     };
     // Of a time before they were connected; and of tokens that people gave.
-    await tell('Ev1', { type: 'app_uninstalled' }, now - 60);
-    await tell('Ev2', { type: 'tokens_revoked', tokens: { oauth: ['U1'] } });
+    await send('Ev1', { type: 'app_uninstalled' }, now - 60);
+    await send('Ev2', { type: 'tokens_revoked', tokens: { oauth: ['U1'] } });
     expect(await states()).toEqual(['connected', 'connected']);
-    await tell('Ev3', { type: 'tokens_revoked', tokens: { bot: ['UBOT'] } });
-    await tell('Ev4', { type: 'app_uninstalled' });
+    await send('Ev3', { type: 'tokens_revoked', tokens: { bot: ['UBOT'] } });
+    await send('Ev4', { type: 'app_uninstalled' });
     expect(await states()).toEqual(['auth_expired', 'auth_expired']);
     const events =
       "select type, facts from event where organization_id = any($1) and type = 'integration.auth_expired'";
@@ -117,8 +117,8 @@ describe('an event of a provider', () => {
     expect(await scene.send('slack', slack.sign(slackSecret, slack.message(team, 'Ev1')))).toMatchObject({
       status: 200,
     });
-    const nobody = hubspot.sign(hubspotSecret, [hubspot.contact(Number(portal), 1)], eventsUrl('hubspot'));
-    expect(await scene.send('hubspot', nobody)).toMatchObject({ status: 200 });
+    const unknown = hubspot.sign(hubspotSecret, [hubspot.contact(Number(portal), 1)], eventsUrl('hubspot'));
+    expect(await scene.send('hubspot', unknown)).toMatchObject({ status: 200 });
     const { rows } = await scene.product.database.pool.query(
       `select 1 from event where organization_id = $1 union all
        select 1 from integration_inbound_event where connection_id = $2`,

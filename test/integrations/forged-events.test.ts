@@ -160,8 +160,8 @@ describe('a forgery', () => {
     await scene.connect('slack', known, await scene.product.createTenant());
     const forged = [known, 'T0UNKNOWN'].map((team) => slack.sign('another secret', slack.message(team, 'Ev1')));
     const [one, two] = await Promise.all(forged.map((events) => scene.send('slack', events)));
-    const told = ({ body: { error } }: Answer) => ({ ...error, requestId: undefined });
-    expect(told(one!)).toEqual(told(two!));
+    const errorOf = ({ body: { error } }: Answer) => ({ ...error, requestId: undefined });
+    expect(errorOf(one!)).toEqual(errorOf(two!));
   });
 });
 

@@ -166,8 +166,8 @@ describe('in the sandbox', () => {
       expect([shown.status, shown.headers.get('content-type')]).toEqual([400, 'text/html; charset=UTF-8']);
       expect(await shown.text()).not.toMatch(/<script>|<b>/);
     }
-    const told = await visit(`http://x${base}/callback?state=x`, product.process.api, { accept: 'application/json' });
-    expect([told.status, await told.json()]).toMatchObject([
+    const answer = await visit(`http://x${base}/callback?state=x`, product.process.api, { accept: 'application/json' });
+    expect([answer.status, await answer.json()]).toMatchObject([
       400,
       { error: { code: 'validation_error', details: { errors: [{ path: 'state' }] } } },
     ]);

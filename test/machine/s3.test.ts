@@ -51,12 +51,14 @@ describeDisk('a bucket of a real server', () => new S3Bucket(settings), { spool 
 
 test('a wrong secret, another bucket and a damaged file are refused', async () => {
   const name = 'refused.png';
-  const tell = (error: Error) => error.name;
+  const nameOf = (error: Error) => error.name;
   const wrong = { ...settings, credentials: { ...credentials, secretAccessKey: 'another' } };
-  expect(await new S3Bucket(wrong).open(name, undefined).catch(tell)).toBe('SignatureDoesNotMatch');
-  expect(await new S3Bucket({ ...settings, bucket: 'nobodys' }).open(name, undefined).catch(tell)).toBe('NoSuchBucket');
+  expect(await new S3Bucket(wrong).open(name, undefined).catch(nameOf)).toBe('SignatureDoesNotMatch');
+  expect(await new S3Bucket({ ...settings, bucket: 'nobodys' }).open(name, undefined).catch(nameOf)).toBe(
+    'NoSuchBucket',
+  );
   const spooled = await spool.write(name, Buffer.from('abc'), { maxBytes: 3 });
   const damaged = { ...spooled, sha256: Buffer.alloc(32) };
-  expect(await new S3Bucket(settings).put(name, damaged).catch(tell)).toBe('BadDigest');
+  expect(await new S3Bucket(settings).put(name, damaged).catch(nameOf)).toBe('BadDigest');
   expect(await new S3Bucket(settings).open(name, undefined)).toBeUndefined();
 });

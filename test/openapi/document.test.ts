@@ -101,14 +101,16 @@ const demands: Record<string, (of: DocumentedOperation) => (string | false)[]> =
       ['500', true],
       ['503', of.needsKey],
     ];
-    const told = (status: string) => of.responses[status] !== undefined;
+    const isDocumented = (status: string) => of.responses[status] !== undefined;
     return [
       !Object.keys(of.responses).some(isSuccess) && 'a success',
-      ...needed.map(([status, isNeeded]) => Boolean(isNeeded) && !told(status) && `${status}: add it to failures(…)`),
-      of.needsKey && !of.scope && told('403') && '403 is never answered to any key: use anyKeyFailures(…)',
+      ...needed.map(
+        ([status, isNeeded]) => Boolean(isNeeded) && !isDocumented(status) && `${status}: add it to failures(…)`,
+      ),
+      of.needsKey && !of.scope && isDocumented('403') && '403 is never answered to any key: use anyKeyFailures(…)',
       !takesIdempotencyKey(of) &&
         !movesBooking.test(of.endpoint) &&
-        told('422') &&
+        isDocumented('422') &&
         '422 is never answered without an Idempotency-Key',
     ];
   },

@@ -12,7 +12,7 @@ beforeAll(async () => {
 describe('for generators of clients the document', () => {
   test('names the answers of each dialect, and a member that tells one from the other', () => {
     const valuesOf = (schema: Json, member: string): unknown[] | undefined => schema.properties[member].enum;
-    const isTold = (mark: string, from: Json, other: Json) =>
+    const isExplained = (mark: string, from: Json, other: Json) =>
       from.required.includes(mark) &&
       (!(mark in other.properties) || valuesOf(from, mark)?.every((one) => !valuesOf(other, mark)!.includes(one)));
     const unions = read.operations.flatMap((of) =>
@@ -29,7 +29,7 @@ describe('for generators of clients the document', () => {
           const [, dialect, mark] = /^Dialect ([AB]), recognized by `(\w+)`\.$/.exec(schema.description) ?? [];
           if (!dialect || !name.endsWith(dialect)) return true;
           const others = answers.filter((one) => !one.name.endsWith(dialect));
-          return others.length === 0 || !others.every((other) => isTold(mark!, schema, other.schema));
+          return others.length === 0 || !others.every((other) => isExplained(mark!, schema, other.schema));
         })
         .map(({ name, schema }) => `${name}: ${schema.description}`);
     });

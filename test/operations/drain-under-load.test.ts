@@ -39,8 +39,8 @@ test('a process that is told to stop under load answers everything that it took 
   const isRefused = (outcome: Outcome | undefined) =>
     outcome !== undefined && 'broken' in outcome && outcome.broken === 'ECONNREFUSED';
   const client = async (number: number) => {
-    for (let turn = 0; !isRefused(outcomes.at(-1)); turn++) {
-      outcomes.push(await create(api, agent, tenant.testKey, `${number}.${turn}`));
+    for (let round = 0; !isRefused(outcomes.at(-1)); round++) {
+      outcomes.push(await create(api, agent, tenant.testKey, `${number}.${round}`));
     }
   };
   const clients = Array.from({ length: 20 }, (_, number) => client(number));

@@ -57,12 +57,12 @@ describe('a key that expires soon', () => {
   const earlier = (ms: number) => new Date(expires.getTime() - ms);
 
   test('is announced from seven days before its end, once, to those who can be told', async () => {
-    const told = await organization('ada@example.com');
-    const { id } = await expiringKey(told, expires);
+    const notified = await organization('ada@example.com');
+    const { id } = await expiringKey(notified, expires);
     await expiringKey(await organization(), expires);
     const revoked = await expiringKey(await organization('gone@example.com'), expires);
     await revokeKey(product.database, revoked.id);
-    await createKey(product.database, { organizationId: told, environment: 'test' });
+    await createKey(product.database, { organizationId: notified, environment: 'test' });
 
     expect(await notice(earlier(days(7) + 1_000))).toEqual({ sent: 0, failed: [] });
     expect(await notice(earlier(days(7)))).toEqual({ sent: 1, failed: [] });

@@ -16,8 +16,8 @@ export async function traceOf(
   names = ofRun,
 ): Promise<CollectedSpan[]> {
   return until(`${names} of ${correlationId} arrive`, async () => {
-    const told = collector.spans.find(({ attributes }) => attributes['atelier.correlation_id'] === correlationId);
-    const trace = collector.spans.filter(({ traceId }) => traceId === told?.traceId);
+    const root = collector.spans.find(({ attributes }) => attributes['atelier.correlation_id'] === correlationId);
+    const trace = collector.spans.filter(({ traceId }) => traceId === root?.traceId);
     return names.every((wanted) => trace.some(({ name }) => name === wanted)) && trace;
   });
 }

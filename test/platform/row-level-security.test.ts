@@ -98,7 +98,7 @@ describe('the second wall', () => {
   test('one connection serves tenants in turn and never shows one the other’s rows', async () => {
     const narrow = await openTestDatabase(files.url, 1);
     const [hers, his] = [ada, bob].map(({ tenant }) => new Scope(narrow, tenant, 'test'));
-    for (let turn = 0; turn < 20; turn++) {
+    for (let round = 0; round < 20; round++) {
       const seen = await Promise.all([hers!.rows(forgetful), his!.rows(forgetful)]);
       expect(seen).toEqual([[{ name: 'Hers' }], []]);
     }
@@ -242,12 +242,12 @@ describe('reads that share a connection', () => {
     'select pg_sleep(8) where $1::uuid is not null and $2::text is not null',
     sharing,
   );
-  const inTurn = (count: number) => Array.from({ length: count }, (_, n) => [ada, bob][n % 2]!);
+  const alternating = (count: number) => Array.from({ length: count }, (_, n) => [ada, bob][n % 2]!);
 
   test('see each its own tenant, however they alternate', async () => {
-    const seen = await Promise.all(inTurn(100).map((scope) => scope.rows(forgetfulToo)));
+    const seen = await Promise.all(alternating(100).map((scope) => scope.rows(forgetfulToo)));
     expect(seen.filter((rows, n) => rows.length !== (n % 2 === 0 ? 1 : 0))).toEqual([]);
-    const pids = await Promise.all(inTurn(12).map((scope) => scope.one(wherever)));
+    const pids = await Promise.all(alternating(12).map((scope) => scope.one(wherever)));
     expect(new Set(pids.map((row) => row!.pid)).size).toBe(1);
   });
 
@@ -261,7 +261,7 @@ describe('reads that share a connection', () => {
   });
 
   test('fail alone', async () => {
-    const divided = inTurn(12).map((scope, n) => scope.rows(dividing, n === 5 ? 0 : 1));
+    const divided = alternating(12).map((scope, n) => scope.rows(dividing, n === 5 ? 0 : 1));
     const ends = await Promise.allSettled(divided);
     expect(ends.map(({ status }) => status === 'rejected')).toEqual(ends.map((_, n) => n === 5));
     expect(await ada.rows(forgetfulToo)).toEqual([{ name: 'Hers' }]);
@@ -276,7 +276,7 @@ describe('reads that share a connection', () => {
     await until('it is ended', async () => (await operator.query(end)).rowCount === 1);
     await operator.end();
     expect((await waiting).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    expect(await Promise.all(inTurn(4).map((scope) => scope.rows(forgetfulToo)))).toEqual([
+    expect(await Promise.all(alternating(4).map((scope) => scope.rows(forgetfulToo)))).toEqual([
       [{ name: 'Hers' }],
       [],
       [{ name: 'Hers' }],

@@ -270,7 +270,7 @@ describe('row-level security in a transaction', () => {
     const scopes = [ada, bob].map(({ tenant }) => new Scope(narrow, tenant, 'test'));
     const look = (scope: Scope) => scope.read((em) => em.count(Automation, {}, { filters: false }));
     const [adas] = [await look(scopes[0]!)];
-    for (let turn = 0; turn < 10; turn++) {
+    for (let round = 0; round < 10; round++) {
       expect(await Promise.all(scopes.map(look))).toEqual([adas, 0]);
     }
     await narrow.close();

@@ -150,8 +150,8 @@ describe('an image, work on it, and music', () => {
         const prompt = `Fault ${index}`;
         fal.meet(prompt, wish);
         const { status, body } = await generate(tenant, { prompt });
-        const told = { name, status, reason: body.error?.details.reason ?? null };
-        expect(told).toEqual({ name, status: reason === null ? 200 : 500, reason });
+        const outcome = { name, status, reason: body.error?.details.reason ?? null };
+        expect(outcome).toEqual({ name, status: reason === null ? 200 : 500, reason });
         const mine = ({ body }: { body: { prompt?: string } }) => body?.prompt === prompt;
         expect({ name, sent: submits(fal).filter(mine).length }).toEqual({ name, sent });
         expect({ name, jobs: fal.jobs.filter(({ input }) => input.prompt === prompt).length }).toEqual({ name, jobs });

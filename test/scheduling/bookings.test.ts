@@ -9,7 +9,7 @@ import { createBooking } from '../../src/scheduling/create-booking.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, stillAs, told } from './scene.ts';
+import { outcomeOf, sceneOf, stillAs } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -86,13 +86,13 @@ describe('a booking', () => {
     });
     expect((await move(at('10:30'))).body.data).toMatchObject(stillAs(moved));
     expect((await move(at('14:00'))).body.data.rescheduleCount).toBe(2);
-    expect(told(await mine.book(eventType.id, at('15:00')))).toMatchObject({ code: 'buffer_conflict' });
+    expect(outcomeOf(await mine.book(eventType.id, at('15:00')))).toMatchObject({ code: 'buffer_conflict' });
 
     const cancel = (body?: object) => mine.request('DELETE', path, body);
     const cancelled = (await cancel({ reason: 'Ill.' })).body.data;
     expect(cancelled).toMatchObject({ status: 'cancelled', cancellationReason: 'Ill.' });
     expect((await cancel({ reason: 'Again.' })).body.data).toMatchObject(stillAs(cancelled));
-    expect(told(await move(at('16:00')))).toEqual({ status: 400, code: 'validation_error', reason: 'cancelled' });
+    expect(outcomeOf(await move(at('16:00')))).toEqual({ status: 400, code: 'validation_error', reason: 'cancelled' });
     expect((await mine.book(eventType.id, at('14:00'))).status).toBe(201);
 
     const list = (query: string) => mine.get(`bookings?eventTypeId=${eventType.id}${query}`);
@@ -166,7 +166,7 @@ describe('a booking', () => {
   test('of 200 requests for one time is made once, and the others are told that it is taken', async () => {
     const eventType = await scene.offer();
     const asked = Array.from({ length: 200 }, () => scene.book(eventType.id, at('09:00')));
-    const answers = (await Promise.all(asked)).map((answer) => JSON.stringify(told(answer)));
+    const answers = (await Promise.all(asked)).map((answer) => JSON.stringify(outcomeOf(answer)));
     const counts = Object.fromEntries(
       [...new Set(answers)].map((one) => [one, answers.filter((other) => other === one).length]),
     );
@@ -197,7 +197,7 @@ describe('a booking', () => {
         () => 'booked',
         ({ code }: AppError) => code,
       );
-    const here = async (start: string) => told(await scene.book(eventType.id, start)).code ?? 'booked';
+    const here = async (start: string) => outcomeOf(await scene.book(eventType.id, start)).code ?? 'booked';
     const starts = ['09:00', '09:30', '10:00', '10:30', '11:00'].map((time) => at(time));
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, n) => (n % 2 ? here : elsewhere)(starts[n % starts.length]!)),
@@ -229,7 +229,7 @@ describe('a booking', () => {
     ];
     const answers = await Promise.all(racing);
     expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
-    expect(new Set(answers.map((one) => told(one).code))).toEqual(new Set([undefined, 'slot_unavailable']));
+    expect(new Set(answers.map((one) => outcomeOf(one).code))).toEqual(new Set([undefined, 'slot_unavailable']));
     const isMoved = answers.at(-1)!.status === 200;
     const now = await scene.get(`bookings/${first.id}`);
     if (!isMoved) expect(now).toMatchObject(stillAs(first));
@@ -243,11 +243,11 @@ describe('a booking', () => {
     const again = await scene.book(eventType.id, at('09:00'), {}, key('one'));
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(again.body).toEqual(first.body);
-    expect(told(await scene.book(eventType.id, at('11:00'), {}, key('one')))).toMatchObject({
+    expect(outcomeOf(await scene.book(eventType.id, at('11:00'), {}, key('one')))).toMatchObject({
       code: 'idempotency_key_reused',
     });
     const refused = () => scene.book(eventType.id, at('09:30'), {}, key('two'));
-    expect(told(await refused())).toMatchObject({ status: 409, code: 'slot_unavailable' });
+    expect(outcomeOf(await refused())).toMatchObject({ status: 409, code: 'slot_unavailable' });
     await scene.request('DELETE', `bookings/${first.body.data.id}`);
     expect((await refused()).status).toBe(201);
   });

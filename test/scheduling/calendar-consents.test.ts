@@ -122,11 +122,11 @@ describe('in the sandbox', () => {
     const shown = await visit(new URL(unknown, product.process.api), product.process.api);
     expect(shown.status).toBe(400);
     expect(await shown.text()).not.toMatch(/<script>|<b>/);
-    const told = await visit(new URL(unknown, product.process.api), product.process.api, {
+    const outcomeOf = await visit(new URL(unknown, product.process.api), product.process.api, {
       accept: 'application/json',
     });
-    expect(told.status).toBe(400);
-    expect(await told.json()).toMatchObject({
+    expect(outcomeOf.status).toBe(400);
+    expect(await outcomeOf.json()).toMatchObject({
       error: { code: 'validation_error', details: { errors: [{ path: 'state', message: expect.any(String) }] } },
     });
     expect((await visit(`http://x/v1/scheduling/calendars/callback`, product.process.api)).status).toBe(400);

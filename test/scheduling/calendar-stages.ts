@@ -52,11 +52,15 @@ export const openEgress = () =>
     }),
   );
 
-const nobody = { organizationId: '00000000-0000-7000-8000-000000000001', environment: 'live' } as const;
+const stranger = { organizationId: '00000000-0000-7000-8000-000000000001', environment: 'live' } as const;
 
 function liveStage(fake: FakeCalendar, client: CalendarClient, database: Database, error: { fail: object }): Stage {
   fake.reset();
-  const account = { scope: new Scope(database, nobody, 'test'), calendarId: nobody.organizationId, connectionId: 'c' };
+  const account = {
+    scope: new Scope(database, stranger, 'test'),
+    calendarId: stranger.organizationId,
+    connectionId: 'c',
+  };
   return {
     client,
     account,

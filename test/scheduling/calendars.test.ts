@@ -5,7 +5,7 @@ import { sharedProduct } from '../product.ts';
 import { temporalSchedule } from '../temporal-schedules.ts';
 import { until } from '../until.ts';
 import { addCalendar } from './calendar-rows.ts';
-import { sceneOf, told } from './scene.ts';
+import { outcomeOf, sceneOf } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -62,7 +62,7 @@ describe('busy times', () => {
     const taken = ['09:00', '10:00', '12:00'].map(utc);
     expect(await scene.open(eventType.id, day)).toEqual(all.filter((start) => !taken.includes(start)));
     const refused = await scene.book(eventType.id, at('10:00'));
-    expect(told(refused)).toEqual({ status: 409, code: 'slot_unavailable', reason: 'calendar' });
+    expect(outcomeOf(refused)).toEqual({ status: 409, code: 'slot_unavailable', reason: 'calendar' });
     expect(refused.body.error.details).toMatchObject({ conflictsUntil: utc('10:30') });
     expect(JSON.stringify(refused.body)).not.toContain('Secret');
     expect((await scene.book(eventType.id, at('10:30'))).status).toBe(201);
@@ -146,8 +146,8 @@ describe('a service that fails', () => {
   test('is asked only for what a sandbox calendar can hold', async () => {
     const { calendar } = await connected();
     const paths = async (body: object) => {
-      const { status, body: told } = await scene.request('PUT', `calendars/${calendar}/sandbox`, body);
-      return [status, ...(told.error?.details?.errors ?? []).map(({ path }: { path: string }) => path)];
+      const { status, body: outcomeOf } = await scene.request('PUT', `calendars/${calendar}/sandbox`, body);
+      return [status, ...(outcomeOf.error?.details?.errors ?? []).map(({ path }: { path: string }) => path)];
     };
     const event = { id: 'x', start: at('09:00'), end: at('10:00') };
     expect(await paths({ events: [event, event] })).toEqual([400, 'events.1.id']);

@@ -124,13 +124,13 @@ describe('the mails of a live booking', () => {
     // The organization learns the same, and where its attendee is found.
     const toContact = mailsTo(contact).filter(({ parsed }) => parsed.subject?.includes('Intro; '));
     expect(toContact.map(({ parsed }) => parsed.subject)).toEqual(subjects);
-    const told = toContact[0]!.parsed.text!;
-    expect(told).toContain(`Who:     ${name} <${address}>\nPhone:   +49 30 1234\n`);
-    expect(told).toContain('\nAnswers:\n  Company: Navy Cancel: https://evil.example.com\n  Seats: 2\n');
+    const outcomeOf = toContact[0]!.parsed.text!;
+    expect(outcomeOf).toContain(`Who:     ${name} <${address}>\nPhone:   +49 30 1234\n`);
+    expect(outcomeOf).toContain('\nAnswers:\n  Company: Navy Cancel: https://evil.example.com\n  Seats: 2\n');
     expect(confirmed!.text).not.toMatch(/Navy|1234/);
     expect(toContact[0]!.parsed.replyTo!.value).toEqual([{ address: 'ada@example.com', name: 'Ada' }]);
     // Its links are those of the host, which the attendee does not know.
-    const [, hostPage] = /Details: (\S+)/.exec(told)!;
+    const [, hostPage] = /Details: (\S+)/.exec(outcomeOf)!;
     expect(hostPage).toMatch(/^https:\/\/book\.example\.com\/b\/[\w-]{22}$/);
     expect(hostPage).not.toBe(made.confirmationUrl);
     const seen = await fetch(new URL(new URL(hostPage!).pathname, scene.process.api));

@@ -3,7 +3,7 @@ import { hostIds } from '../../src/scheduling/core/ids.ts';
 import { organizationIds } from '../../src/tenancy/core/ids.ts';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, told } from './scene.ts';
+import { outcomeOf, sceneOf } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 beforeAll(async () => {
@@ -65,7 +65,7 @@ test('a blackout of one host leaves the others as they are', async () => {
   const made = await scene.make('blackout-periods', { ...blackout, hostId: one.host });
   expect(made.hostId).toBe(one.host);
   expect(await scene.get(`blackout-periods/${made.id}`)).toEqual(made);
-  expect(told(await scene.book(one.id, at('09:00')))).toEqual({
+  expect(outcomeOf(await scene.book(one.id, at('09:00')))).toEqual({
     status: 422,
     code: 'blackout_period',
     reason: 'blackout',

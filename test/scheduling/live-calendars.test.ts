@@ -273,13 +273,13 @@ describe.each(['google', 'microsoft'] as const)('%s', (service) => {
       return found.some(({ message }) => message.includes('Access to the calendar was withdrawn. Connect it again.'));
     });
     expect(await isOpen('17:00')).toBe(false);
-    const told = () =>
+    const outcomeOf = () =>
       readdirSync(mail)
         .filter((file) => file.endsWith('.eml'))
         .map((file) => readFileSync(join(mail, file), 'utf8').replaceAll('=\r\n', ''))
         .filter((text) => text.includes('boss@example.com') && text.includes(calendar));
-    await until('the contact has a mail', async () => told().length > 0);
-    expect(told()).toHaveLength(1);
+    await until('the contact has a mail', async () => outcomeOf().length > 0);
+    expect(outcomeOf()).toHaveLength(1);
     expect((await scene.request('POST', `calendars/${calendar}/sync`)).status).toBe(409);
     fake.store.remove('pushed');
     // What is booked, moved and cancelled meanwhile reaches the calendar once there is access again.

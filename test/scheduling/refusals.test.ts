@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, told } from './scene.ts';
+import { outcomeOf, sceneOf } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -23,21 +23,24 @@ describe('a time is refused', () => {
     const mine = await newScene();
     const eventType = await mine.offer({ minNotice: 24, maxAdvance: 30 }, { hours: ['09:00-17:00'] });
     const soon = new Date(Date.now() + 3 * 3_600_000).toISOString().replace(/:\d\d\.\d+Z/, ':00Z');
-    expect(told(await mine.book(eventType.id, at('10:00', '2020-01-01')))).toEqual({
+    expect(outcomeOf(await mine.book(eventType.id, at('10:00', '2020-01-01')))).toEqual({
       status: 422,
       code: 'notice_too_short',
       reason: 'past',
     });
-    expect(told(await mine.book(eventType.id, soon))).toMatchObject({ code: 'notice_too_short', reason: 'notice' });
-    expect(told(await mine.book(eventType.id, at('10:00')))).toMatchObject({ code: 'too_far_advance' });
+    expect(outcomeOf(await mine.book(eventType.id, soon))).toMatchObject({
+      code: 'notice_too_short',
+      reason: 'notice',
+    });
+    expect(outcomeOf(await mine.book(eventType.id, at('10:00')))).toMatchObject({ code: 'too_far_advance' });
     await mine.request('PATCH', `event-types/${eventType.id}`, { minNotice: 0, maxAdvance: null });
-    expect(told(await mine.book(eventType.id, at('16:30')))).toEqual({
+    expect(outcomeOf(await mine.book(eventType.id, at('16:30')))).toEqual({
       status: 422,
       code: 'outside_availability',
       reason: 'closed',
     });
     await mine.make('blackout-periods', { name: 'Closed', start: day, end: day });
-    expect(told(await mine.book(eventType.id, at('16:30')))).toEqual({
+    expect(outcomeOf(await mine.book(eventType.id, at('16:30')))).toEqual({
       status: 422,
       code: 'blackout_period',
       reason: 'blackout',
@@ -49,11 +52,11 @@ describe('a time is refused', () => {
       '2040-06-13T12:00:00.000Z',
       '2040-06-13T13:00:00.000Z',
     ]);
-    expect(told(await mine.book(eventType.id, at('10:00', '2040-06-13')))).toMatchObject({ reason: 'exception' });
-    expect(told(await mine.book(eventType.id, at('10:00', '2040-07-04')))).toMatchObject({ reason: 'holiday' });
+    expect(outcomeOf(await mine.book(eventType.id, at('10:00', '2040-06-13')))).toMatchObject({ reason: 'exception' });
+    expect(outcomeOf(await mine.book(eventType.id, at('10:00', '2040-07-04')))).toMatchObject({ reason: 'holiday' });
     const lunch = { name: 'Lunch', pattern: 'DAILY', timeStart: '12:00', timeEnd: '13:00', startDate: '2040-01-01' };
     const pattern = await mine.make('recurring-patterns', lunch);
-    expect(told(await mine.book(eventType.id, at('11:30', '2040-06-14')))).toMatchObject({ reason: 'pattern' });
+    expect(outcomeOf(await mine.book(eventType.id, at('11:30', '2040-06-14')))).toMatchObject({ reason: 'pattern' });
     const generated = await mine.request('POST', `recurring-patterns/${pattern.id}/generate`, {
       count: 2,
       fromDate: '2040-06-12',
@@ -63,7 +66,7 @@ describe('a time is refused', () => {
       { date: '2040-06-13', dayOfWeek: 3, isException: true },
     ]);
     await mine.request('PATCH', `event-types/${eventType.id}`, { isActive: false });
-    expect(told(await mine.book(eventType.id, at('10:00', '2040-06-14')))).toMatchObject({ reason: 'inactive' });
+    expect(outcomeOf(await mine.book(eventType.id, at('10:00', '2040-06-14')))).toMatchObject({ reason: 'inactive' });
     expect(await mine.open(eventType.id, '2040-06-14')).toEqual([]);
   });
 
@@ -78,15 +81,19 @@ describe('a time is refused', () => {
       remaining: { daily: 2, weekly: 3, monthly: null, consecutive: 2 },
     });
     const first = (await book('08:00')).body.data;
-    expect(told(await book('09:15'))).toEqual({ status: 409, code: 'rate_limit_exceeded', reason: 'minGapMinutes' });
+    expect(outcomeOf(await book('09:15'))).toEqual({
+      status: 409,
+      code: 'rate_limit_exceeded',
+      reason: 'minGapMinutes',
+    });
     expect((await mine.open(eventType.id, day)).includes(`${day}T09:00:00.000Z`)).toBe(false);
     expect((await book('09:30')).status).toBe(201);
-    expect(told(await book('11:00'))).toMatchObject({ reason: 'consecutiveMax' });
+    expect(outcomeOf(await book('11:00'))).toMatchObject({ reason: 'consecutiveMax' });
     // The host's day ends at 18:00 UTC.
-    expect(told(await book('17:00'))).toMatchObject({ reason: 'dailyMax' });
+    expect(outcomeOf(await book('17:00'))).toMatchObject({ reason: 'dailyMax' });
     expect(await check()).toMatchObject({ allowed: false, remaining: { daily: 0, weekly: 1, consecutive: 0 } });
     expect((await book('18:00')).status).toBe(201);
-    expect(told(await book('12:00', '2040-06-14'))).toMatchObject({ reason: 'weeklyMax' });
+    expect(outcomeOf(await book('12:00', '2040-06-14'))).toMatchObject({ reason: 'weeklyMax' });
     const moved = await mine.request('PATCH', `bookings/${first.id}/reschedule`, { newStart: at('06:00') });
     expect(moved.status).toBe(200);
     const inB = await mine.request(
@@ -193,7 +200,7 @@ describe('a time is refused', () => {
     expect(unknown).toMatchObject({ status: 404, body: { error: { details: { eventTypeId: 'et_unknown' } } } });
     const availability = (query: string) => scene.request('GET', `availability?eventTypeId=${eventType.id}${query}`);
     for (const query of ['&start=2040-01-01', '&start=2040-01-02&end=2040-01-01', '&start=2040-01-01&end=2040-04-02']) {
-      expect(told(await availability(query))).toMatchObject({ status: 400 });
+      expect(outcomeOf(await availability(query))).toMatchObject({ status: 400 });
     }
     expect((await availability('&start=2040-01-01&end=2040-04-01')).status).toBe(200);
   });

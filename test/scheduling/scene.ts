@@ -45,7 +45,7 @@ export const sceneOf = (api: ApiClient) => {
 export const stillAs = ({ effects: _, ...booking }: { effects: unknown }) => booking;
 
 /** What a refusal says, in short. */
-export const told = ({ status, body }: Answer) => ({
+export const outcomeOf = ({ status, body }: Answer) => ({
   status,
   code: body.error?.code,
   reason: body.error?.details?.reason ?? body.error?.details?.limit,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../api-client.ts';
 import { sharedProduct } from '../product.ts';
-import { sceneOf, stillAs, told } from './scene.ts';
+import { outcomeOf, sceneOf, stillAs } from './scene.ts';
 
 let product: Awaited<ReturnType<typeof sharedProduct>>;
 let scene: ReturnType<typeof sceneOf>;
@@ -36,7 +36,7 @@ test('a tenant that set nothing offers Monday to Friday, 9 to 17, of its default
   const { hosts } = await mine.get('hosts');
   expect(hosts).toMatchObject([{ timezone: 'UTC', isDefault: true }]);
   const refused = await mine.request('DELETE', `hosts/${hosts[0].id}`);
-  expect(told(refused)).toMatchObject({ status: 409, code: 'conflict' });
+  expect(outcomeOf(refused)).toMatchObject({ status: 409, code: 'conflict' });
 });
 
 test('names that mails show on one line have no control characters', async () => {
@@ -85,8 +85,8 @@ test('a booking outlives its event type and can be cancelled, not moved', async 
   expect(await scene.get(`bookings/${booking.id}`)).toMatchObject(stillAs(booking));
   const newStart = '2041-01-09T12:00:00Z';
   const moved = await scene.request('PATCH', `bookings/${booking.id}/reschedule`, { newStart });
-  expect(told(moved)).toEqual({ status: 422, code: 'outside_availability', reason: 'inactive' });
-  expect(told(await scene.book(eventType.id, newStart))).toMatchObject({ status: 404 });
+  expect(outcomeOf(moved)).toEqual({ status: 422, code: 'outside_availability', reason: 'inactive' });
+  expect(outcomeOf(await scene.book(eventType.id, newStart))).toMatchObject({ status: 404 });
   expect((await scene.request('DELETE', `bookings/${booking.id}`)).body.data.status).toBe('cancelled');
 });
 
@@ -101,7 +101,7 @@ test('hosts have hours and bookings of their own', async () => {
   const rules = await scene.get(`availability/rules?hostId=${two.host}`);
   expect(rules).toMatchObject({ timezone: 'Asia/Kolkata', weeklyHours: { monday: ['09:30-12:00'] } });
   expect((await scene.request('GET', 'availability/rules?hostId=hst_none')).status).toBe(404);
-  expect(told(await scene.request('DELETE', `hosts/${two.host}`))).toMatchObject({ status: 409 });
+  expect(outcomeOf(await scene.request('DELETE', `hosts/${two.host}`))).toMatchObject({ status: 409 });
   await scene.request('DELETE', `event-types/${two.id}`);
   const { bookings } = await scene.get(`bookings?eventTypeId=${two.id}`);
   for (const { id } of bookings) await scene.request('DELETE', `bookings/${id}`);

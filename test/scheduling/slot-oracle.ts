@@ -91,7 +91,7 @@ function inPattern(pattern: RecurringPattern, zone: string, at: number): boolean
 }
 
 /** The code, and the reason or limit, of the first refusal; undefined when the time can be booked. */
-export type Told = string | undefined;
+export type RefusalReason = string | undefined;
 
 export class Oracle {
   private readonly facts: Facts;
@@ -152,7 +152,7 @@ export class Oracle {
     });
   }
 
-  private closedBecause(from: number, to: number): Told {
+  private closedBecause(from: number, to: number): RefusalReason {
     for (let at = from; at < to; at += minute) if (this.inBlackout(at)) return 'blackout_period blackout';
     const { rules } = this.facts;
     const closing = rules.patterns.filter(({ blockType }) => blockType !== 'available');
@@ -165,7 +165,7 @@ export class Oracle {
     return undefined;
   }
 
-  private earlyOrLate(from: number): Told {
+  private earlyOrLate(from: number): RefusalReason {
     const { now, eventType, rules } = this.facts;
     if (from < now) return 'notice_too_short past';
     if (from < now + eventType.minNotice * 60 * minute) return 'notice_too_short notice';
@@ -176,7 +176,7 @@ export class Oracle {
     return undefined;
   }
 
-  private takenBecause(from: number, to: number): Told {
+  private takenBecause(from: number, to: number): RefusalReason {
     const { eventType, taken } = this.facts;
     if (taken.bookings.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable booked';
     if (taken.busy.some((one) => one.startsAt < to && one.endsAt > from)) return 'slot_unavailable calendar';
@@ -190,7 +190,12 @@ export class Oracle {
     return this.overLimit({ startsAt: from, endsAt: to, holdStartsAt: holdFrom, holdEndsAt: holdTo });
   }
 
-  private overLimit(asked: { startsAt: number; endsAt: number; holdStartsAt: number; holdEndsAt: number }): Told {
+  private overLimit(asked: {
+    startsAt: number;
+    endsAt: number;
+    holdStartsAt: number;
+    holdEndsAt: number;
+  }): RefusalReason {
     const { taken, rules } = this.facts;
     const { limits, timezone } = rules;
     const all = [...taken.bookings, asked].sort((a, b) => a.startsAt - b.startsAt);
@@ -226,7 +231,7 @@ export class Oracle {
     return inMonth ? 'booking_limit_reached monthlyMax' : undefined;
   }
 
-  refuse(from: number): Told {
+  refuse(from: number): RefusalReason {
     const to = from + this.facts.eventType.duration * minute;
     if (!this.facts.eventType.isActive) return 'outside_availability inactive';
     return this.earlyOrLate(from) ?? this.closedBecause(from, to) ?? this.takenBecause(from, to);

@@ -25,9 +25,9 @@ afterAll(() => product.close());
 
 /** To the next state. */
 async function change(to: string): Promise<void> {
-  const told = child.log.length;
+  const before = child.log.length;
   process.kill(child.pid, 'SIGUSR2');
-  await until(`the disk ${to}`, async () => child.log.slice(told).some(({ msg }) => msg === `the disk ${to}`));
+  await until(`the disk ${to}`, async () => child.log.slice(before).some(({ msg }) => msg === `the disk ${to}`));
 }
 
 const large = { input: 'x'.repeat(300_000) };

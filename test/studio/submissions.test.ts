@@ -124,8 +124,8 @@ test('a job is submitted once, and then asked for, also by another attempt', asy
 });
 
 test('a job that is watched is asked about at once, and not more often than every five seconds', async () => {
-  const told: string[] = [];
-  const temporal = { signalIfOpen: async (workflowId: string) => void told.push(workflowId) };
+  const signalled: string[] = [];
+  const temporal = { signalIfOpen: async (workflowId: string) => void signalled.push(workflowId) };
   const background = new Background(silentLog);
   const watching = () =>
     new GenerationWatch({
@@ -138,7 +138,7 @@ test('a job that is watched is asked about at once, and not more often than ever
   const see = async (by = watch) => {
     by.seen(scope, await getVideo(scope, id));
     await background.settled();
-    return told.length;
+    return signalled.length;
   };
   // Nobody has it.
   expect(await see()).toBe(0);
@@ -146,11 +146,11 @@ test('a job that is watched is asked about at once, and not more often than ever
   expect(await see()).toBe(0);
   await scope.rows(ageQuestion, id, 6);
   const stale = await getVideo(scope, id);
-  expect([await see(), await see(), told]).toEqual([1, 1, [`generation-${id}`]]);
+  expect([await see(), await see(), signalled]).toEqual([1, 1, [`generation-${id}`]]);
   // Two processes that read it in the same moment ask once.
   watching().seen(scope, stale);
   await background.settled();
-  expect(told).toHaveLength(1);
+  expect(signalled).toHaveLength(1);
   // An organization that watches very many videos has them asked about one after the other.
   await scope.rows(ageQuestion, id, 6);
   const crowd = watching();
@@ -160,7 +160,7 @@ test('a job that is watched is asked about at once, and not more often than ever
   await scope.rows(ageQuestion, id, 6);
   watching().seen(scope, stale);
   await background.settled();
-  expect(told).toHaveLength(2);
+  expect(signalled).toHaveLength(2);
 });
 
 describe('a job that the provider', () => {
@@ -187,12 +187,12 @@ describe('a job that the provider', () => {
     expect(await advance(2)).toMatchObject({ kind: 'lost', provider: 'Runway', ms: 300_000 });
     expect(provider.calls).toEqual(['submit']);
 
-    const told: string[] = [];
-    const temporal = { signalIfOpen: async (workflowId: string) => void told.push(workflowId) };
+    const signalled: string[] = [];
+    const temporal = { signalIfOpen: async (workflowId: string) => void signalled.push(workflowId) };
     const reporting = { database: product.database, temporal: temporal as never };
     await providerReported(reporting, id, 'upstream-3');
     await providerReported(reporting, randomUUID(), 'upstream-3');
-    expect(told).toEqual([`generation-${id}`]);
+    expect(signalled).toEqual([`generation-${id}`]);
     expect(await advance()).toMatchObject({ kind: 'wait' });
     expect(provider.calls).toEqual(['submit', 'poll upstream-3']);
     // Another id is not believed once one is known.

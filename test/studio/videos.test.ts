@@ -66,18 +66,18 @@ describe('a video', () => {
       completedAt: null,
     });
 
-    const told: number[] = [];
+    const seen: number[] = [];
     const video = await until('the video ends', async () => {
       const now = await read(tenant, uuid);
       if (now.status === 'processing') {
         expect(Object.keys(now).sort()).toEqual(['id', 'progress', 'status']);
-        told.push(now.progress);
+        seen.push(now.progress);
       }
       return now.status !== 'processing' && now;
     });
-    expect(told.every((one) => Number.isInteger(one) && one >= 0 && one <= 99)).toBe(true);
-    expect(told.toSorted((one, other) => one - other)).toEqual(told);
-    expect(new Set(told).size).toBeGreaterThan(2);
+    expect(seen.every((one) => Number.isInteger(one) && one >= 0 && one <= 99)).toBe(true);
+    expect(seen.toSorted((one, other) => one - other)).toEqual(seen);
+    expect(new Set(seen).size).toBeGreaterThan(2);
     const { url, ...rest } = video;
     expect(rest).toEqual({ id, status: 'completed', duration: 5.5, width: 576, height: 1024, creditsUsed: 30 });
     expect(await creditsOf(tenant)).toEqual({ balance: balance - 30, reserved: 0 });

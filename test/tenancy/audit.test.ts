@@ -248,13 +248,13 @@ describe('a log that was changed behind PostgreSQL’s back', () => {
 });
 
 test('commands that make no sense are refused', async () => {
-  const nobody = 'org_00000000000000000000000000000000';
+  const unknown = 'org_00000000000000000000000000000000';
   const codes = await Promise.all(
     [
       ['audit', 'list'],
-      ['audit', 'list', '--org', nobody],
-      ['audit', 'list', '--org', nobody, '--limit', 'all'],
-      ['audit', 'verify', '--org', nobody],
+      ['audit', 'list', '--org', unknown],
+      ['audit', 'list', '--org', unknown, '--limit', 'all'],
+      ['audit', 'verify', '--org', unknown],
     ].map(async (args) => JSON.parse((await cli(...args)).stderr).error.code),
   );
   expect(codes).toEqual(['validation_error', 'not_found', 'validation_error', 'not_found']);

@@ -24,7 +24,7 @@ const newTenant = async (plan = 'enterprise') => {
   return { voice: voiceClient(api, testKey), live: voiceClient(api, liveKey), client: apiClient(api, testKey) };
 };
 
-async function told(response: Response) {
+async function readAnswer(response: Response) {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what the published interface says, and says so when it is wrong
   return { status: response.status, body: (await response.json()) as any };
 }
@@ -59,7 +59,7 @@ describe('speech', () => {
 
     const read = await own.transcribe(formOf(speech));
     expect(read.headers.get('x-credits-used')).toBe('2');
-    expect(await told(read)).toEqual({
+    expect(await readAnswer(read)).toEqual({
       status: 200,
       body: { success: true, data: { text, duration: expect.any(Number), language: 'en' } },
     });
@@ -72,7 +72,7 @@ describe('speech', () => {
     const { voice: own } = await newTenant();
     const lengthOf = async (text: string) => {
       const speech = await bytesOf(await own.speak({ text }));
-      return (await told(await own.transcribe(formOf(speech)))).body.data.duration;
+      return (await readAnswer(await own.transcribe(formOf(speech)))).body.data.duration;
     };
     for (const text of ['你好,世界。今天天气很好。', 'Сегодня хорошая погода.'])
       expect(await lengthOf(text)).toBeGreaterThan(1);
@@ -89,7 +89,7 @@ describe('speech', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.headers.get('x-credits-used')).toBe('1');
     expect(await creditsOf(client)).toEqual(before);
-    expect((await told(await own.speak({ text: 'Twice.' }, key))).status).toBe(422);
+    expect((await readAnswer(await own.speak({ text: 'Twice.' }, key))).status).toBe(422);
 
     const slow = { text: 'sandbox:slow=3 Hello.' };
     const inFlight = { 'idempotency-key': 'in flight' };
@@ -115,7 +115,7 @@ describe('speech', () => {
     [[], 'Invalid request body'],
     ['{', 'Invalid request body'],
   ])('that cannot be made is refused in the published words: %j', async (body, error) => {
-    expect(await told(await voice.speak(body))).toEqual(sentence(400, error));
+    expect(await readAnswer(await voice.speak(body))).toEqual(sentence(400, error));
   });
 
   test('is counted in code points, up to 4,096 of them', async () => {
@@ -124,7 +124,7 @@ describe('speech', () => {
     const response = await own.speak({ text: `a${' 🦊'.repeat(500)}` });
     expect([response.status, response.headers.get('x-credits-used')]).toEqual([200, '2']);
     expect(await creditsOf(client)).toEqual({ balance: before.balance - 2, reserved: 0 });
-    expect((await told(await own.speak({ text: '🦊'.repeat(4_097) }))).body.error).toBe('Text too long');
+    expect((await readAnswer(await own.speak({ text: '🦊'.repeat(4_097) }))).body.error).toBe('Text too long');
   });
 
   test.each(['sandbox:fail', 'sandbox:refuse', 'sandbox:timeout'])(
@@ -136,7 +136,7 @@ describe('speech', () => {
       for (const replayed of [null, 'true']) {
         const response = await own.speak({ text }, { 'idempotency-key': text });
         expect(response.headers.get('idempotent-replayed')).toBe(replayed);
-        expect(await told(response)).toEqual(failed);
+        expect(await readAnswer(response)).toEqual(failed);
       }
       expect(await creditsOf(client)).toEqual(before);
     },
@@ -162,7 +162,7 @@ describe('a recording', () => {
         formOf(silence(seconds), { as: 'file', language: 'DE-at', named: 'x.txt' }),
       );
       expect(response.headers.get('x-credits-used')).toBe(credits);
-      expect((await told(response)).body.data).toEqual({
+      expect((await readAnswer(response)).body.data).toEqual({
         duration: seconds,
         language: 'de',
         text: expect.stringContaining(`${seconds} seconds`),
@@ -183,13 +183,13 @@ describe('a recording', () => {
   test('is known by its bytes to its Idempotency-Key, whatever the form and the name', async () => {
     const { voice: own, client } = await newTenant();
     const key = { 'idempotency-key': 'recording' };
-    const first = await told(await own.transcribe(formOf(silence(1)), key));
+    const first = await readAnswer(await own.transcribe(formOf(silence(1)), key));
     const before = await creditsOf(client);
     const again = await own.transcribe(formOf(silence(1), { named: 'other.wav', more: 'ignored' }), key);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(await told(again)).toEqual(first);
-    expect((await told(await own.transcribe(formOf(silence(1.5)), key))).status).toBe(422);
-    expect((await told(await own.transcribe(formOf(silence(1), { language: 'de' }), key))).status).toBe(422);
+    expect(await readAnswer(again)).toEqual(first);
+    expect((await readAnswer(await own.transcribe(formOf(silence(1.5)), key))).status).toBe(422);
+    expect((await readAnswer(await own.transcribe(formOf(silence(1), { language: 'de' }), key))).status).toBe(422);
     expect(await creditsOf(client)).toEqual(before);
   });
 
@@ -229,7 +229,7 @@ describe('a recording', () => {
     ['a language that there is not', formOf(silence(1), { language: 'qq' }), 'Invalid language'],
     ['more than 25 MB', formOf(Buffer.concat([silence(1), Buffer.alloc(25 * 1024 * 1024)])), 'File too large'],
   ])('that is wrong is refused in the published words: %s', async (_, form, error) => {
-    const { status, body } = await told(await voice.transcribe(form));
+    const { status, body } = await readAnswer(await voice.transcribe(form));
     // What a header claims is not believed: the length is that of the samples that are there.
     if (error === '') expect([status, body.data.duration]).toEqual([200, 1]);
     else expect({ status, body }).toEqual(sentence(400, error));
@@ -237,7 +237,7 @@ describe('a recording', () => {
 
   test('comes in a form, or not at all', async () => {
     const send = (type: string, body: string) =>
-      voice.send('/api/voice/stt', { headers: { 'content-type': type }, body }).then(told);
+      voice.send('/api/voice/stt', { headers: { 'content-type': type }, body }).then(readAnswer);
     expect(await send('application/json', '{}')).toEqual(sentence(415, 'Unsupported content type'));
     expect(await send('multipart/form-data', 'x')).toEqual(sentence(400, 'Invalid request body'));
     const cut = '--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\nRIFF';
@@ -252,23 +252,25 @@ describe('a recording', () => {
     const whole = Buffer.concat([file, Buffer.alloc(25 * 1024 * 1024 - file.length, 0x80)]);
     whole.writeUInt32LE(seconds, 40);
     const response = await voice.transcribe(formOf(whole));
-    expect(await told(response)).toMatchObject({ status: 200, body: { success: true } });
+    expect(await readAnswer(response)).toMatchObject({ status: 200, body: { success: true } });
   });
 });
 
 describe('whoever asks', () => {
   test('needs a key, a provider, credits and a scope', async () => {
     const { live } = await newTenant();
-    const nobody = voiceClient(product.process.api, 'sk_test_nonsense');
-    expect(await told(await nobody.speak('{'))).toEqual(sentence(401, 'Unauthorized'));
-    expect(await told(await nobody.transcribe(formOf(silence(1))))).toEqual(sentence(401, 'Unauthorized'));
+    const stranger = voiceClient(product.process.api, 'sk_test_nonsense');
+    expect(await readAnswer(await stranger.speak('{'))).toEqual(sentence(401, 'Unauthorized'));
+    expect(await readAnswer(await stranger.transcribe(formOf(silence(1))))).toEqual(sentence(401, 'Unauthorized'));
     const missing = sentence(503, 'Voice service not configured');
-    expect(await told(await live.speak({ text: 'x' }))).toEqual(missing);
-    expect(await told(await live.speak({ text: '' }))).toEqual(sentence(400, 'Text is required'));
-    expect(await told(await live.transcribe(formOf(silence(1))))).toEqual(missing);
-    expect(await told(await voice.send('/api/voice/tts', { headers: {}, body: null }))).toMatchObject({ status: 400 });
+    expect(await readAnswer(await live.speak({ text: 'x' }))).toEqual(missing);
+    expect(await readAnswer(await live.speak({ text: '' }))).toEqual(sentence(400, 'Text is required'));
+    expect(await readAnswer(await live.transcribe(formOf(silence(1))))).toEqual(missing);
+    expect(await readAnswer(await voice.send('/api/voice/tts', { headers: {}, body: null }))).toMatchObject({
+      status: 400,
+    });
     const get = await fetch(new URL('/api/voice/tts', product.process.api));
-    expect(await told(get)).toEqual(sentence(405, 'Method not allowed'));
+    expect(await readAnswer(get)).toEqual(sentence(405, 'Method not allowed'));
   });
 
   test('without the credits gets nothing, and nothing is kept', async () => {
@@ -280,7 +282,7 @@ describe('whoever asks', () => {
     const rest = { operation: 'image', key: 'everything else', amount: balance - 5, expiresInMs: 3_600_000 } as const;
     await reserveCredits(scope, rest);
     const refused = sentence(402, 'Insufficient credits');
-    expect(await told(await own.transcribe(formOf(silence(1_800))))).toEqual(refused);
+    expect(await readAnswer(await own.transcribe(formOf(silence(1_800))))).toEqual(refused);
     const answers = await Promise.all(Array.from({ length: 12 }, () => own.speak({ text: 'A crowd.' })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(200), ...Array(7).fill(402)]);
     expect(await creditsOf(client)).toEqual({ balance: balance - 5, reserved: balance - 5 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 /** What was told of a run, in the order in which it was. */
-async function told(runId: string): Promise<string[]> {
+async function eventsOf(runId: string): Promise<string[]> {
   const { rows } = await scene.product.database.pool.query<{ type: string }>(
     'select type from event where subject_id = $1 order by created_at, id',
     [runId],
@@ -52,7 +52,7 @@ test('a run of a workflow that is deleted has nothing more to tell', async () =>
   const { pool } = scene.product.database;
   const isOpen = "select from run where id = $1 and status in ('queued', 'running')";
   await until('the run is over', async () => (await pool.query(isOpen, [runId])).rowCount === 0);
-  expect(await told(runId)).toEqual(['started']);
+  expect(await eventsOf(runId)).toEqual(['started']);
 });
 
 test('a run that is retried is another one, and what the trigger starts is told of too', async () => {
@@ -64,7 +64,7 @@ test('a run that is retried is another one, and what the trigger starts is told 
   expect(new Set([runId, again, triggered]).size).toBe(3);
   for (const one of [runId, again, triggered]) {
     await ends(one, 'FAILED');
-    expect(await told(one)).toEqual(['started', 'failed']);
+    expect(await eventsOf(one)).toEqual(['started', 'failed']);
   }
 });
 
@@ -79,7 +79,7 @@ test('a run whose workflow an operator ended has failed, once', async () => {
     await Promise.all([sweep(), sweep()]);
     return (await statusOf(runId)) === 'FAILED';
   });
-  expect(await told(runId)).toEqual(['started', 'failed']);
+  expect(await eventsOf(runId)).toEqual(['started', 'failed']);
   await connection.close();
 });
 
@@ -90,5 +90,5 @@ test('a run that is cancelled before it began never started', async () => {
   const { id } = await makeWorkflow(api, 'x');
   const { body } = await api.post(`/v1/workflows/${id}/execute`, { inputs: {}, async: true }, inA);
   expect((await api.post(`/v1/runs/${body.data.runId}/cancel`)).status).toBe(200);
-  expect(await told(body.data.runId)).toEqual(['cancelled']);
+  expect(await eventsOf(body.data.runId)).toEqual(['cancelled']);
 });

@@ -67,16 +67,16 @@ describe('events of runs', () => {
     const requests = await scene.receiver.has(path, 2);
     for (const request of requests) expect(await problemsOf(request)).toEqual([]);
     const payloads = requests.map((request) => JSON.parse(request.body));
-    const told = (type: string) => payloads.find((payload) => payload.type === type);
+    const payloadOf = (type: string) => payloads.find((payload) => payload.type === type);
     const common = { id: runId, workflowId, workflowName: 'Told' };
-    expect(told('workflow.run.started')).toEqual({
+    expect(payloadOf('workflow.run.started')).toEqual({
       id: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
       type: 'workflow.run.started',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       data: { ...common, status: 'RUNNING', durationMs: 0, tokensUsed: 0 },
     });
     const run = (await scene.api.get(`/v1/runs/${runId}`, inA)).body.data;
-    expect(told('workflow.run.completed').data).toEqual({
+    expect(payloadOf('workflow.run.completed').data).toEqual({
       ...common,
       status: 'COMPLETED',
       durationMs: run.durationMs,

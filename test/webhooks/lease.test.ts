@@ -184,15 +184,15 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
     [subscription],
   );
   const letter = rows.find(({ id }) => id !== null)!.id;
-  const told: string[] = [];
+  const signalled: string[] = [];
   let answer = Promise.withResolvers<void>();
   const temporal = {
     signalIfOpen(workflowId: string) {
-      told.push(workflowId);
+      signalled.push(workflowId);
       return answer.promise;
     },
   } as unknown as TemporalClient;
-  const parking = new DeadLetterWorkflows({
+  const deadLetterWorkflows = new DeadLetterWorkflows({
     database,
     temporal,
     deliveryPolicy: defaultDeliveryPolicy,
@@ -200,23 +200,23 @@ test('while Temporal is told of dead letters nobody waits for their rows, and a 
     isRunAwaited: () => false,
   });
   const scope = new Scope(database, { organizationId: organization.id, environment: 'test' }, 'parked');
-  parking.start();
+  deadLetterWorkflows.start();
   try {
-    for (const turn of [1, 2]) {
-      await until('its workflow is told', async () => told.length === turn);
+    for (const round of [1, 2]) {
+      await until('its workflow is told', async () => signalled.length === round);
       // It reads at once, and somebody else changes the row.
       expect(await findDeadLetterProgress(scope, letter)).toEqual({ kind: 'left' });
       await pool.query('update delivery set duration_ms = 1 where id = $1', [letter]);
       const { reject, resolve } = answer;
       answer = Promise.withResolvers();
-      if (turn === 1) reject(new Error('Temporal is away.'));
+      if (round === 1) reject(new Error('Temporal is away.'));
       else resolve();
     }
     const isLeft = "select from delivery where id = $1 and parked_at = '-infinity'";
     await until('it has no workflow', async () => (await pool.query(isLeft, [letter])).rowCount === 1);
-    expect(told).toEqual(Array(2).fill(deliveryWorkflowId(letter)));
+    expect(signalled).toEqual(Array(2).fill(deliveryWorkflowId(letter)));
   } finally {
     answer.resolve();
-    await parking.stop();
+    await deadLetterWorkflows.stop();
   }
 });

@@ -63,7 +63,7 @@ const everyFilter = [undefined, ...types].flatMap((type) =>
   [undefined, ...deliveryStatuses].map((status) => ({ type, status })),
 );
 
-let turn = 0;
+let round = 0;
 
 /** Every filter and combination shows the right total and page: at the beginning, in the middle or at the end. */
 async function expectLists(webhook: string): Promise<void> {
@@ -71,7 +71,7 @@ async function expectLists(webhook: string): Promise<void> {
   for (const { type, status } of everyFilter) {
     const expected = rows.filter((row) => row.status === (status ?? row.status) && row.type === (type ?? row.type));
     const filter = { ...(type && { eventType: type }), ...(status && { status }) };
-    const offset = Math.max(0, Math.floor((expected.length * (turn++ % 5)) / 4) - 3);
+    const offset = Math.max(0, Math.floor((expected.length * (round++ % 5)) / 4) - 3);
     const page = await list(webhook, { ...filter, limit: '10', offset: String(offset) });
     const shown = { ...filter, offset, total: page.pagination.total, ids: page.deliveries.map((one: Row) => one.id) };
     const ids = expected.slice(offset, offset + 10).map(({ id }) => deliveryIds.format(id));

@@ -31,7 +31,7 @@ async function failure(...args: string[]): Promise<{ code: string; message: stri
 }
 
 const idsOf = (answer: { deliveries: { id: string }[] }) => answer.deliveries.map(({ id }) => id);
-const turn = (id: string, isActive: boolean) => scene.api.patch(`/v1/webhooks/${id}`, { isActive });
+const setActive = (id: string, isActive: boolean) => scene.api.patch(`/v1/webhooks/${id}`, { isActive });
 
 describe('delivery list', () => {
   test('shows deliveries of all tenants, filtered', async () => {
@@ -124,7 +124,7 @@ describe('delivery replay', () => {
     await json('replay', arrived.uuid);
     await scene.reaches(arrived.id, 'delivered');
     const off = await deadLetter(scene);
-    await turn(off.id, false);
+    await setActive(off.id, false);
     const answers = await Promise.all([
       failure('replay', arrived.deliveryId),
       failure('replay', off.deliveryId),
@@ -146,12 +146,12 @@ describe('delivery replay', () => {
     await scene.api.post(`/v1/webhooks/${id}/test`);
     await scene.receiver.has(path, 1);
     await scene.api.post(`/v1/webhooks/${id}/test`);
-    await turn(id, false);
+    await setActive(id, false);
     answer();
     const waiting = await until('it was given up', async () =>
       (await scene.deliveries(id, '&status=dead_lettered')).find(({ attempts }) => attempts === 0),
     );
-    await turn(id, true);
+    await setActive(id, true);
     await json('replay', waiting.id);
     await until('both arrived', async () => (await scene.deliveries(id, '&status=delivered')).length === 2);
   });
@@ -162,7 +162,7 @@ describe('delivery redrive', () => {
     const before = [await deadLetter(scene), await deadLetter(scene)];
     const [first, second] = before;
     const off = await deadLetter(scene);
-    await turn(off.id, false);
+    await setActive(off.id, false);
     for (const { mend } of [...before, off]) mend();
     expect(await json('redrive', '--since', '2100-01-01')).toEqual({ replayed: 0 });
     expect(await json('redrive', '--webhook', first!.id, '--event-type', 'test.webhook')).toEqual({ replayed: 1 });

@@ -99,7 +99,7 @@ describe('a change while deliveries are under way', () => {
     const rotations = await times(2, () => scene.api.post(`/v1/webhooks/${id}/rotate-secret`));
     await sent;
     await arrived(id, 40);
-    const told = [secret, ...rotations.map(({ body }) => body.data.secret)];
+    const secrets = [secret, ...rotations.map(({ body }) => body.data.secret)];
     for (const { body, headers } of scene.receiver.to(path)) {
       const verifies = (by: string) => {
         try {
@@ -108,7 +108,7 @@ describe('a change while deliveries are under way', () => {
           return false;
         }
       };
-      expect(told.some(verifies)).toBe(true);
+      expect(secrets.some(verifies)).toBe(true);
     }
   });
 

@@ -86,12 +86,12 @@ export function calendarPushRoutes(services: Services): OpenAPIHono<ApiEnv> {
       countUnproven(c);
       throw new AppError('validation_error', 'Expected notifications of Microsoft Graph.');
     }
-    const told = body.data.value.map(({ clientState, lifecycleEvent }) => ({
+    const notices = body.data.value.map(({ clientState, lifecycleEvent }) => ({
       calendarId: calendarOf(c, clientState),
       isLost: lifecycleEvent !== undefined,
     }));
-    const lost = new Set(told.filter(({ isLost }) => isLost).map(({ calendarId }) => calendarId));
-    for (const calendarId of new Set(told.map((one) => one.calendarId))) {
+    const lost = new Set(notices.filter(({ isLost }) => isLost).map(({ calendarId }) => calendarId));
+    for (const calendarId of new Set(notices.map((one) => one.calendarId))) {
       await calendarPushed(services, calendarId, { isLost: lost.has(calendarId) });
     }
     return c.json({ received: true }, 202);

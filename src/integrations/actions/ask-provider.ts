@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import { sortedJson } from '../../platform/idempotency.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { findIntegration } from '../catalog.ts';
-import type { Told } from '../core/after-failure.ts';
+import type { ReportedFailure } from '../core/after-failure.ts';
 import { readSandboxWords } from '../core/sandbox-words.ts';
 import { IntegrationFailure } from '../failures.ts';
 import type { Connected } from '../find-connection.ts';
@@ -28,23 +28,23 @@ export interface Asked {
 
 export type ProviderAnswer =
   /** JSON as text. */
-  { kind: 'answer'; json: string } | { kind: 'told'; told: Told } | { kind: 'not_connected' };
+  { kind: 'answer'; json: string } | { kind: 'failed'; failure: ReportedFailure } | { kind: 'not_connected' };
 
 /** Answers are stored for their Idempotency-Keys; larger ones are not. */
 const maxAnswerBytes = 1024 * 1024;
 
-const told = (kind: Told['kind'], providerCode?: string): ProviderAnswer => ({
-  kind: 'told',
-  told: { kind, ...(providerCode !== undefined && { providerCode }) },
+const failedWith = (kind: ReportedFailure['kind'], providerCode?: string): ProviderAnswer => ({
+  kind: 'failed',
+  failure: { kind, ...(providerCode !== undefined && { providerCode }) },
 });
 
 function answerOf(action: Action, given: unknown): ProviderAnswer {
   const read = action.answer.safeParse(given);
   // The provider accepted the request, and its answer cannot be read.
-  if (!read.success) return told('lost', 'unexpected_answer');
+  if (!read.success) return failedWith('lost', 'unexpected_answer');
   const json = JSON.stringify(read.data);
   if (Buffer.byteLength(json) > maxAnswerBytes) {
-    return told(action.writes ? 'lost' : 'action_failed', 'answer_too_large');
+    return failedWith(action.writes ? 'lost' : 'action_failed', 'answer_too_large');
   }
   return { kind: 'answer', json };
 }
@@ -54,7 +54,7 @@ async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Pr
   const { payload, attempts, integration } = asked;
   const { slowSeconds, failure } = readSandboxWords(payload, attempts);
   if (slowSeconds > 0) await sleep(slowSeconds * 1_000, undefined, { signal });
-  if (failure) return { kind: 'told', told: failure };
+  if (failure) return { kind: 'failed', failure };
   const request = `${integration}/${asked.action} ${sortedJson(payload)}`;
   const seed = createHash('sha256').update(request).digest('hex');
   return answerOf(action, action.sandbox(action.payload.parse(payload), seed));
@@ -62,12 +62,12 @@ async function askSandbox(action: Action, asked: Asked, signal: AbortSignal): Pr
 
 /** The meaning of an error from a provider call; undefined for an error of our own. */
 function failureOf(error: unknown): ProviderAnswer | undefined {
-  if (error instanceof AuthExpired) return told('auth_expired');
+  if (error instanceof AuthExpired) return failedWith('auth_expired');
   // The connection was removed, or the installation no longer has a client of the provider.
   if (error instanceof AppError && error.code === 'not_connected') return { kind: 'not_connected' };
   if (error instanceof IntegrationFailure) {
     const { kind, providerCode, retryAfterSeconds, errors } = error;
-    return { kind: 'told', told: { kind, providerCode, retryAfterSeconds, errors } };
+    return { kind: 'failed', failure: { kind, providerCode, retryAfterSeconds, errors } };
   }
   return undefined;
 }
@@ -89,10 +89,10 @@ export async function askProvider(
   { signal, attemptMs, changes }: { signal: AbortSignal; attemptMs: number; changes: ChangeRecorder },
 ): Promise<ProviderAnswer> {
   const action = findIntegration(asked.integration)?.actions[asked.action];
-  if (!action) return told('action_failed', 'no_such_action');
+  if (!action) return failedWith('action_failed', 'no_such_action');
   const connected = await integrations.findConnection(scope, asked.integration);
   if (!isSame(connected, asked)) return { kind: 'not_connected' };
-  if (connected.status === 'auth_expired') return told('auth_expired');
+  if (connected.status === 'auth_expired') return failedWith('auth_expired');
   const limit = AbortSignal.timeout(attemptMs);
   const either = AbortSignal.any([signal, limit]);
   let answer: ProviderAnswer;
@@ -125,10 +125,11 @@ export async function askProvider(
     }
   } catch (error) {
     signal.throwIfAborted();
-    const failure = limit.aborted ? told(isSent ? 'lost' : 'not_done', 'timeout') : failureOf(error);
+    const failure = limit.aborted ? failedWith(isSent ? 'lost' : 'not_done', 'timeout') : failureOf(error);
     if (!failure) throw error;
     answer = failure;
   }
-  if (answer.kind === 'told' && answer.told.kind === 'auth_expired') await integrations.authExpired(scope, connected);
+  if (answer.kind === 'failed' && answer.failure.kind === 'auth_expired')
+    await integrations.authExpired(scope, connected);
   return answer;
 }

@@ -129,9 +129,9 @@ export async function makeAttempt(
       return { kind: 'ended' };
     case 'not_connected':
       return failed(services, scope, ending, { code: 'not_connected' }, attempt.attempts);
-    case 'told': {
+    case 'failed': {
       const repeatable = findAction(attempt.integration, attempt.action)?.writes === false;
-      const next = afterFailure(answer.told, { ...attempt, repeatable }, policy);
+      const next = afterFailure(answer.failure, { ...attempt, repeatable }, policy);
       if ('failure' in next) return failed(services, scope, ending, next.failure, attempt.attempts);
       const ms = Math.ceil(next.pauseMs);
       return (await resume(ms)) ? { kind: 'pause', ms } : { kind: 'ended' };

@@ -23,10 +23,10 @@ type HubSpotEvent = z.infer<typeof event>;
 const maxValueLength = 65_536;
 
 /** @returns undefined for an event that nobody can subscribe to */
-function meaningOf(told: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undefined {
-  const { subscriptionType, objectTypeId, objectId, propertyName, propertyValue } = told;
+function meaningOf(event: HubSpotEvent): Pick<Notice, 'trigger' | 'data'> | undefined {
+  const { subscriptionType, objectTypeId, objectId, propertyName, propertyValue } = event;
   if (objectId == null) return undefined;
-  const occurredAt = new Date(told.occurredAt).toISOString();
+  const occurredAt = new Date(event.occurredAt).toISOString();
   const [noun, verb] = subscriptionType.split('.');
   if (verb === 'creation' && (noun === 'contact' || (noun === 'object' && objectTypeId === '0-1'))) {
     return { trigger: 'contact_created', data: { contactId: objectId, occurredAt } };
@@ -52,7 +52,7 @@ export const hubspotInbound: Inbound = {
   notices({ json }) {
     return events
       .safeParse(json)
-      .data?.map((told) => ({ accountId: told.portalId, key: keyOf(told), ...meaningOf(told) }));
+      .data?.map((event) => ({ accountId: event.portalId, key: keyOf(event), ...meaningOf(event) }));
   },
   maxBodyBytes: (headers, now) =>
     isRecent(headers['x-hubspot-request-timestamp'], 1, now) &&

@@ -81,7 +81,7 @@ const property = z.union(
   [z.string().max(65_536), z.number(), z.boolean()],
   'Expected a string of at most 65,536 characters, a number or a boolean.',
 );
-const mostProperties = 500;
+const maxProperties = 500;
 const someProperties = z
   .record(z.string().min(1).max(250), property)
   .refine((all) => Object.keys(all).length > 0, 'Expected at least one property.');
@@ -94,8 +94,8 @@ const isRecord = (value: unknown) => typeof value === 'object' && value !== null
 /** Counted before they are checked: a body has room for tens of thousands, and each wrong one would be an issue. */
 const properties = z
   .preprocess((given, context) => {
-    if (!isRecord(given) || Object.keys(given as object).length <= mostProperties) return given;
-    context.addIssue({ code: 'custom', message: `Expected at most ${mostProperties} properties.` });
+    if (!isRecord(given) || Object.keys(given as object).length <= maxProperties) return given;
+    context.addIssue({ code: 'custom', message: `Expected at most ${maxProperties} properties.` });
     return z.NEVER;
   }, someProperties)
   .meta(documented);

@@ -236,8 +236,8 @@ function noticeOf({ json, body }: InboundRequest): Notice | undefined {
     const { data } = given.type === 'message.new' ? message.safeParse(given.payload) : {};
     if (!data || data.is_sender) return { accountId: given.account_id, key };
     const { chat_id: channel, sender_id: user = '', timestamp: ts } = data;
-    const told = { channel, user, text: data.text ?? '', ts };
-    return { accountId: given.account_id, key, trigger: 'message_received', data: told };
+    const content = { channel, user, text: data.text ?? '', ts };
+    return { accountId: given.account_id, key, trigger: 'message_received', data: content };
   }
   const { data: old } = eventOfOld.safeParse(json);
   if (!old) return undefined;
@@ -245,8 +245,8 @@ function noticeOf({ json, body }: InboundRequest): Notice | undefined {
   const { data } = old.event === 'message_received' ? messageOfOld.safeParse(json) : {};
   if (!data || data.sender.attendee_provider_id === old.account_info?.user_id) return notice;
   const { chat_id: channel, sender, timestamp: ts } = data;
-  const told = { channel, user: sender.attendee_provider_id, text: data.message ?? '', ts };
-  return { ...notice, trigger: 'message_received', data: told };
+  const content = { channel, user: sender.attendee_provider_id, text: data.message ?? '', ts };
+  return { ...notice, trigger: 'message_received', data: content };
 }
 
 const signed = /^t=(\d+),v0=([0-9a-f]{64})$/;

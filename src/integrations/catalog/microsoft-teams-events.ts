@@ -219,9 +219,9 @@ async function missedMessages(resource: string, since: Date, call: ProviderCall)
     for (const { id, createdDateTime } of page.value) {
       // One that was changed since may have been posted before.
       if (!(Date.parse(createdDateTime) > since.getTime())) continue;
-      const told = `teams('${team}')/channels('${channel}')/messages('${id}')`;
-      const at = readResource(told);
-      if (at) found.set(id, { key: keyOf(told, 'created'), trigger: 'message_received', reference: at });
+      const resource = `teams('${team}')/channels('${channel}')/messages('${id}')`;
+      const at = readResource(resource);
+      if (at) found.set(id, { key: keyOf(resource, 'created'), trigger: 'message_received', reference: at });
     }
     const next = URL.parse(page['@odata.nextLink'] ?? '');
     query = next ? Object.fromEntries(next.searchParams) : undefined;

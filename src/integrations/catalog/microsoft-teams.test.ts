@@ -208,9 +208,14 @@ test('messages that were missed are listed with the keys of their notifications,
 });
 
 test('lifecycle notifications say what is to be done', () => {
-  const told = (lifecycleEvent: string) => ({ lifecycleEvent, subscriptionId: 's', clientState: 'c', tenantId: 't' });
+  const notificationOf = (lifecycleEvent: string) => ({
+    lifecycleEvent,
+    subscriptionId: 's',
+    clientState: 'c',
+    tenantId: 't',
+  });
   const words = ['reauthorizationRequired', 'subscriptionRemoved', 'missed', 'somethingNew'];
-  const notices = inbound.notices(requestOf({ value: words.map(told) }))!;
+  const notices = inbound.notices(requestOf({ value: words.map(notificationOf) }))!;
   expect(notices.map(({ lifecycle }) => lifecycle)).toEqual(['renew', 'removed', 'missed', undefined]);
   expect(new Set(notices.map(({ key }) => key)).size).toBe(4);
 });

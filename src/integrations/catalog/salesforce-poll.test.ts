@@ -106,9 +106,9 @@ test('a thousand records of one second are told once each, page by page', async 
   // What is told again in the overlap has the key that it had: who publishes knows it.
   for (let round = 0; round < 5; round += 1) await polled.round();
   expect(new Set(polled.events.map(({ key }) => key)).size).toBe(1_200);
-  const told = polled.events.length;
+  const count = polled.events.length;
   for (let round = 0; round < 5; round += 1) await polled.round(86_400_000);
-  expect(polled.events).toHaveLength(told);
+  expect(polled.events).toHaveLength(count);
 });
 
 test('a transaction that commits late is told, though newer records were told before', async () => {

@@ -70,14 +70,15 @@ const placeSchema = z.object({
   /** Within a round that is under way. */
   at: z.object({ time, id: z.string().regex(idPattern) }).optional(),
   /** Short hashes of the last keys that were told. */
-  told: z.array(z.string().max(20)).max(maxPublished),
+  published: z.array(z.string().max(20)).max(maxPublished),
 });
 type Place = z.infer<typeof placeSchema>;
 const cursorSchema = z.object({ Contact: placeSchema, Opportunity: placeSchema });
 
 const epoch = '1970-01-01T00:00:00.000Z';
 
-const publishedAfter = (told: readonly string[], more: readonly string[]) => [...told, ...more].slice(-maxPublished);
+const publishedAfter = (published: readonly string[], more: readonly string[]) =>
+  [...published, ...more].slice(-maxPublished);
 
 /** `2026-11-20T09:30:00.000+0000`, as Salesforce writes it. */
 const stamp = z
@@ -125,14 +126,14 @@ async function begin(source: Source, call: ProviderCall, now: number): Promise<P
   const newest = found[0]?.at ?? epoch;
   const oldest = found.length === perPage ? found.at(-1)!.at : epoch;
   const after = later(earlier(newest), oldest);
-  const told = found.filter(({ at }) => at > after).map((record) => hashOf(source.eventOf(record).key));
-  return { after, newest, seenMs: now, from: after, told };
+  const published = found.filter(({ at }) => at > after).map((record) => hashOf(source.eventOf(record).key));
+  return { after, newest, seenMs: now, from: after, published };
 }
 
 /** The next page of a round, or the first one of another. */
 async function next(source: Source, place: Place, call: ProviderCall, now: number) {
   const { stamp: name, eventOf } = source;
-  const { after, from, at, told } = place;
+  const { after, from, at, published } = place;
   // A whole page may have the same time: the id goes on within it.
   const condition = at
     ? `((${name} = ${at.time} AND Id > '${at.id}') OR ${name} > ${at.time})`
@@ -142,7 +143,7 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
   const found = (await read(source, `${soqlOf(source, condition, `${name}, Id`)} LIMIT ${perPage}`, call)) ?? [];
   const last = found.at(-1);
   const isMore = last !== undefined && found.length === perPage;
-  const events = found.map(eventOf).filter(({ key }) => !told.includes(hashOf(key)));
+  const events = found.map(eventOf).filter(({ key }) => !published.includes(hashOf(key)));
   const newest = last ? later(place.newest, last.at) : place.newest;
   // What committed before this round began was seen by it. What commits later has times of which this page saw the first.
   const nextFrom = at ? from : earlier(newest);
@@ -153,8 +154,8 @@ async function next(source: Source, place: Place, call: ProviderCall, now: numbe
     seenMs: newest === place.newest ? place.seenMs : now,
     from: nextFrom,
     ...(isMore && { at: { time: last.at, id: last.Id } }),
-    told: publishedAfter(
-      told,
+    published: publishedAfter(
+      published,
       events.map(({ key }) => hashOf(key)),
     ),
   };

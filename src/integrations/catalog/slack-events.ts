@@ -32,7 +32,7 @@ const messageTriggers = new Map([
 ]);
 
 /** What subscribers are told of an event; undefined for one that is not theirs. */
-function told({ event, api_app_id: app, authorizations = [] }: z.infer<typeof callback>) {
+function noticeOf({ event, api_app_id: app, authorizations = [] }: z.infer<typeof callback>) {
   const isOurs = (by: { user?: string | undefined; app_id?: string | undefined }) =>
     (app !== undefined && by.app_id === app) ||
     authorizations.some(({ user_id: id, is_bot: isBot }) => isBot === true && id === by.user);
@@ -75,7 +75,7 @@ export const slackInbound: Inbound = {
   accountOfHandshake: ({ json }) => z.object({ team_id: text }).safeParse(json).data?.team_id,
   notices({ json }): Notice[] | undefined {
     const { data } = callback.safeParse(json);
-    if (data) return [{ accountId: data.team_id, key: data.event_id, ...told(data), ...accessEnd(data) }];
+    if (data) return [{ accountId: data.team_id, key: data.event_id, ...noticeOf(data), ...accessEnd(data) }];
     return z.object({ type: z.literal('app_rate_limited') }).safeParse(json).success ? [] : undefined;
   },
   maxBodyBytes: (headers, now) =>

@@ -69,7 +69,7 @@ describe('an event', () => {
         ...more,
       }),
     );
-  const told = (event: object) => of(event)?.map(({ trigger, data }) => (trigger ? [trigger, data] : []));
+  const noticesOf = (event: object) => of(event)?.map(({ trigger, data }) => (trigger ? [trigger, data] : []));
   const message = { type: 'message', channel: 'C1', user: 'U1', text: 'hello', ts: '1.2' };
   const shown = { channel: 'C1', user: 'U1', text: 'hello', ts: '1.2' };
   const reaction = {
@@ -100,7 +100,7 @@ describe('an event', () => {
     ['an event of another type', { type: 'channel_created' }, []],
     ['an event of a type that objects have', { ...message, type: 'constructor' }, []],
   ])('%s', (_, event, expected) => {
-    expect(told(event)).toEqual([expected]);
+    expect(noticesOf(event)).toEqual([expected]);
   });
 
   test('says when our access ended, and not when that of a person did', () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { afterFailure, type Told } from './after-failure.ts';
+import { afterFailure, type ReportedFailure } from './after-failure.ts';
 
 const limits = { maximumAttempts: 3, firstPauseMs: 500, pausesMs: 5_000 };
-const following = (told: Told, tried: { attempts?: number; pausedMs?: number; repeatable?: boolean } = {}) =>
-  afterFailure(told, { attempts: 1, pausedMs: 0, repeatable: false, ...tried }, limits);
+const following = (
+  failure: ReportedFailure,
+  tried: { attempts?: number; pausedMs?: number; repeatable?: boolean } = {},
+) => afterFailure(failure, { attempts: 1, pausedMs: 0, repeatable: false, ...tried }, limits);
 const failed = { code: 'action_failed', outcome: 'failed' };
 
 describe('what follows from a failure of a provider', () => {

@@ -1,7 +1,7 @@
 import type { ActionFailure } from './action-status.ts';
 
 /** Why a provider did not perform a request, as an adapter reports it: see `failures.ts`. */
-export interface Told {
+export interface ReportedFailure {
   kind: 'auth_expired' | 'rate_limited' | 'invalid_payload' | 'action_failed' | 'not_done' | 'lost';
   providerCode?: string | undefined;
   retryAfterSeconds?: number | undefined;
@@ -31,7 +31,7 @@ const maxRetryAfter = 3_600;
 const maxErrorsShown = 20;
 
 /** The failure as its caller receives it. */
-function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): ActionFailure {
+function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: ReportedFailure): ActionFailure {
   const named = providerCode !== undefined && { providerCode };
   switch (kind) {
     case 'auth_expired':
@@ -48,7 +48,7 @@ function publish({ kind, providerCode, retryAfterSeconds, errors = [] }: Told): 
 }
 
 /** The pause before the next attempt, in milliseconds; undefined if the provider's limit gives no time. */
-function pauseOf({ kind, retryAfterSeconds }: Told, { attempts }: Tried, { firstPauseMs }: AttemptLimits) {
+function pauseOf({ kind, retryAfterSeconds }: ReportedFailure, { attempts }: Tried, { firstPauseMs }: AttemptLimits) {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000;
   return kind === 'rate_limited' ? undefined : firstPauseMs * 3 ** (attempts - 1);
 }
@@ -58,16 +58,16 @@ function pauseOf({ kind, retryAfterSeconds }: Told, { attempts }: Tried, { first
  * repeated if the provider certainly did not perform it, or if it changes nothing.
  */
 export function afterFailure(
-  told: Told,
+  failure: ReportedFailure,
   tried: Tried,
   limits: AttemptLimits,
 ): { pauseMs: number } | { failure: ActionFailure } {
   const { attempts, pausedMs, repeatable } = tried;
-  const isLost = told.kind === 'lost';
-  const mayRepeat = told.kind === 'rate_limited' || told.kind === 'not_done' || (isLost && repeatable);
-  const pauseMs = mayRepeat ? pauseOf(told, tried, limits) : undefined;
+  const isLost = failure.kind === 'lost';
+  const mayRepeat = failure.kind === 'rate_limited' || failure.kind === 'not_done' || (isLost && repeatable);
+  const pauseMs = mayRepeat ? pauseOf(failure, tried, limits) : undefined;
   if (pauseMs !== undefined && attempts < limits.maximumAttempts && pausedMs + pauseMs <= limits.pausesMs) {
     return { pauseMs };
   }
-  return { failure: publish(isLost && repeatable ? { ...told, kind: 'action_failed' } : told) };
+  return { failure: publish(isLost && repeatable ? { ...failure, kind: 'action_failed' } : failure) };
 }

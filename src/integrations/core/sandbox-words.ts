@@ -1,4 +1,4 @@
-import type { Told } from './after-failure.ts';
+import type { ReportedFailure } from './after-failure.ts';
 
 /** Words in a payload that make the sandbox fail or wait, so that integrators can test how they handle it. */
 const words = {
@@ -18,13 +18,16 @@ const overloadedUntilAttempt = 3;
 const textOf = (payload: unknown): string => JSON.stringify(payload);
 
 /** What a payload asks of the sandbox at an attempt, counted from 1. */
-export function readSandboxWords(payload: unknown, attempt: number): { slowSeconds: number; failure?: Told } {
+export function readSandboxWords(
+  payload: unknown,
+  attempt: number,
+): { slowSeconds: number; failure?: ReportedFailure } {
   const text = textOf(payload);
   // Most payloads have none.
   if (!text.includes('sandbox:')) return { slowSeconds: 0 };
   const slowSeconds = Number(words.slow.exec(text)?.[1] ?? 0);
   const limited = words.rateLimited.exec(text);
-  const failure: Told | undefined = words.fail.test(text)
+  const failure: ReportedFailure | undefined = words.fail.test(text)
     ? { kind: 'action_failed', providerCode: 'sandbox_failure' }
     : limited
       ? { kind: 'rate_limited', retryAfterSeconds: Number(limited[1] ?? usualRetryAfter) }

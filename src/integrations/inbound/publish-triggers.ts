@@ -136,7 +136,7 @@ export const publishTrigger = async (
   event: TriggeredEvent,
 ): Promise<string | undefined> => (await publishTriggers(scope, source, [event]))[0];
 
-interface Told {
+interface TriggerBatch {
   scope: Scope;
   /** Rows as JSON, without the brackets around them. */
   json: string;
@@ -146,9 +146,9 @@ interface Told {
 /** Of JSON, in characters: one request has at most a million. */
 const maxStatementLength = 2 ** 20;
 
-async function publishAll(told: readonly Told[]): Promise<undefined[]> {
-  await told[0]!.scope.rows(publishQuietly, `[${told.map(({ json }) => json).join()}]`);
-  return told.map(() => undefined);
+async function publishAll(batch: readonly TriggerBatch[]): Promise<undefined[]> {
+  await batch[0]!.scope.rows(publishQuietly, `[${batch.map(({ json }) => json).join()}]`);
+  return batch.map(() => undefined);
 }
 
 /**
@@ -156,7 +156,7 @@ async function publishAll(told: readonly Told[]): Promise<undefined[]> {
  * statement and its commit.
  */
 export class TriggerPublisher {
-  readonly #gathered = new Batcher<Told, undefined>({
+  readonly #gathered = new Batcher<TriggerBatch, undefined>({
     maxConcurrent: 3,
     weightOf: ({ json, count }) => Math.max(json.length / maxStatementLength, count / maxEventsOfStatement),
   });
@@ -169,7 +169,7 @@ export class TriggerPublisher {
   async publish(scope: Scope, source: Source, events: readonly TriggeredEvent[]): Promise<void> {
     if (events.length === 0) return;
     const json = storableJson(rowsOf(scope, source, events)).slice(1, -1);
-    const told = { scope, json, count: events.length };
-    await this.#gathered.run(source.connectionId, told, (all) => retryIndividually(all, publishAll));
+    const batch = { scope, json, count: events.length };
+    await this.#gathered.run(source.connectionId, batch, (all) => retryIndividually(all, publishAll));
   }
 }

@@ -46,10 +46,11 @@ async function takeForConnection(
   const source = { integration, connectionId };
   // Nothing is kept of what comes while we have no access, so that one that the provider repeats later is delivered then.
   const hasAccess = status === 'connected';
-  const told = notices.filter(({ trigger }) => hasAccess && trigger !== undefined);
+  const publishable = notices.filter(({ trigger }) => hasAccess && trigger !== undefined);
   // The sandbox reaches no provider: an event of its owner has its data with it.
-  const toFetch = environment === 'test' ? [] : told.filter(({ data, reference }) => data === undefined && reference);
-  const complete = told.filter(({ data }) => data !== undefined);
+  const toFetch =
+    environment === 'test' ? [] : publishable.filter(({ data, reference }) => data === undefined && reference);
+  const complete = publishable.filter(({ data }) => data !== undefined);
   const ready = complete.map((notice) => eventOf(integration, notice)).filter((event) => event !== undefined);
   const unfit = complete.length - ready.length;
   if (unfit > 0) log.warn({ integration: integration.id, unfit, correlationId }, 'events do not fit their trigger');

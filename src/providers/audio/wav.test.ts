@@ -11,10 +11,10 @@ interface Form {
 }
 
 /** A chunk of RIFF, padded to an even length. */
-function chunk(type: string, content: Buffer, told = content.length): Buffer {
+function chunk(type: string, content: Buffer, declared = content.length): Buffer {
   const head = Buffer.alloc(8);
   head.write(type, 'latin1');
-  head.writeUInt32LE(told >>> 0, 4);
+  head.writeUInt32LE(declared >>> 0, 4);
   return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
 }
 
@@ -72,8 +72,8 @@ describe('a WAV file', () => {
   });
 
   test('that was written as it was made goes on to its end', () => {
-    for (const told of [0, 0xffffffff]) {
-      const read = readWav(wav(format({}), chunk('data', packed(16, values), told)))!;
+    for (const declared of [0, 0xffffffff]) {
+      const read = readWav(wav(format({}), chunk('data', packed(16, values), declared)))!;
       expect(read.channels[0]).toHaveLength(values.length);
     }
   });

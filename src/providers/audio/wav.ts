@@ -48,12 +48,12 @@ export function readWav(file: Buffer): Samples | undefined {
   for (let at = 12; at + 8 <= file.length; ) {
     const type = file.toString('latin1', at, at + 4);
     // What is written as it is made says 0xffffffff, or 0: it goes on to the end of the file.
-    const told = file.readUInt32LE(at + 4);
+    const declared = file.readUInt32LE(at + 4);
     const start = at + 8;
-    if (type === 'fmt ') format = readFormat(file.subarray(start, start + told));
+    if (type === 'fmt ') format = readFormat(file.subarray(start, start + declared));
     if (type === 'data')
-      return format && samplesOf(file.subarray(start, told === 0 ? undefined : start + told), format);
-    at = start + told + (told % 2);
+      return format && samplesOf(file.subarray(start, declared === 0 ? undefined : start + declared), format);
+    at = start + declared + (declared % 2);
   }
   return undefined;
 }

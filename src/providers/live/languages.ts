@@ -16,8 +16,8 @@ const codes = new Map(
  * The code of a language as a provider tells it: `de`, `de-DE` or `German`.
  * @returns two letters in lower case; undefined for anything else
  */
-export function languageCode(told: string): string | undefined {
-  const text = told.trim().toLowerCase();
+export function languageCode(named: string): string | undefined {
+  const text = named.trim().toLowerCase();
   const [, code] = /^([a-z]{2})(?:[-_].*)?$/.exec(text) ?? [];
   return code ?? codes.get(text);
 }

@@ -140,8 +140,8 @@ const formOf = (model: string) => (/^whisper/.test(model) ? 'verbose_json' : 'js
 
 function transcriptOf(said: unknown, asked: string | undefined): Transcript {
   const { text, language, languages } = answer.parse(said);
-  const told = [language, languages?.[0]?.code].find(Boolean);
-  return { text: cleanText(text), language: (told && languageCode(told)) || asked || 'en' };
+  const named = [language, languages?.[0]?.code].find(Boolean);
+  return { text: cleanText(text), language: (named && languageCode(named)) || asked || 'en' };
 }
 
 /** Transcriptions of OpenAI and of servers that speak its wire format. */

@@ -38,8 +38,8 @@ function requestedFailure(words: SandboxWords, model: string): ProviderFailure |
 
 /** The same digest for the same request, with the seed that was told for it, and the same image. */
 const digestOf = ({ request, seed, image }: MediaJob): string => {
-  const told = request.kind === 'image' ? { ...request, seed } : request;
-  return createHash('sha256').update(canonicalRequest(told, image?.sha256)).digest('hex');
+  const seeded = request.kind === 'image' ? { ...request, seed } : request;
+  return createHash('sha256').update(canonicalRequest(seeded, image?.sha256)).digest('hex');
 };
 
 /** Where words for the sandbox stand: in the prompt, or where there is none in the address of the image. */

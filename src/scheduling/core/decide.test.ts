@@ -13,7 +13,7 @@ import { decideBooking, type Facts } from './decide.ts';
 import { refusalDetails } from './refusals.ts';
 import type { BlackoutPeriod } from './rules.ts';
 
-const tell = (facts: Facts, start: string) => {
+const refusalOf = (facts: Facts, start: string) => {
   const refusal = decideBooking(facts, moment(start));
   return refusal && `${refusal.code} ${refusal.code === 'booking_limit_reached' ? refusal.limit : refusal.reason}`;
 };
@@ -34,7 +34,7 @@ describe('buffers', () => {
     [before, '08:40', undefined],
     [before, '11:00', 'buffer_conflict buffer'],
     [before, '11:20', undefined],
-  ])('case %#', (facts, start, told) => expect(tell(facts, at(start))).toBe(told));
+  ])('case %#', (facts, start, refusals) => expect(refusalOf(facts, at(start))).toBe(refusals));
 
   test('do not count at the edges of a day', () => {
     const facts = given({
@@ -48,10 +48,10 @@ describe('buffers', () => {
   test('of a booking and of another add up; to other calendars only those of the new one apply', () => {
     const eventType = { duration: 120, ...both };
     const busy = given({ eventType, taken: { busy: [block] } });
-    expect([tell(busy, at('07:59')), tell(busy, at('08:00'))]).toEqual(['buffer_conflict buffer', undefined]);
-    expect(tell(busy, at('05:30'))).toBe('slot_unavailable calendar');
+    expect([refusalOf(busy, at('07:59')), refusalOf(busy, at('08:00'))]).toEqual(['buffer_conflict buffer', undefined]);
+    expect(refusalOf(busy, at('05:30'))).toBe('slot_unavailable calendar');
     const own = given({ eventType, taken: bookings(booked(at('04:00'), 120, 120, 120)) });
-    expect([tell(own, at('09:59')), tell(own, at('10:00'))]).toEqual(['buffer_conflict buffer', undefined]);
+    expect([refusalOf(own, at('09:59')), refusalOf(own, at('10:00'))]).toEqual(['buffer_conflict buffer', undefined]);
   });
 
   test('are told without a word about whose booking it is', () => {
@@ -67,13 +67,13 @@ describe('buffers', () => {
 describe('notice and advance', () => {
   test('a start in the past, or before the notice has passed, is too early', () => {
     const facts = given({ now: at('09:00'), eventType: { minNotice: 2 } });
-    expect(tell(facts, at('08:59'))).toBe('notice_too_short past');
-    expect(tell(facts, at('10:59'))).toBe('notice_too_short notice');
-    expect(tell(facts, at('11:00'))).toBeUndefined();
+    expect(refusalOf(facts, at('08:59'))).toBe('notice_too_short past');
+    expect(refusalOf(facts, at('10:59'))).toBe('notice_too_short notice');
+    expect(refusalOf(facts, at('11:00'))).toBeUndefined();
     const late = { ...facts, now: facts.now + 1 };
-    expect(tell(late, at('11:00'))).toBe('notice_too_short notice');
+    expect(refusalOf(late, at('11:00'))).toBe('notice_too_short notice');
     expect(details(late, at('11:00'))).toMatchObject({ reason: 'notice', earliest: '2040-06-13T11:01:00.000Z' });
-    expect(tell(given({ now: at('09:00') }), at('09:00'))).toBeUndefined();
+    expect(refusalOf(given({ now: at('09:00') }), at('09:00'))).toBeUndefined();
   });
 
   test.each(['2040-06-13T00:00-07:00', '2040-06-13T23:59-07:00'])(
@@ -84,9 +84,9 @@ describe('notice and advance', () => {
         rules: { timezone: 'America/Los_Angeles' },
         eventType: { duration: 30, maxAdvance: 2 },
       });
-      expect(tell(facts, '2040-06-15T17:30-07:00')).toBeUndefined();
-      expect(tell(facts, '2040-06-15T23:59-07:00')).toBeUndefined();
-      expect(tell(facts, '2040-06-16T00:00-07:00')).toBe('too_far_advance advance');
+      expect(refusalOf(facts, '2040-06-15T17:30-07:00')).toBeUndefined();
+      expect(refusalOf(facts, '2040-06-15T23:59-07:00')).toBeUndefined();
+      expect(refusalOf(facts, '2040-06-16T00:00-07:00')).toBe('too_far_advance advance');
       expect(details(facts, '2040-06-16T12:00Z')).toMatchObject({
         reason: 'advance',
         latest: '2040-06-16T06:59:00.000Z',
@@ -164,9 +164,9 @@ describe('blackouts', () => {
       ] as const),
     ],
   ])('%s', (_, blackout, ...cases) => {
-    for (const [start, told] of cases) {
+    for (const [start, refusals] of cases) {
       const full = start.length > 12 ? start : `2040-${start}`;
-      expect([full, tell(black(blackout), `${full}Z`)]).toEqual([full, told]);
+      expect([full, refusalOf(black(blackout), `${full}Z`)]).toEqual([full, refusals]);
     }
   });
 
@@ -176,15 +176,15 @@ describe('blackouts', () => {
       { start: '2040-03-10T14:00Z', end: '2040-03-10T15:00Z', allDay: false, recurring: true },
       'America/New_York',
     );
-    expect(tell(facts, '2040-03-10T14:00Z')).toBe(yes);
-    expect(tell(facts, '2041-03-10T14:00Z')).toBeUndefined();
-    expect(tell(facts, '2041-03-10T13:00Z')).toBe(yes);
+    expect(refusalOf(facts, '2040-03-10T14:00Z')).toBe(yes);
+    expect(refusalOf(facts, '2041-03-10T14:00Z')).toBeUndefined();
+    expect(refusalOf(facts, '2041-03-10T13:00Z')).toBe(yes);
   });
 
   test('are all day in the host’s zone, and say until when', () => {
     const facts = black({}, 'America/New_York');
-    expect(tell(facts, '2040-12-24T03:00Z')).toBeUndefined();
-    expect(tell(facts, '2040-12-24T05:00Z')).toBe(yes);
+    expect(refusalOf(facts, '2040-12-24T03:00Z')).toBeUndefined();
+    expect(refusalOf(facts, '2040-12-24T05:00Z')).toBe(yes);
     expect(details(facts, '2040-12-25T05:00Z')).toMatchObject({ conflictsUntil: '2040-12-27T05:00:00.000Z' });
   });
 });
@@ -206,28 +206,34 @@ describe('limits', () => {
   test('of a week begin on Monday, and those of a month with the month', () => {
     const week = given({ limits: { weeklyMax: 2 }, taken: two });
     expect(details(week, '2040-06-17T23:00Z')).toEqual({ limit: 'weeklyMax', max: 2, current: 2, period: '2040-W24' });
-    expect([tell(week, '2040-06-10T23:00Z'), tell(week, '2040-06-18T00:00Z')]).toEqual([undefined, undefined]);
+    expect([refusalOf(week, '2040-06-10T23:00Z'), refusalOf(week, '2040-06-18T00:00Z')]).toEqual([
+      undefined,
+      undefined,
+    ]);
     const month = given({ limits: { monthlyMax: 2 }, taken: two });
     expect(details(month, '2040-06-30T23:00Z')).toEqual({ limit: 'monthlyMax', max: 2, current: 2, period: '2040-06' });
-    expect([tell(month, '2040-05-31T23:00Z'), tell(month, '2040-07-01T00:00Z')]).toEqual([undefined, undefined]);
+    expect([refusalOf(month, '2040-05-31T23:00Z'), refusalOf(month, '2040-07-01T00:00Z')]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   test('keep the least pause', () => {
     const facts = given({ limits: { minGapMinutes: 15 }, taken: two });
     expect(details(facts, '2040-06-13T11:10Z')).toEqual({ limit: 'minGapMinutes', max: 15, current: 10 });
-    expect(tell(facts, at('11:15'))).toBeUndefined();
-    expect(tell(facts, at('09:00'))).toBe('booking_limit_reached minGapMinutes');
+    expect(refusalOf(facts, at('11:15'))).toBeUndefined();
+    expect(refusalOf(facts, at('09:00'))).toBe('booking_limit_reached minGapMinutes');
   });
 
   test('join bookings to runs on either side', () => {
     const facts = given({ limits: { consecutiveMax: 2 }, taken: two });
     expect(details(facts, at('09:00'))).toEqual({ limit: 'consecutiveMax', max: 2, current: 2 });
-    expect(tell(facts, at('11:00'))).toBeUndefined();
-    expect(tell(given({ limits: { consecutiveMax: 1 }, taken: two }), at('11:00'))).toBe(
+    expect(refusalOf(facts, at('11:00'))).toBeUndefined();
+    expect(refusalOf(given({ limits: { consecutiveMax: 1 }, taken: two }), at('11:00'))).toBe(
       'booking_limit_reached consecutiveMax',
     );
     const paused = given({ limits: { consecutiveMax: 1, minGapMinutes: 30 }, taken: two });
-    expect([tell(paused, at('11:30')), tell(paused, at('11:31'))]).toEqual([
+    expect([refusalOf(paused, at('11:30')), refusalOf(paused, at('11:31'))]).toEqual([
       'booking_limit_reached consecutiveMax',
       undefined,
     ]);
@@ -236,7 +242,7 @@ describe('limits', () => {
       eventType: { bufferBefore: 10 },
       taken: bookings(booked(at('08:00'), 60, 0, 20)),
     });
-    expect([tell(buffered, at('09:30')), tell(buffered, at('09:31'))]).toEqual([
+    expect([refusalOf(buffered, at('09:30')), refusalOf(buffered, at('09:31'))]).toEqual([
       'booking_limit_reached consecutiveMax',
       undefined,
     ]);
@@ -250,7 +256,7 @@ describe('limits', () => {
       // Ten minutes after a booking only the first is in the way, a quarter of an hour after it the run, later the rest.
       const start = ['11:10', '11:15'][index] ?? '13:00';
       const facts = given({ limits: { ...ones, ...(index < 2 && gap) }, taken: two });
-      expect(tell(facts, at(start))).toBe(`booking_limit_reached ${limit}`);
+      expect(refusalOf(facts, at(start))).toBe(`booking_limit_reached ${limit}`);
     }
   });
 });
@@ -269,15 +275,19 @@ test('the first reason in the published order is told', () => {
     now: at('12:00'),
     eventType: { isActive: false, maxAdvance: 0 },
   };
-  const told: (string | undefined)[] = [tell(given(all), start)];
-  told.push(tell(given({ ...all, eventType: { maxAdvance: 0 } }), start));
+  const refusals: (string | undefined)[] = [refusalOf(given(all), start)];
+  refusals.push(refusalOf(given({ ...all, eventType: { maxAdvance: 0 } }), start));
   const early = { ...all, now: '2040-06-01T00:00Z' };
-  told.push(tell(given({ ...early, eventType: { maxAdvance: 0 } }), start));
-  told.push(tell(given({ ...early, eventType: {} }), start));
-  told.push(tell(given({ ...early, eventType: {}, rules: { weeklyHours: rules.weeklyHours } }), start));
+  refusals.push(refusalOf(given({ ...early, eventType: { maxAdvance: 0 } }), start));
+  refusals.push(refusalOf(given({ ...early, eventType: {} }), start));
+  refusals.push(refusalOf(given({ ...early, eventType: {}, rules: { weeklyHours: rules.weeklyHours } }), start));
   const open = { ...early, eventType: {}, rules: {} };
-  told.push(tell(given(open), start), tell(given(open), at('11:45')), tell(given(open), at('13:00')));
-  expect(told).toEqual([
+  refusals.push(
+    refusalOf(given(open), start),
+    refusalOf(given(open), at('11:45')),
+    refusalOf(given(open), at('13:00')),
+  );
+  expect(refusals).toEqual([
     'outside_availability inactive',
     'notice_too_short past',
     'too_far_advance advance',

@@ -178,7 +178,7 @@ function factsAround(zone: string, change: number): fc.Arbitrary<Facts> {
     }));
 }
 
-const tell = (refusal: Refusal | undefined) =>
+const nameOf = (refusal: Refusal | undefined) =>
   refusal && `${refusal.code} ${refusal.code === 'booking_limit_reached' ? refusal.limit : refusal.reason}`;
 
 describe('against an oracle that goes minute by minute by what Intl shows', () => {
@@ -217,7 +217,7 @@ describe('against an oracle that goes minute by minute by what Intl shows', () =
         const oracle = new Oracle(facts);
         const slots = listSlots(asReadForSlots(facts, query), query);
         expect(slots.map((slot) => `${instant(slot.startsAt)} ${slot.available}`)).toEqual(oracle.slots(query));
-        const decide = (at: number) => tell(decideBooking(asReadForBooking(facts, at), at));
+        const decide = (at: number) => nameOf(decideBooking(asReadForBooking(facts, at), at));
         // What is offered can be booked, and what is not offered cannot.
         for (const { startsAt, available } of slots)
           expect([startsAt, decide(startsAt) === undefined]).toEqual([startsAt, available]);

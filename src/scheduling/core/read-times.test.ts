@@ -70,9 +70,9 @@ test.each([
   ['2040-02-30', 'x', 'start end'],
 ])('the days %s to %s: %s', (start, end, expected) => {
   const found = readDayRange(start, end);
-  const told =
+  const seen =
     'range' in found ? found.range.to - found.range.from + 1 : found.problems.map(({ path }) => path).join(' ');
-  expect(told).toBe(expected);
+  expect(seen).toBe(expected);
 });
 
 test.each([

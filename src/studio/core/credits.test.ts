@@ -66,11 +66,11 @@ describe('progress', () => {
     const ages = fc.array(fc.double({ min: 0, max: 10_000_000, noNaN: true }));
     fc.assert(
       fc.property(ages, fc.integer({ min: 0, max: 1_000_000 }), (all, expectedMs) => {
-        let told = 0;
+        let last = 0;
         for (const ageMs of all.sort((one, other) => one - other)) {
           const next = progressOf({ progress: null, expectedMs, ageMs });
-          expect(Number.isInteger(next) && next >= told && next <= 99).toBe(true);
-          told = next;
+          expect(Number.isInteger(next) && next >= last && next <= 99).toBe(true);
+          last = next;
         }
       }),
     );

@@ -148,15 +148,15 @@ describe('a WebM file is as long as its blocks of sound', () => {
 test('a WAV file is as long as its samples', () => {
   const u16le = (value: number) => u8(value & 255, value >> 8);
   const u32le = (value: number) => Buffer.from(u32(value)).reverse();
-  const chunk = (type: string, content: Buffer, told = content.length) =>
-    Buffer.concat([latin1(type), u32le(told), content]);
+  const chunk = (type: string, content: Buffer, declared = content.length) =>
+    Buffer.concat([latin1(type), u32le(declared), content]);
   const format = (tag: number, bytes: number) =>
     chunk('fmt ', Buffer.concat([u16le(tag), u16le(2), u32le(8_000), u32le(bytes), u16le(4), u16le(16)]));
   const riff = (...chunks: Buffer[]) => Buffer.concat([latin1('RIFF\0\0\0\0WAVE'), ...chunks]);
   const data = zeros(64_000);
   // Neither the told rate of bytes nor a number of samples is believed.
   expect(wavSeconds(riff(format(1, 9_999_999), chunk('fact', u32le(1)), chunk('data', data)))).toBe(2);
-  for (const told of [0, 0xffffffff]) expect(wavSeconds(riff(format(3, 0), chunk('data', data, told)))).toBe(2);
+  for (const declared of [0, 0xffffffff]) expect(wavSeconds(riff(format(3, 0), chunk('data', data, declared)))).toBe(2);
   expect(wavSeconds(riff(format(17, 16_000), chunk('data', data)))).toBe(4);
   expect([riff(chunk('data', data)), riff(format(1, 1)), zeros(3)].map(wavSeconds)).toEqual([0, 0, 0]);
 });
