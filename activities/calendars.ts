@@ -4,6 +4,7 @@ import { ProviderFailure } from '../src/providers/ports.ts';
 import { CalendarTooLarge } from '../src/scheduling/calendars/ports.ts';
 import { type PullServices, pullCalendar } from '../src/scheduling/calendars/pull-calendar.ts';
 import { noteSyncError, reasons, recordSyncFailure } from '../src/scheduling/calendars/sync-state.ts';
+import { type CalendarScheduleServices, followCalendar } from '../src/scheduling/calendars/temporal-schedule.ts';
 import type { CalendarOutcome, CalendarProblem, SyncCalendarArgs } from '../src/temporal/contracts/calendars.ts';
 import { calendarScheduleId } from '../src/temporal/contracts/calendars.ts';
 import { failureTypes } from '../src/temporal/contracts/failure-types.ts';
@@ -14,7 +15,7 @@ export type CalendarRef = Omit<SyncCalendarArgs, 'policy'>;
 
 const heartbeatMs = 2_000;
 
-export interface CalendarActivityServices extends PullServices {
+export interface CalendarActivityServices extends PullServices, CalendarScheduleServices {
   database: Database;
   /** Of the waits that providers ask for; below 1 in tests alone. */
   calendarTimeScale: number;
@@ -41,6 +42,8 @@ export const createCalendarActivities = (services: CalendarActivityServices) => 
         pullCalendar(services, scope, ref.calendarId, signal),
       );
       if ('stopped' in outcome && outcome.stopped !== 'deleted') throw lostAccess(outcome.stopped);
+      // Nothing of it is to come: its Schedule is removed.
+      if ('stopped' in outcome) await followCalendar(services, scope, ref.calendarId, { sync: false });
       return outcome;
     } catch (failure) {
       if (!(failure instanceof ProviderFailure)) throw failure;

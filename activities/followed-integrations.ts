@@ -1,4 +1,5 @@
 import { followConnection } from '../src/integrations/following/follow-connection.ts';
+import { type FollowScheduleServices, followSchedule } from '../src/integrations/following/follow-schedule.ts';
 import type { FollowServices } from '../src/integrations/following/followed.ts';
 import { withoutSlash } from '../src/platform/core/base-url.ts';
 import type { Database } from '../src/platform/database.ts';
@@ -14,7 +15,9 @@ const heartbeatMs = 2_000;
 
 export type FollowRef = Omit<FollowIntegrationArgs, 'policy'> & { requestMs: number };
 
-export interface FollowActivityServices extends Pick<FollowServices, 'integrations' | 'clientStates'> {
+export interface FollowActivityServices
+  extends Pick<FollowServices, 'integrations' | 'clientStates'>,
+    FollowScheduleServices {
   database: Database;
   env: { PUBLIC_URL: string };
 }
@@ -24,9 +27,14 @@ export const createFollowActivities = ({ database, env, ...services }: FollowAct
   async followConnection({ requestMs, ...ref }: FollowRef): Promise<FollowOutcome> {
     const scope = scopeOf(database, { ...ref, correlationId: followScheduleId(ref.connectionId) });
     const publicUrl = withoutSlash(env.PUBLIC_URL);
-    return withHeartbeats(heartbeatMs, (signal) =>
+    const outcome = await withHeartbeats(heartbeatMs, (signal) =>
       followConnection({ ...services, publicUrl }, scope, ref.connectionId, { signal, requestMs }),
     );
+    // Nothing of it is to come: its Schedule is removed.
+    if ('stopped' in outcome && outcome.stopped === 'disconnected') {
+      await followSchedule(services, scope, ref.connectionId, { run: false });
+    }
+    return outcome;
   },
 });
 

@@ -217,7 +217,9 @@ describe('the house', () => {
   });
 
   test('nothing but a scope makes the key of a tenant in shared pools', () => {
-    const found = files.filter(({ text, isTest }) => !isTest && /\bas (unknown as )?TenantKey\b/.test(text));
+    const found = files.filter(
+      ({ text, isTest }) => !isTest && /\bas (unknown as )?(Tenant|Environment)Key\b/.test(text),
+    );
     expect(found.map(({ path }) => path)).toEqual(['src/platform/scope.ts']);
   });
 

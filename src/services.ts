@@ -25,6 +25,7 @@ import { openDatabase } from './platform/open-database.ts';
 import { type DrainReport, Outbox } from './platform/outbox.ts';
 import type { Sweep } from './platform/part.ts';
 import { Probe } from './platform/probe.ts';
+import { platformRowBounds, type RowBounds } from './platform/row-bound.ts';
 import { requireServerVersionAt } from './platform/server-version.ts';
 import { watchStatements } from './platform/sql.ts';
 import { type Tracing, traceStatements } from './platform/telemetry.ts';
@@ -79,6 +80,9 @@ export const { catalog } = parts;
 
 /** Every table of the product. */
 export const entities = [...catalog.entities, OutboxEntry, IdempotencyRecord, AuditEntry];
+
+/** How the rows of each of them are bounded. */
+export const rowBounds: RowBounds = Object.assign({}, catalog.rowBounds, platformRowBounds);
 
 export const eventTypes = [...catalog.events.keys()];
 

@@ -30,6 +30,8 @@ const discard = defineSignal(deliveryMessages.discard);
 const resume = defineSignal(deliveryMessages.resume);
 const replayNow = defineUpdate<string, []>(deliveryMessages.replayNow);
 
+// These work with our own database alone. They are repeated without limit, because an operator's order would be lost otherwise;
+// the workflow itself ends after its days.
 const retry = { initialInterval: '1 second', maximumInterval: '30 seconds' } as const;
 const rows = proxyLocalActivities<Pick<WebhookActivities, 'lookAtLetter' | 'replayDeadLetter' | 'discardDeadLetter'>>({
   startToCloseTimeout: '20 seconds',

@@ -11,7 +11,10 @@ import {
 import type { WebhookActivities } from '../activities/webhooks.ts';
 import { type RetryOrders, type RetryWebhookArgs, webhookMessages } from '../src/temporal/contracts/webhooks.ts';
 
-/** A look is one transaction of our own database. */
+/**
+ * A look is one transaction of our own database, and sends nothing. It is repeated without limit, because retries of the webhook
+ * wait for it: the database is unavailable, or an operator sees the failing task here until the product is repaired.
+ */
 const { lookAtRetries } = proxyLocalActivities<Pick<WebhookActivities, 'lookAtRetries'>>({
   startToCloseTimeout: '20 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },

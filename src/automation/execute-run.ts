@@ -4,7 +4,7 @@ import { ProviderFailure } from '../providers/ports.ts';
 import { StorageFailure } from '../storage/failure.ts';
 import { askModels, askOnce, isInstant, lastFailure, questionOf, StepFailure } from './ask-model.ts';
 import { askWithTools, type ToolCalls } from './ask-with-tools.ts';
-import { type AskedModel, storageFault } from './core/run-status.ts';
+import { type AskedModel, storageFailed } from './core/run-status.ts';
 import { stepsNamed } from './core/step-references.ts';
 import {
   type CallingStep,
@@ -350,7 +350,7 @@ async function attemptStep(
     const failure = error instanceof ProviderFailure ? lastFailure(error) : error;
     // The outputs that the step uses could not be read.
     if (failure instanceof StorageFailure) {
-      return { status: 'failed', code: 'service_unavailable', message: `${storageFault}${failure.message}` };
+      return Object.assign({ status: 'failed' as const }, storageFailed(failure.message));
     }
     if (!(failure instanceof StepFailure)) throw failure;
     const { code, message, tokensUsed } = failure;

@@ -33,10 +33,12 @@ import { startPurge } from './purge.ts';
 import { type EndedRun, reconcileRuns, watchStoppedRuns } from './reconcile.ts';
 import { removeOldRuns } from './remove-runs.ts';
 import { restoreSchedules } from './restore-schedules.ts';
+import { automationRowBounds } from './row-bounds.ts';
 import { countRunBlocks } from './run-blocks.ts';
 import { cancelRunWorkflow, proceedRunWorkflow } from './run-workflows.ts';
 import { syncSchedule } from './schedule-sync.ts';
 import { type RunStart, startPendingRun } from './start-run-workflow.ts';
+import { removeUnusedDefinitions } from './unused-definitions.ts';
 
 export interface AutomationServices {
   callingRuns: CallingRuns;
@@ -62,6 +64,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
     CallingRun,
     CallingTotal,
   ],
+  rowBounds: automationRowBounds,
   ids: [workflowIds, runIds],
   errors: automationErrors,
   failPoints: failPoint.names,
@@ -122,6 +125,7 @@ export const automation: Part<Foundation & TenancyServices & ProviderServices & 
       },
       { name: 'remove tool rounds of ended steps', everyMs: 60_000, run: () => forgetRounds(database) },
       { name: 'remove runs after their retention', everyMs: 3_600_000, run: () => removeOldRuns(database) },
+      { name: 'remove unused workflow definitions', everyMs: 3_600_000, run: () => removeUnusedDefinitions(database) },
       { name: 'count ended runs in blocks', everyMs: 10_000, run: () => countRunBlocks(database) },
     ];
   },

@@ -1,9 +1,9 @@
 import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import { Scope, type Transaction } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import { changeByTenant } from '../platform/tenant-batches.ts';
 import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
@@ -106,11 +106,7 @@ const findOld = statement<OldRun>(
 
 async function removeOld(database: Database, limit: number): Promise<number> {
   const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
-  for (const runs of Map.groupBy(old, (run) => `${run.organizationId} ${run.environment}`).values()) {
-    const [{ organizationId, environment }] = runs as [OldRun];
-    await new Scope(database, { organizationId, environment }, newId()).transaction((tx) => remove(tx, runs));
-  }
-  return old.length;
+  return changeByTenant(database, old, remove);
 }
 
 /** Runs that one transaction removes at most: each may have a hundred files. */

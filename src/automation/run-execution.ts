@@ -13,8 +13,9 @@ import type { CallingRuns } from './calling-runs.ts';
 import {
   type AskedModel,
   isTerminal,
+  type RunError,
   type RunErrorCode,
-  storageFault,
+  storageFailed,
   type TerminalStatus,
 } from './core/run-status.ts';
 import { nextStep, type Step } from './core/steps.ts';
@@ -79,6 +80,7 @@ export interface StepFault {
   status: 'failed';
   code: RunErrorCode;
   message: string;
+  fault?: RunError['fault'];
 }
 
 type EndOf<Output> = { tokensUsed?: number; warnings?: Warning[]; models?: AskedModel[] } & (
@@ -104,11 +106,8 @@ function failedWith(failure: StepFault, { output: _, status: __, ...spent }: Ste
   return { ...spent, ...failure };
 }
 
-const unstored = ({ message }: StorageFailure): StepFault => ({
-  status: 'failed',
-  code: 'service_unavailable',
-  message: `${storageFault}${message}`,
-});
+const unstored = ({ message }: StorageFailure): StepFault =>
+  Object.assign({ status: 'failed' as const }, storageFailed(message));
 
 /** A run in memory, between two writes to the database. */
 export class RunExecution {
@@ -178,8 +177,10 @@ export class RunExecution {
     const finishedAt = new Date();
     const ended = { ...facts, ...limitWarnings(warnings), finishedAt };
     if (end.status === 'failed') {
-      const { code, message, ...rest } = end;
-      this.#records.push({ ...ended, ...rest, error: { stepId: step.id, message, code } });
+      const { code, message, fault, ...rest } = end;
+      const error: RunError = { stepId: step.id, message, code };
+      if (fault) error.fault = fault;
+      this.#records.push({ ...ended, ...rest, error });
       return 'failed';
     }
     const { value, bytes, json, file } = end.output;

@@ -24,6 +24,12 @@ export const connections: Part<Foundation, ConnectionServices> = {
   ...connectionsDeclarations,
   states: { 'A connection': connectionStates },
   entities: [OAuthState, Connection, AllowedRedirect],
+  rowBounds: {
+    oauth_state: { retention: { by: 'remove consents that were not answered', after: 'ten minutes' } },
+    // It is made with a calendar or a connection of an integration, and removed in the transaction that removes that.
+    oauth_connection: { removedWith: { table: 'calendar', by: ['connection.erase'] } },
+    allowed_redirect: { operatorsOnly: true },
+  },
   failPoints: failPoint.names,
   open({ env, database, sealer, log }) {
     const providerEgress = new Egress(providerRules(env));

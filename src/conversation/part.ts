@@ -28,6 +28,10 @@ export const conversation: Part<Foundation & ProviderServices & ToolServices, Co
   ...conversationDeclarations,
   states: { 'A message': messageStates },
   entities: [ConversationMessage, ConversationEntry],
+  rowBounds: {
+    conversation_turn: { retention: { by: 'remove messages after a day', after: 'a day' } },
+    conversation_entry: { removedWith: { table: 'conversation_turn', by: ['message.forget'] } },
+  },
   failPoints: failPoint.names,
   promptKinds: ['turn.start'],
   open({ database, sealer, notifications }) {

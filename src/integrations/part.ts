@@ -38,6 +38,7 @@ import { TriggerPublisher } from './inbound/publish-triggers.ts';
 import { startFetching } from './inbound/start-fetching.ts';
 import { InboundEvent } from './inbound-entities.ts';
 import { Integrations } from './integrations.ts';
+import { integrationRowBounds } from './row-bounds.ts';
 
 export interface IntegrationServices {
   integrations: Integrations;
@@ -66,6 +67,7 @@ export const integrations: Part<
   states: { 'An action of an integration': actionStates, 'A connected integration': integrationStates },
   settings: integrationSettings,
   entities: [IntegrationConnection, IntegrationAction, InboundEvent, IntegrationPoll, IntegrationPush],
+  rowBounds: integrationRowBounds,
   ids: [integrationConnectionIds, actionRunIds],
   errors: integrationErrors,
   failPoints: [...failPoint.names, ...actionFailPoint.names],

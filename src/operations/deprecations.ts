@@ -54,7 +54,7 @@ interface Use extends DeprecatedRoute {
 const findUses = statement<Use>(
   'deprecation.find',
   `select o.id as "organizationId", o.name as organization, o.email, u.route, u.sunset::text as sunset
-     from deprecated_use u join organization o on o.id = u.organization_id
+     from deprecated_use u join organization o on o.id = u.organization_id and o.deleted_at is null
     where not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null
                          and n.about = 'deprecation ' || u.route || ' ' || u.sunset::text)
     order by o.id, u.route`,

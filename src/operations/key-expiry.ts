@@ -4,6 +4,7 @@ import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { keyIds } from '../tenancy/core/ids.ts';
+import { isKept } from '../tenancy/deleted-organizations.ts';
 import { publishEvent } from '../webhooks/publish-event.ts';
 import { keyExpiring } from './core/events.ts';
 import { type Notice, type NoticeReport, sendNotices } from './notices.ts';
@@ -26,7 +27,7 @@ const findExpiring = statement<ExpiringKey>(
   'key_expiry.find',
   `select k.id, k.name, k.prefix, k.last_four as "lastFour", k.expires_at as "expiresAt",
           o.id as "organizationId", o.name as organization, o.email
-     from api_key k join organization o on o.id = k.organization_id and o.email is not null
+     from api_key k join organization o on o.id = k.organization_id and o.email is not null and o.deleted_at is null
     where k.revoked_at is null and k.expires_at > $1::timestamptz
       and k.expires_at <= $1::timestamptz + make_interval(days => $2) and k.id > $3
       and not exists (select from notice n where n.organization_id = o.id and n.about = 'key-expiry ' || k.id
@@ -78,7 +79,7 @@ const findUnpublished = statement<UnpublishedKey>(
           k.environment
      from api_key k
     where k.revoked_at is null and k.expires_at > $1::timestamptz
-      and k.expires_at <= $1::timestamptz + make_interval(days => $2)
+      and k.expires_at <= $1::timestamptz + make_interval(days => $2) and ${isKept('k.organization_id')}
       and exists (select from webhook_subscription s where s.organization_id = k.organization_id
                      and s.environment = k.environment and s.deleted_at is null)
       and not exists (select from event e where e.subject_id = k.id and e.type = 'api_key.expiring')

@@ -7,15 +7,18 @@ import type { Part } from '../platform/part.ts';
 import { Probe } from '../platform/probe.ts';
 import type { StorageServices } from '../storage/part.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
+import { maxSeries } from './core/vitals.ts';
 import { operationsDeclarations } from './declarations.ts';
 import { dependencyChecks } from './dependency-checks.ts';
 import { DeprecatedUses } from './deprecations.ts';
 import { DeprecatedUse, Notice, Vital } from './entities.ts';
+import { failPoint } from './fail-points.ts';
 import { platformGauges } from './gauges.ts';
 import { Health } from './health.ts';
 import { noticeExpiringKeys, publishExpiringKeys } from './key-expiry.ts';
 import { reportMissingAttributes } from './missing-attributes.ts';
 import { reportNotices } from './notices.ts';
+import { forgetOldNotices } from './old-notices.ts';
 import { type PurgeServices, purgeOrganizations } from './purge-organizations.ts';
 import { forgetOldVitals, Vitals } from './vitals.ts';
 import { noticeTurnedOffWebhooks } from './webhook-notices.ts';
@@ -34,7 +37,16 @@ export interface OperationsServices {
 /** Health, web vitals, notices by mail, and housekeeping that belongs to no other feature. */
 export const operations: Part<Foundation & TenancyServices & StorageServices & PurgeServices, OperationsServices> = {
   ...operationsDeclarations,
+  failPoints: failPoint.names,
   entities: [Vital, Notice, DeprecatedUse],
+  rowBounds: {
+    vital: {
+      max: { rows: maxSeries, of: 'installation' },
+      retention: { by: 'remove old web vitals', after: '28 days' },
+    },
+    notice: { retention: { by: 'remove old notices', after: '90 days' } },
+    deprecated_use: { retention: { by: 'remove old notices', after: 'a year without use' } },
+  },
   open({ env, log, database, temporal, redisLimiter, disk }) {
     const probe = new Probe(env.DATABASE_URL);
     // Without Redis there is no cache that could be down.
@@ -77,6 +89,7 @@ export const operations: Part<Foundation & TenancyServices & StorageServices & P
       everyMs: hourMs,
       run: async () => reportNotices(log, await noticeTurnedOffWebhooks(database, mailer, new Date())),
     },
+    { name: 'remove old notices', everyMs: hourMs, run: () => inBatches((limit) => forgetOldNotices(database, limit)) },
     { name: 'remove old web vitals', everyMs: hourMs, run: () => forgetOldVitals(database, new Date()) },
   ],
   gauges: ({ database, observer }) => platformGauges(database, observer),

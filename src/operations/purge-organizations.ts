@@ -8,6 +8,7 @@ import type { StorageServices } from '../storage/part.ts';
 import { removeDueFilesOf } from '../storage/sweep.ts';
 import { restorableDays } from '../tenancy/organizations.ts';
 import type { TenancyServices } from '../tenancy/part.ts';
+import { failPoint } from './fail-points.ts';
 import { markFilesOf, purgeRows } from './purge-rows.ts';
 
 export type PurgeServices = Pick<Foundation, 'database' | 'log'> &
@@ -57,12 +58,15 @@ export async function purgeOrganizations(services: PurgeServices): Promise<numbe
   const { database } = services;
   const sql = sqlOn(database.pool);
   await sql.rows(markPurging);
+  failPoint('organization.purging');
   let changed = 0;
   for (const { id: organizationId } of await sql.rows(findPurging, [20])) {
     const scopes = environments.map((environment) => new Scope(database, { organizationId, environment }, newId()));
     if (!(await hasEnded(services, scopes))) continue;
+    failPoint('organization.ended');
     changed += await markFilesOf(database, organizationId);
     for (const scope of scopes) await removeDueFilesOf(services, scope);
+    failPoint('organization.files_removed');
     changed += await purgeRows(database, organizationId);
   }
   return changed;

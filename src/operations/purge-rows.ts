@@ -1,5 +1,6 @@
 import type { Database } from '../platform/database.ts';
 import { type Sql, sqlOn, statement } from '../platform/sql.ts';
+import { failPoint } from './fail-points.ts';
 
 /** Rows that one statement removes. */
 const batchSize = 500;
@@ -78,6 +79,7 @@ export const tablesOfOrganizations: readonly Table[] = [
   { name: 'credit_entry' },
   { name: 'credit_account' },
   { name: 'usage_month' },
+  { name: 'mail_day' },
   { name: 'notice' },
   { name: 'deprecated_use' },
   { name: 'storage_used' },
@@ -168,12 +170,14 @@ export async function purgeRows(database: Database, organizationId: string): Pro
   for (const removal of removals) {
     while ((await removal(sql, [organizationId])) > 0) {
       batches++;
+      failPoint('organization.rows_removed');
       if (performance.now() > end) return batches;
     }
   }
   if ((await sql.one(hasFiles, [organizationId]))!.found) return batches;
   // The files that were removed since are no longer counted.
   for (const removal of removals) await removal(sql, [organizationId]);
+  failPoint('organization.emptied');
   if (await sql.one(removeOrganization, [organizationId])) batches++;
   return batches;
 }

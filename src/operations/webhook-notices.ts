@@ -24,7 +24,7 @@ const findTurnedOff = statement<TurnedOff>(
   'webhook_notices.find',
   `select s.id, s.name, s.url, s.disabled_reason as reason, s.disabled_at as "disabledAt", o.id as "organizationId",
           o.name as organization, o.email
-     from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null
+     from webhook_subscription s join organization o on o.id = s.organization_id and o.email is not null and o.deleted_at is null
     where s.disabled_reason is not null and s.deleted_at is null
       and s.disabled_at > $1::timestamptz - make_interval(days => $2)
       and not exists (select from notice n where n.organization_id = o.id and n.sent_at is not null

@@ -9,10 +9,13 @@ import type { ErrorKind } from './errors.ts';
 import type { FindableRows } from './findable.ts';
 import type { Declarations } from './part.ts';
 import type { SealedTable } from './reseal.ts';
+import type { RowBounds } from './row-bound.ts';
 
 /** What all parts declare, merged. */
 export interface Catalog {
   entities: EntitySchema[];
+  /** By table. */
+  rowBounds: RowBounds;
   settings: Settings[];
   ids: ResourceId[];
   /** In the order of their parts. */
@@ -63,6 +66,10 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
     ),
   );
   refuseTwice(
+    'bound of the table',
+    names(({ rowBounds }) => Object.keys(rowBounds ?? {}), same),
+  );
+  refuseTwice(
     'variable',
     names(({ settings }) => Object.keys(settings?.shape ?? {}), same),
   );
@@ -105,6 +112,7 @@ export function catalogOf(parts: readonly Declarations[]): Catalog {
   );
   return {
     entities: parts.flatMap(({ entities = [] }) => entities),
+    rowBounds: Object.assign({}, ...parts.map(({ rowBounds }) => rowBounds)),
     settings: parts.flatMap(({ settings }) => settings ?? []),
     ids: parts.flatMap(({ ids = [] }) => ids),
     limits: parts.flatMap(({ limits = {} }) => Object.values<PlanLimit>(limits)),

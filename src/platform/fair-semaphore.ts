@@ -19,11 +19,12 @@ export interface FairSemaphorePolicy {
 /**
  * Shares slots among keys: a key has `alone` slots until another key has work, and from then on each key has an equal share
  * of `together`. Work beyond the share waits in order, and other keys do not wait for it.
+ * @typeParam Key of tenants: one that only a scope makes
  */
-export class FairSemaphore {
+export class FairSemaphore<Key extends string = string> {
   readonly #policy: FairSemaphorePolicy;
   readonly #now: () => number;
-  readonly #queues = new Map<string, Queue>();
+  readonly #queues = new Map<Key, Queue>();
 
   /** @param now ms; gives the same or more each time */
   constructor(policy: FairSemaphorePolicy, now: () => number = () => performance.now()) {
@@ -32,12 +33,12 @@ export class FairSemaphore {
   }
 
   /** Whether the key's queue has a free slot. */
-  canEnqueue(key: string): boolean {
+  canEnqueue(key: Key): boolean {
     return (this.#queues.get(key)?.waiting.length ?? 0) < this.#policy.maxWaiting;
   }
 
   /** The free slots of each key that has work. */
-  free(): Map<string, number> {
+  free(): Map<Key, number> {
     const share = this.#share();
     const left = ({ underWay, waiting }: Queue) => Math.max(0, share - underWay - waiting.length);
     return new Map([...this.#queues].map(([key, queue]) => [key, left(queue)]));
@@ -48,7 +49,7 @@ export class FairSemaphore {
     return this.#share(1);
   }
 
-  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(key: Key, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#queues.get(key) ?? { underWay: 0, waiting: [], activeAt: 0 };
     queue.activeAt = this.#now();
     this.#queues.set(key, queue);

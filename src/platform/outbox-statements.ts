@@ -1,5 +1,6 @@
 import { type Sql, statement } from './sql.ts';
 import type { Tenant } from './tenant.ts';
+import { type EnvironmentKey, tenantOf } from './tenant-key.ts';
 
 /** An entry that the caller attempts. */
 export interface LeasedEntry extends Tenant {
@@ -47,14 +48,11 @@ const lease = statement<LeasedEntry>(
 export interface LeaseRoom {
   /** In all. */
   limit: number;
-  /** Of tenants that have work, by `tenantKey`. */
-  known: ReadonlyMap<string, number>;
+  /** Of tenants that have work. */
+  known: ReadonlyMap<EnvironmentKey, number>;
   /** Of each other tenant. */
   ofOthers: number;
 }
-
-/** Names a tenant. */
-export const tenantKey = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
 
 /** Leases due entries of a kind, of all tenants in turn. */
 export function leaseEntries(
@@ -63,17 +61,21 @@ export function leaseEntries(
   { limit, known, ofOthers }: LeaseRoom,
   leaseMs: number,
 ): Promise<LeasedEntry[]> {
-  const tenants = [...known.keys()].map((key) => key.split(' '));
-  const column = (index: number) => tenants.map((parts) => parts[index]);
-  return sql.rows(lease, [kind, limit, leaseMs, column(0), column(1), [...known.values()], ofOthers]);
+  const tenants = [...known.keys()].map(tenantOf);
+  const organizations = tenants.map(({ organizationId }) => organizationId);
+  const environments = tenants.map(({ environment }) => environment);
+  return sql.rows(lease, [kind, limit, leaseMs, organizations, environments, [...known.values()], ofOthers]);
 }
 
-export const finish = statement('outbox.delete', 'delete from outbox where id = $1');
+export const finish = statement(
+  'outbox.delete',
+  'delete from outbox where organization_id = $1 and environment = $2 and id = $3',
+);
 
 export const postpone = statement(
   'outbox.postpone',
-  `update outbox set available_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000), last_error = $3
-    where id = $1`,
+  `update outbox set available_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000), last_error = $5
+    where organization_id = $1 and environment = $2 and id = $3`,
 );
 
 // Skips from kind to kind along an index, however many entries each has.

@@ -14,11 +14,10 @@ import {
   type LeasedEntry,
   leaseEntries,
   postpone,
-  tenantKey,
 } from './outbox-statements.ts';
 import { Scope } from './scope.ts';
 import { sqlOn } from './sql.ts';
-import type { Environment } from './tenant.ts';
+import type { EnvironmentKey } from './tenant-key.ts';
 
 /**
  * Does the work of one kind. Must be harmless when it was done before, and when it is done twice at the same time.
@@ -94,7 +93,7 @@ export const backoffMs = (attempts: number, { firstBackoffMs, maxBackoffMs }: Ou
   Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(attempts - 1, 30)) * (0.5 + chance / 2);
 
 const tenantSemaphore = ({ ofTenantAlone, ofTenants, directWaiting, rememberTenantMs }: OutboxPolicy) =>
-  new FairSemaphore({
+  new FairSemaphore<EnvironmentKey>({
     alone: ofTenantAlone,
     together: ofTenants,
     maxWaiting: directWaiting,
@@ -135,7 +134,7 @@ export class Outbox implements OutboxOfProcess {
   readonly #draining = new Set<string>();
   readonly #direct = new Map<string, number>();
   /** Of tenants, by kind. */
-  readonly #semaphore: ReadonlyMap<string, FairSemaphore>;
+  readonly #semaphore: ReadonlyMap<string, FairSemaphore<EnvironmentKey>>;
   /** By kind, of those that nobody waits for. */
   readonly #others: KeyedSemaphore;
 
@@ -164,7 +163,7 @@ export class Outbox implements OutboxOfProcess {
     const scope = new Scope(this.#services.database, tenant, correlationId, actor);
     for (const entry of entries) {
       const semaphore = this.#semaphoreOf(entry.kind);
-      const key = tenantKey(tenant);
+      const key = scope.environmentKey;
       if (this.#underWay(entry.kind) >= this.#policy.maxDirect || !semaphore.canEnqueue(key)) continue;
       const drainFrom = performance.now() + directGraceMs;
       this.#services.background.runAfterAnswer(entry.kind, () =>
@@ -183,7 +182,7 @@ export class Outbox implements OutboxOfProcess {
     return this.#promptKinds.has(kind) ? work() : this.#others.run(kind, work);
   }
 
-  #semaphoreOf(kind: string): FairSemaphore {
+  #semaphoreOf(kind: string): FairSemaphore<EnvironmentKey> {
     this.requireKind(kind);
     return this.#semaphore.get(kind)!;
   }
@@ -206,7 +205,7 @@ export class Outbox implements OutboxOfProcess {
   async #attempt(scope: Scope, { kind, subjectId, entryId, hint }: Enqueued): Promise<unknown> {
     this.requireKind(kind);
     const done = this.#handlers[kind]!(scope, subjectId, hint as never).then(async (result) => {
-      if (entryId !== undefined) await sqlOn(this.#services.database.pool).rows(finish, [entryId]);
+      if (entryId !== undefined) await scope.rows(finish, entryId);
       return result;
     });
     return withDeadline(done, this.#policy.deadlineMs);
@@ -239,8 +238,9 @@ export class Outbox implements OutboxOfProcess {
         const free = Math.min(left, maxConcurrent - before);
         const { leased, isLimited } = await this.#lease(kind, free);
         for (const entry of leased) {
+          const scope = this.#scopeOf(entry);
           const attempt: Promise<void> = semaphore
-            .run(tenantKey(entry), async () => lastOf(await this.#drainEntry(entry, report)))
+            .run(scope.environmentKey, async () => lastOf(await this.#drainEntry(scope, entry, report)))
             .finally(() => underWay.delete(attempt));
           underWay.add(attempt);
         }
@@ -263,33 +263,36 @@ export class Outbox implements OutboxOfProcess {
     const free = { limit, known, ofOthers };
     const leased = await leaseEntries(sqlOn(this.#services.database.pool), kind, free, this.#policy.leaseMs);
     const left = new Map(known);
-    for (const key of leased.map(tenantKey)) left.set(key, (left.get(key) ?? ofOthers) - 1);
+    for (const key of leased.map((entry) => this.#scopeOf(entry).environmentKey))
+      left.set(key, (left.get(key) ?? ofOthers) - 1);
     return { leased, isLimited: [...left.values()].some((places) => places <= 0) };
   }
 
-  async #drainEntry(entry: LeasedEntry, report: DrainReport): Promise<unknown> {
-    const { id, kind, subjectId, organizationId, environment, correlationId } = entry;
-    const { database } = this.#services;
-    const scope = new Scope(database, { organizationId, environment: environment as Environment }, correlationId);
+  #scopeOf({ organizationId, environment, correlationId }: LeasedEntry): Scope {
+    return new Scope(this.#services.database, { organizationId, environment }, correlationId);
+  }
+
+  async #drainEntry(scope: Scope, entry: LeasedEntry, report: DrainReport): Promise<unknown> {
+    const { id, kind, subjectId } = entry;
     try {
       const result = await this.#attempt(scope, { kind, subjectId, entryId: id });
       report.drained++;
       return result;
     } catch (error) {
       report.failed.push({ kind, subjectId, error });
-      return this.#failed(entry, error);
+      return this.#failed(scope, entry, error);
     }
   }
 
-  async #failed({ id, kind, subjectId, attempts }: LeasedEntry, error: unknown): Promise<void> {
-    const { database, log } = this.#services;
+  async #failed(scope: Scope, { id, kind, subjectId, attempts }: LeasedEntry, error: unknown): Promise<void> {
+    const { log } = this.#services;
     const waitMs = backoffMs(attempts, this.#policy, Math.random());
     const facts = { err: error, kind, subjectId, attempts, retryInMs: Math.round(waitMs) };
     if (attempts >= manyAttempts) log.error(facts, 'an outbox entry keeps failing');
     else log.warn(facts, 'an outbox entry failed and will be retried');
     // Where this fails too, the entry is due again when its lease ends.
-    await sqlOn(database.pool)
-      .rows(postpone, [id, waitMs, error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error)])
+    await scope
+      .rows(postpone, id, waitMs, error instanceof DeadlineExceeded ? 'deadline exceeded' : describeError(error))
       .catch((failure) => log.warn({ err: failure, kind, subjectId }, 'an outbox entry could not be postponed'));
   }
 

@@ -11,6 +11,7 @@ import type { FindableRows } from './findable.ts';
 import type { GaugeOptions } from './metrics.ts';
 import type { OutboxHandlers } from './outbox.ts';
 import type { SealedTable } from './reseal.ts';
+import type { RowBounds } from './row-bound.ts';
 
 /** Periodic housekeeping of a feature: it expires, removes or reports rows. */
 export interface Sweep {
@@ -30,6 +31,8 @@ export interface Declarations {
   /** The feature's folder below `src`. */
   name: string;
   entities?: readonly EntitySchema[];
+  /** How the rows of each of its tables are bounded. */
+  rowBounds?: RowBounds;
   /** Environment variables. */
   settings?: Settings;
   ids?: readonly ResourceId[];

@@ -8,7 +8,7 @@ import { LockHeld, TransactionLocks } from './local-locks.ts';
 import { assignTenant, isConnectionSound } from './pooled-connection.ts';
 import { type Statement, sqlOn, type TenantSql } from './sql.ts';
 import type { Tenant } from './tenant.ts';
-import type { TenantKey } from './tenant-key.ts';
+import type { EnvironmentKey, TenantKey } from './tenant-key.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
 /**
@@ -35,6 +35,12 @@ export class Scope implements TenantSql {
   /** The organization, as pools know it that organizations share. */
   get tenantKey(): TenantKey {
     return this.tenant.organizationId as TenantKey;
+  }
+
+  /** The tenant, as pools know it that serve live and test apart. */
+  get environmentKey(): EnvironmentKey {
+    const { organizationId, environment } = this.tenant;
+    return `${organizationId} ${environment}` as EnvironmentKey;
   }
 
   /** Runs one statement, which is a transaction of its own. */

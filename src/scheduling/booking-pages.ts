@@ -5,6 +5,7 @@ import { AppError } from '../platform/errors.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
+import { isKept } from '../tenancy/deleted-organizations.ts';
 
 const tokenLength = 22;
 const tokenPattern = new RegExp(`^[\\w-]{${tokenLength}}$`);
@@ -77,9 +78,10 @@ interface Found {
 // The only look-up that knows no tenant: the token says which one it is.
 const findByToken = statement<Found>(
   'booking.by_token',
-  `select id, organization_id as "organizationId", environment, false as "isHost" from booking where token = $1
+  `select id, organization_id as "organizationId", environment, false as "isHost" from booking
+    where token = $1 and ${isKept('organization_id')}
    union all
-   select id, organization_id, environment, true from booking where host_token = $1
+   select id, organization_id, environment, true from booking where host_token = $1 and ${isKept('organization_id')}
    limit 1`,
 );
 
@@ -90,7 +92,10 @@ export function checkToken(token: string): void {
   if (!tokenPattern.test(token)) throw noPage();
 }
 
-/** The booking of a page, for its attendee or its host, and the scope of its tenant. @throws AppError not_found */
+/**
+ * The booking of a page, for its attendee or its host, and the scope of its tenant. A deleted organization has no pages.
+ * @throws AppError not_found
+ */
 export async function findPage(
   database: Database,
   token: string,

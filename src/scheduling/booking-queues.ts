@@ -2,7 +2,6 @@ import { Batcher } from '../platform/batcher.ts';
 import { AppError, unavailable } from '../platform/errors.ts';
 import type { IdempotencyClaim } from '../platform/idempotency.ts';
 import { KeyedSemaphore } from '../platform/keyed-semaphore.ts';
-import { tenantKey } from '../platform/outbox-statements.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { lockAllForTransaction } from '../platform/tenant-locks.ts';
 import type { BookingView } from './booking-view.ts';
@@ -68,11 +67,10 @@ function asRefusal(error: unknown, start: string): unknown {
 /** Moves a booking, when it is the tenant's turn. @param start that it is moved to */
 export async function queueMove<Result>(
   { bookingQueues: { moveSemaphore } }: BookingServices,
-  { tenant }: Scope,
+  { environmentKey: key }: Scope,
   start: string,
   move: () => Promise<Result>,
 ): Promise<Result> {
-  const key = tenantKey(tenant);
   if (!moveSemaphore.canEnqueue(key)) throw unavailable('Booking');
   return moveSemaphore.run(key, move).catch((error) => {
     throw asRefusal(error, start);
@@ -85,7 +83,7 @@ export async function queueCreate(
   asked: BookingRequest,
   work: (asked: BookingRequest[]) => Promise<PromiseSettledResult<MadeBooking>[]>,
 ): Promise<MadeBooking> {
-  const key = tenantKey(asked.scope.tenant);
+  const key = asked.scope.environmentKey;
   if (!createQueue.canEnqueue(key)) throw unavailable('Booking');
   return createQueue.run(key, asked, work).catch((error) => {
     throw asRefusal(error, asked.input.start);

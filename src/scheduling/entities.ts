@@ -35,7 +35,10 @@ export const SchedulingHost = defineEntity({
       where: 'is_default',
     },
   ],
-  indexes: [{ name: 'scheduling_host_list_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
+  indexes: [
+    { name: 'scheduling_host_list_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    { name: 'scheduling_host_deleted_index', properties: ['deletedAt'], where: 'deleted_at is not null' },
+  ],
 });
 export type SchedulingHost = InferEntity<typeof SchedulingHost>;
 
@@ -114,6 +117,8 @@ export const SchedulingEventType = defineEntity({
       where: 'deleted_at is null',
     },
     { name: 'scheduling_event_type_host_index', properties: ['hostId'], where: 'deleted_at is null' },
+    { name: 'scheduling_event_type_any_host_index', properties: ['hostId'], where: 'host_id is not null' },
+    { name: 'scheduling_event_type_deleted_index', properties: ['deletedAt'], where: 'deleted_at is not null' },
   ],
 });
 export type SchedulingEventType = InferEntity<typeof SchedulingEventType>;
@@ -162,7 +167,10 @@ export const BlackoutPeriod = defineEntity({
     reason: p.text().nullable(),
     createdAt: p.datetime(),
   },
-  indexes: [{ name: 'blackout_period_list_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] }],
+  indexes: [
+    { name: 'blackout_period_list_index', properties: ['organizationId', 'environment', 'createdAt', 'id'] },
+    { name: 'blackout_period_host_index', properties: ['hostId'], where: 'host_id is not null' },
+  ],
 });
 export type BlackoutPeriod = InferEntity<typeof BlackoutPeriod>;
 
@@ -212,6 +220,7 @@ export const Booking = defineEntity({
     { name: 'booking_host_token_unique', properties: ['hostToken'], where: 'host_token is not null' },
   ],
   indexes: [
+    { name: 'booking_any_host_index', properties: ['hostId'] },
     { name: 'booking_correlation_index', properties: ['correlationId'] },
     { name: 'booking_list_index', properties: ['organizationId', 'environment', 'startAt', 'id'] },
     { name: 'booking_event_type_index', properties: ['eventTypeId', 'startAt', 'id'] },

@@ -31,6 +31,10 @@ import {
 import { schedulingErrors } from './errors.ts';
 import { failPoint } from './fail-points.ts';
 import { schedulingGauges } from './gauges.ts';
+import { removeDeletedSettings, removeOldBookings } from './retention.ts';
+import { schedulingRowBounds } from './row-bounds.ts';
+
+const hourMs = 3_600_000;
 
 /** Event types, availability and bookings. */
 export const scheduling: Part<
@@ -55,6 +59,7 @@ export const scheduling: Part<
     SandboxCalendar,
     SandboxCalendarEvent,
   ],
+  rowBounds: schedulingRowBounds,
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   errors: schedulingErrors,
   failPoints: failPoint.names,
@@ -72,6 +77,19 @@ export const scheduling: Part<
   },
   outbox: (services) => ({ ...calendarOutbox(services), ...effectOutbox(services) }),
   gauges: ({ observer }) => schedulingGauges(observer),
-  sweeps: (services) => [...calendarSweeps(services), ...effectSweeps(services)],
+  sweeps: (services) => [
+    ...calendarSweeps(services),
+    ...effectSweeps(services),
+    {
+      name: 'remove bookings after their retention',
+      everyMs: hourMs,
+      run: () => removeOldBookings(services.database),
+    },
+    {
+      name: 'remove deleted event types and hosts',
+      everyMs: hourMs,
+      run: () => removeDeletedSettings(services.database),
+    },
+  ],
   close: closeCalendars,
 };

@@ -33,6 +33,9 @@ export const File = defineEntity({
 });
 export type File = InferEntity<typeof File>;
 
+/** Of each environment: transactions that end at the same time rarely write the same one. */
+export const storageSlots = 8;
+
 /** A part of the bytes that a tenant keeps: the sum of its slots is the whole. Written only by triggers. */
 export const StorageUsed = defineEntity({
   name: 'StorageUsed',

@@ -3,7 +3,7 @@ import { inBatches } from '../platform/batches.ts';
 import type { Part } from '../platform/part.ts';
 import { storageDeclarations } from './declarations.ts';
 import { Downloads } from './downloads.ts';
-import { File, StorageUsed } from './entities.ts';
+import { File, StorageUsed, storageSlots } from './entities.ts';
 import { failPoint } from './fail-points.ts';
 import { removedFilesKind } from './file-sql.ts';
 import { Files } from './files.ts';
@@ -41,6 +41,13 @@ async function openDisk(env: StorageEnv): Promise<Disk> {
 export const storage: Part<Foundation, StorageServices, typeof storageSettings.shape> = {
   ...storageDeclarations,
   entities: [File, StorageUsed],
+  rowBounds: {
+    file: {
+      max: { plan: 'storageBytes' },
+      retention: { by: 'remove files that are not needed', after: 'what owns it is removed' },
+    },
+    storage_used: { max: { rows: storageSlots, of: 'environment' } },
+  },
   settings: storageSettings,
   failPoints: failPoint.names,
   async open({ env, database, log, draining, metrics }) {

@@ -34,6 +34,13 @@ export const studio: Part<Foundation & ProviderServices & StorageServices, Studi
   ...studioDeclarations,
   states: { 'A generation': generationStates },
   entities: [Generation, GenerationTotal, GenerationBlock],
+  rowBounds: {
+    generation: {
+      retention: { by: 'remove generations after their retention', after: 'the days of the plan from its end' },
+    },
+    generation_total: { max: { rows: 1, of: 'environment' } },
+    generation_block: { removedWith: { table: 'generation', by: ['generation.remove_empty_blocks'] } },
+  },
   ids: [generationIds, videoIds],
   failPoints: failPoint.names,
   promptKinds: ['generation.start'],

@@ -1,10 +1,10 @@
 import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
 import { AppError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import { Scope, type Transaction } from '../platform/scope.ts';
+import type { Scope, Transaction } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Environment } from '../platform/tenant.ts';
+import { changeByTenant } from '../platform/tenant-batches.ts';
 import { lockForTransaction } from '../platform/tenant-locks.ts';
 import { removedFilesKind } from '../storage/file-sql.ts';
 import { tenancyLimits } from '../tenancy/core/limits.ts';
@@ -97,17 +97,12 @@ const findOld = statement<OldGeneration>(
 
 async function removeOld(database: Database, limit: number): Promise<number> {
   const old = await sqlOn(database.pool).rows(findOld, [tenancyLimits.retentionDays.byPlan(), limit]);
-  for (const generations of Map.groupBy(old, (one) => `${one.organizationId} ${one.environment}`).values()) {
-    const [{ organizationId, environment }] = generations as [OldGeneration];
-    const scope = new Scope(database, { organizationId, environment }, newId());
-    await scope.transaction((tx) =>
-      remove(
-        tx,
-        generations.map(({ id }) => id),
-      ),
-    );
-  }
-  return old.length;
+  return changeByTenant(database, old, (tx, generations) =>
+    remove(
+      tx,
+      generations.map(({ id }) => id),
+    ),
+  );
 }
 
 /** Removes the generations that ended longer ago than their plan keeps them, of all tenants. @returns how many */

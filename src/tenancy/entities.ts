@@ -61,5 +61,20 @@ export const UsageMonth = defineEntity({
     runs: p.bigint().defaultRaw('0'),
     tokens: p.bigint().defaultRaw('0'),
   },
+  indexes: [{ name: 'usage_month_index', properties: ['month'] }],
 });
 export type UsageMonth = InferEntity<typeof UsageMonth>;
+
+/** Mails of a tenant to addresses that belong to no member, in a UTC day. Written only by SQL statements. */
+export const MailDay = defineEntity({
+  name: 'MailDay',
+  tableName: 'mail_day',
+  filters: { tenant: tenantFilter },
+  properties: {
+    organizationId: p.uuid().primary(),
+    environment: p.string().length(4).primary(),
+    day: p.date().primary(),
+    mails: p.integer(),
+  },
+  indexes: [{ name: 'mail_day_index', properties: ['day'] }],
+});

@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation.ts';
+import { inBatches } from '../platform/batches.ts';
 import type { Log } from '../platform/log.ts';
 import type { Part } from '../platform/part.ts';
 import { AddressLimiter } from './address-limiter.ts';
@@ -7,16 +8,18 @@ import { Authenticator } from './authenticate.ts';
 import { keyIds, organizationIds } from './core/ids.ts';
 import { overridePlans } from './core/plan-limits.ts';
 import { tenancyDeclarations } from './declarations.ts';
-import { ApiKey, Organization, UsageMonth } from './entities.ts';
+import { ApiKey, MailDay, Organization, UsageMonth } from './entities.ts';
 import { KeyCache } from './key-cache.ts';
+import { forgetOldMails } from './mails.ts';
 import { MemoryOpenCounter } from './open-counter.ts';
 import { OpenRequests } from './open-requests.ts';
 import { MemoryRateLimiter, type RateLimiter } from './rate-limiter.ts';
 import type { RedisRateLimiter } from './redis-rate-limiter.ts';
 import { tenancySettings } from './settings.ts';
 import { TenantEnds } from './tenant-ends.ts';
-import { RequestCounter } from './usage.ts';
+import { forgetOldUsage, RequestCounter } from './usage.ts';
 
+const dayMs = 86_400_000;
 const failedAuthenticationsPerMinute = 100;
 
 /** The client of Redis is loaded only where there is one. */
@@ -44,7 +47,13 @@ export interface TenancyServices {
 /** Organizations, their keys, limits and usage. */
 export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.shape> = {
   ...tenancyDeclarations,
-  entities: [Organization, ApiKey, UsageMonth],
+  entities: [Organization, ApiKey, UsageMonth, MailDay],
+  rowBounds: {
+    organization: { operatorsOnly: true },
+    api_key: { operatorsOnly: true },
+    usage_month: { retention: { by: 'remove old usage', after: '36 months' } },
+    mail_day: { retention: { by: 'remove old counts of mails', after: '31 days' } },
+  },
   settings: tenancySettings,
   ids: [organizationIds, keyIds],
   async open({ env, log, database, notifications, background, draining }) {
@@ -64,6 +73,14 @@ export const tenancy: Part<Foundation, TenancyServices, typeof tenancySettings.s
       openRequests: new OpenRequests({ database, cache, counter, draining: draining.signal }),
     };
   },
+  sweeps: ({ database }) => [
+    { name: 'remove old usage', everyMs: dayMs, run: () => inBatches((limit) => forgetOldUsage(database, limit)) },
+    {
+      name: 'remove old counts of mails',
+      everyMs: dayMs,
+      run: () => inBatches((limit) => forgetOldMails(database, limit)),
+    },
+  ],
   start({ redisLimiter, requestCounter }) {
     redisLimiter?.start();
     requestCounter.start();

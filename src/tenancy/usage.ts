@@ -104,3 +104,19 @@ export async function readUsage(scope: Scope): Promise<Usage> {
   const { start, end, requests, runs, tokens } = (await scope.one(findUsage))!;
   return { period: { start, end }, requests: Number(requests), runs: Number(runs), tokens: Number(tokens) };
 }
+
+/** Three years: what an operator may still be asked to account for. */
+const keptMonths = 36;
+
+const forget = statement<{ count: number }>(
+  'usage.forget',
+  `with gone as (
+     delete from usage_month where ctid = any(array(
+       select ctid from usage_month where month < (${thisMonth} - interval '${keptMonths} months') limit $1))
+     returning 1)
+   select count(*)::int as count from gone`,
+);
+
+/** Removes the usage of months that are long over, of all tenants. @returns how many rows */
+export const forgetOldUsage = async (database: Database, limit: number): Promise<number> =>
+  (await sqlOn(database.pool).one(forget, [limit]))!.count;

@@ -1,6 +1,7 @@
 import { unlessAborted } from '../platform/deadline.ts';
 import type { Log } from '../platform/log.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { Scope } from '../platform/scope.ts';
+import type { EnvironmentKey, TenantKey } from '../platform/tenant-key.ts';
 import { catalogue } from './catalogue.ts';
 import type { StoredConfiguration } from './configurations.ts';
 import type { ToolServerId } from './core/server-ids.ts';
@@ -8,8 +9,7 @@ import type { ToolLimits } from './limits.ts';
 import type { ListedTool, ToolConnection } from './tool.ts';
 
 /** One server as one tenant has it. */
-export interface ToolTarget {
-  tenant: Tenant;
+export interface ToolTarget extends Pick<Scope, 'tenant' | 'tenantKey' | 'environmentKey'> {
   server: ToolServerId;
   /** Undefined in the test environment, where none is needed. */
   configuration: StoredConfiguration | undefined;
@@ -21,11 +21,15 @@ export type OpenConnection = (target: ToolTarget, signal: AbortSignal) => Promis
 /** What a connection occupies: a process of this machine, or little more than a socket. */
 type Weight = 'local' | 'remote';
 
+/** A server of a tenant, and one with a version of its configuration. */
+type ServerKey = `${EnvironmentKey}/${ToolServerId}`;
+type ConnectionKey = `${ServerKey}/${string}`;
+
 interface Entry {
-  key: string;
+  key: ConnectionKey;
   /** Without the version of the configuration. */
-  place: string;
-  organizationId: string;
+  place: ServerKey;
+  organization: TenantKey;
   weight: Weight;
   opening: Promise<ToolConnection>;
   connection: ToolConnection | undefined;
@@ -34,8 +38,8 @@ interface Entry {
   idle: NodeJS.Timeout | undefined;
 }
 
-const placeOf = ({ tenant, server }: ToolTarget) => `${tenant.organizationId}/${tenant.environment}/${server}`;
-const keyOf = (target: ToolTarget) => `${placeOf(target)}/${target.configuration?.version ?? ''}`;
+const placeOf = ({ environmentKey, server }: ToolTarget): ServerKey => `${environmentKey}/${server}`;
+const keyOf = (target: ToolTarget): ConnectionKey => `${placeOf(target)}/${target.configuration?.version ?? ''}`;
 const weightOf = ({ server }: ToolTarget): Weight => (catalogue[server].live.kind === 'local' ? 'local' : 'remote');
 
 /** Counts one more user of a connection. */
@@ -53,8 +57,9 @@ export class ToolConnections {
   readonly #open: OpenConnection;
   readonly #limits: ToolLimits;
   readonly #log: Log;
-  readonly #entries = new Map<string, Entry>();
-  readonly #lists = new Map<string, { tools: ListedTool[]; until: number }>();
+  readonly #entries = new Map<ConnectionKey, Entry>();
+  /** Also by the server alone, where its tools are the same for everybody. */
+  readonly #lists = new Map<ConnectionKey | ToolServerId, { tools: ListedTool[]; until: number }>();
   #released = Promise.withResolvers<void>();
   #isClosed = false;
 
@@ -134,7 +139,7 @@ export class ToolConnections {
   #makeRoom(target: ToolTarget): boolean {
     const weight = weightOf(target);
     const alike = () => [...this.#entries.values()].filter((entry) => entry.weight === weight);
-    const own = () => alike().filter(({ organizationId }) => organizationId === target.tenant.organizationId);
+    const own = () => alike().filter(({ organization }) => organization === target.tenantKey);
     const { perOrganization, perProcess } = this.#limits;
     const makeRoomAmong = (entries: () => Entry[], maxEntries: number) => {
       while (entries().length >= maxEntries) {
@@ -148,12 +153,12 @@ export class ToolConnections {
     return makeRoomAmong(own, perOrganization[weight]) && makeRoomAmong(alike, perProcess[weight]);
   }
 
-  #add(target: ToolTarget, key: string): Entry {
+  #add(target: ToolTarget, key: ConnectionKey): Entry {
     const opening = this.#open(target, AbortSignal.timeout(this.#limits.listMs));
     const entry: Entry = {
       key,
       place: placeOf(target),
-      organizationId: target.tenant.organizationId,
+      organization: target.tenantKey,
       weight: weightOf(target),
       opening,
       connection: undefined,

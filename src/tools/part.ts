@@ -2,6 +2,7 @@ import type { Foundation } from '../foundation.ts';
 import type { Part } from '../platform/part.ts';
 import { ToolConnections } from './connections.ts';
 import { toolConfigurationIds } from './core/ids.ts';
+import { toolServerIds } from './core/server-ids.ts';
 import { toolsDeclarations } from './declarations.ts';
 import { ToolConfiguration } from './entities.ts';
 import { toolLimits } from './limits.ts';
@@ -21,6 +22,7 @@ export interface ToolServices {
 export const tools: Part<Foundation, ToolServices, typeof toolSettings.shape> = {
   ...toolsDeclarations,
   entities: [ToolConfiguration],
+  rowBounds: { tool_configuration: { max: { rows: toolServerIds.length, of: 'environment' } } },
   settings: toolSettings,
   ids: [toolConfigurationIds],
   open({ env, log, egress, sealer }) {

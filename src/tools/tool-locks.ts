@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { databaseRoles } from '../platform/database.ts';
 import { unlessAborted } from '../platform/deadline.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { Scope } from '../platform/scope.ts';
+import type { EnvironmentKey } from '../platform/tenant-key.ts';
 import type { ToolServerId } from './core/server-ids.ts';
 
 /** The exclusive use of one server of one tenant. */
@@ -11,6 +12,9 @@ export interface ToolLock {
   lost: AbortSignal;
   end(): Promise<void>;
 }
+
+/** Of a server of a tenant. */
+type LockName = `tools ${EnvironmentKey} ${ToolServerId}`;
 
 interface Session {
   client: pg.Client;
@@ -22,7 +26,7 @@ interface Session {
 const tryLock = { name: 'tools.lock', text: 'select pg_try_advisory_lock(hashtextextended($1, 0)) as done' };
 const unlock = { name: 'tools.unlock', text: 'select pg_advisory_unlock(hashtextextended($1, 0)) as done' };
 
-async function ask(session: Session, of: { name: string; text: string }, key: string): Promise<boolean> {
+async function ask(session: Session, of: { name: string; text: string }, key: LockName): Promise<boolean> {
   const answer = session.last.then(() => session.client.query<{ done: boolean }>({ ...of, values: [key] }));
   session.last = answer.catch(() => {
     // PostgreSQL may have given the lock all the same, to a session that would keep it for ever.
@@ -42,7 +46,7 @@ const maxPauseMs = 250;
 export class ToolLocks {
   readonly #url: string;
   /** Who waits for a key in this process: a session gets a lock of its own again at once, so it is no help here. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #queues = new Map<LockName, Promise<unknown>>();
   readonly #answerMs: number;
   #session: Promise<Session> | undefined;
 
@@ -53,8 +57,8 @@ export class ToolLocks {
   }
 
   /** @returns undefined when `signal` aborts first. @throws errors of the database */
-  async take({ organizationId, environment }: Tenant, server: ToolServerId, signal: AbortSignal) {
-    const key = `tools ${organizationId} ${environment} ${server}`;
+  async take({ environmentKey }: Pick<Scope, 'environmentKey'>, server: ToolServerId, signal: AbortSignal) {
+    const key = `tools ${environmentKey} ${server}` as const;
     const before = this.#queues.get(key);
     const { promise: over, resolve: leave } = Promise.withResolvers<void>();
     const entry = (before ?? Promise.resolve()).then(() => over);
@@ -80,7 +84,7 @@ export class ToolLocks {
     await session?.client.end();
   }
 
-  async #lock(key: string, signal: AbortSignal, done: () => void): Promise<ToolLock | undefined> {
+  async #lock(key: LockName, signal: AbortSignal, done: () => void): Promise<ToolLock | undefined> {
     for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
       this.#session ??= this.#open();
       const session = await this.#session;

@@ -109,10 +109,11 @@ export class Tools {
 
   /** @returns undefined where a live server is not configured. @throws SealError */
   async #targetOf(scope: Scope, server: ToolServerId): Promise<ToolTarget | undefined> {
-    const { tenant } = scope;
-    if (tenant.environment === 'test') return { tenant, server, configuration: undefined };
+    const { tenant, tenantKey, environmentKey } = scope;
+    const target = { tenant, tenantKey, environmentKey, server };
+    if (tenant.environment === 'test') return Object.assign(target, { configuration: undefined });
     const configuration = await findConfiguration(this.#options, scope, server);
-    return configuration && { tenant, server, configuration };
+    return configuration && Object.assign(target, { configuration });
   }
 
   /** Whether this process lacks the key of a configuration's secrets: the log says which. */
@@ -159,7 +160,7 @@ export class Tools {
     // One round trip each, at the same time.
     const reading = this.#targetOf(scope, call.server);
     const waiting = AbortSignal.any([signal, AbortSignal.timeout(limits.lockWaitMs)]);
-    const [found, taken] = await Promise.allSettled([reading, locks.take(scope.tenant, call.server, waiting)]);
+    const [found, taken] = await Promise.allSettled([reading, locks.take(scope, call.server, waiting)]);
     const lock = taken.status === 'fulfilled' ? taken.value : undefined;
     try {
       if (found.status === 'rejected' && this.#isUnreadable(found.reason, scope, call.server)) {

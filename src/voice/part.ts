@@ -28,6 +28,7 @@ export const voice: Part<Foundation & ProviderServices & StorageServices, VoiceS
   ...voiceDeclarations,
   states: { 'A voice call': voiceCallStates },
   entities: [VoiceCall],
+  rowBounds: { voice_call: { retention: { by: 'remove voice calls after a day', after: 'a day' } } },
   failPoints: failPoint.names,
   promptKinds: ['voice.start'],
   open({ notifications }) {

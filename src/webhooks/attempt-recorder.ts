@@ -1,6 +1,7 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Log } from '../platform/log.ts';
 import type { Scope } from '../platform/scope.ts';
+import type { EnvironmentKey } from '../platform/tenant-key.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import type { DeliveryPolicy } from './delivery-policy.ts';
 import { type Recorded, recordAttempts } from './record-attempts.ts';
@@ -28,7 +29,7 @@ const lingerMs = 20;
 export class AttemptRecorder {
   readonly #log: Log;
   readonly #policy: DeliveryPolicy;
-  readonly #waiting = new Map<string, Batch>();
+  readonly #waiting = new Map<`${EnvironmentKey} ${string}`, Batch>();
   readonly #mayLinger: () => boolean;
   #writing = false;
 
@@ -41,8 +42,7 @@ export class AttemptRecorder {
 
   /** @returns undefined when the attempt was recorded before, its delivery has ended, or the database stayed unavailable */
   record(scope: Scope, outcome: AttemptOutcome): Promise<Recorded | undefined> {
-    const { organizationId, environment } = scope.tenant;
-    const name = `${organizationId}/${environment}/${scope.correlationId}`;
+    const name = `${scope.environmentKey} ${scope.correlationId}` as const;
     const batch = this.#waiting.get(name) ?? { scope, waiting: [], tries: 0 };
     this.#waiting.set(name, batch);
     const recorded = new Promise<Recorded | undefined>((done) => batch.waiting.push({ outcome, done }));

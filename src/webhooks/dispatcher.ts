@@ -3,6 +3,7 @@ import type { Database } from '../platform/database.ts';
 import type { Log } from '../platform/log.ts';
 import { Scope } from '../platform/scope.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import type { TenantKey } from '../platform/tenant-key.ts';
 import { WakeSignal } from '../platform/wake-signal.ts';
 import { type AttemptDeliveriesServices, attemptDeliveries, type EndedAttempt } from './attempt-deliveries.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
@@ -27,8 +28,6 @@ const pauseMs = 1_000;
 /** How long attempts in flight may take to end when the process stops; then they are aborted and their leases returned. */
 const stopGraceMs = 10_000;
 
-const nameOf = ({ organizationId, environment }: Tenant) => `${organizationId}/${environment}`;
-
 /**
  * Makes the attempts of all deliveries: first ones, and the retries that the workflows of their subscriptions have
  * released, each in its time. Leases them in PostgreSQL, sends them concurrently and records them in batches.
@@ -39,8 +38,8 @@ export class Dispatcher {
   readonly #cut = new AbortController();
   #stopping = false;
   #underWay = 0;
-  readonly #underWayOf = new Map<string, number>();
-  readonly #rate: DispatchRate;
+  readonly #underWayOf = new Map<TenantKey, number>();
+  readonly #rate: DispatchRate<TenantKey>;
   /** Until then nobody waits for an attempt to end: an organization has had those of its pace, and others what they want. */
   #pacedUntil = 0;
   readonly #pause = new WakeSignal();
@@ -51,7 +50,7 @@ export class Dispatcher {
     // A batch costs as much as several attempts, most of it in the database.
     const mayLinger = () => services.isRunAwaited(defaultDispatchRate.rememberMs);
     this.#recorder = new AttemptRecorder(services.log, services.deliveryPolicy, mayLinger);
-    this.#rate = new DispatchRate(defaultDispatchRate, (withinMs) => services.isRunAwaited(withinMs));
+    this.#rate = new DispatchRate<TenantKey>(defaultDispatchRate, (withinMs) => services.isRunAwaited(withinMs));
     // Every attempt listens to this signal.
     setMaxListeners(0, this.#cut.signal);
   }
@@ -97,23 +96,24 @@ export class Dispatcher {
     const now = Date.now();
     const room = {
       free,
-      held: (id: string) => this.#underWayOf.get(id) ?? 0,
-      maxStarts: (id: string) => this.#rate.maxStarts(id, now),
+      held: (organizationId: string) => this.#underWayOf.get(this.#keyOf(organizationId)) ?? 0,
+      maxStarts: (organizationId: string) => this.#rate.maxStarts(this.#keyOf(organizationId), now),
       spent: this.#rate.spent(now),
     };
     if (room.spent.length > 0) this.#pacedUntil = now + rateWaitMs;
     const { leased, waitMs } = await leaseDue(this.#services, room);
     if (leased.length === 0) return Math.min(waitMs ?? pollEveryMs, pollEveryMs);
     failPoint('delivery.leased');
-    for (const { organizationId } of leased) {
-      this.#count(organizationId, 1);
-      this.#rate.began(organizationId, 1, now);
+    for (const of of leased) {
+      const key = this.#scopeOf(of).tenantKey;
+      this.#count(key, 1);
+      this.#rate.began(key, 1, now);
     }
-    const groups = [...Map.groupBy(leased, nameOf).values()];
+    const groups = [...Map.groupBy(leased, (of) => this.#scopeOf(of).environmentKey).values()];
     await Promise.all(
       groups.map((group) =>
         this.#beginGroup(group).catch((error) => {
-          this.#count(group[0]!.organizationId, -group.length);
+          this.#count(this.#scopeOf(group[0]!).tenantKey, -group.length);
           log.warn(
             { err: error },
             'leased deliveries could not be loaded; they are tried again after their leases expire',
@@ -125,23 +125,31 @@ export class Dispatcher {
   }
 
   async #beginGroup(group: Leased[]): Promise<void> {
-    const [{ organizationId, environment }] = group as [Leased];
-    const scope = new Scope(this.#services.database, { organizationId, environment }, 'deliveries');
+    const scope = this.#scopeOf(group[0]!);
     const ids = group.map(({ deliveryId }) => deliveryId);
     const attempts = await attemptDeliveries(this.#services, this.#recorder, scope, ids, this.#cut.signal);
-    this.#count(organizationId, attempts.length - group.length);
-    for (const attempt of attempts) attempt.then((ended) => this.#ended(organizationId, ended));
+    this.#count(scope.tenantKey, attempts.length - group.length);
+    for (const attempt of attempts) attempt.then((ended) => this.#ended(scope.tenantKey, ended));
   }
 
-  #count(organizationId: string, change: number): void {
+  #scopeOf({ organizationId, environment }: Tenant): Scope {
+    return new Scope(this.#services.database, { organizationId, environment }, 'deliveries');
+  }
+
+  /** The same for both environments of an organization. */
+  #keyOf(organizationId: string): TenantKey {
+    return this.#scopeOf({ organizationId, environment: 'live' }).tenantKey;
+  }
+
+  #count(key: TenantKey, change: number): void {
     this.#underWay += change;
-    const now = (this.#underWayOf.get(organizationId) ?? 0) + change;
-    if (now === 0) this.#underWayOf.delete(organizationId);
-    else this.#underWayOf.set(organizationId, now);
+    const now = (this.#underWayOf.get(key) ?? 0) + change;
+    if (now === 0) this.#underWayOf.delete(key);
+    else this.#underWayOf.set(key, now);
   }
 
-  #ended(organizationId: string, { recorded }: EndedAttempt): void {
-    this.#count(organizationId, -1);
+  #ended(key: TenantKey, { recorded }: EndedAttempt): void {
+    this.#count(key, -1);
     if (this.#stopping || Date.now() >= this.#pacedUntil) this.wake();
     if (recorded?.status === 'dead_lettered') this.#services.onDeadLetter();
   }

@@ -50,6 +50,8 @@ export const WebhookSubscription = defineEntity({
     rateFreeAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
+    /** Deliveries that ended before this time were removed: `recover` does not reach back further. */
+    recoverableFrom: p.datetime().nullable(),
     /** When it was deleted. The row stays for the log of its deliveries. */
     deletedAt: p.datetime().nullable(),
   },
@@ -60,6 +62,7 @@ export const WebhookSubscription = defineEntity({
       properties: ['organizationId', 'environment'],
       where: 'is_active and deleted_at is null',
     },
+    { name: 'webhook_subscription_deleted_index', properties: ['deletedAt'], where: 'deleted_at is not null' },
   ],
 });
 export type WebhookSubscription = InferEntity<typeof WebhookSubscription>;

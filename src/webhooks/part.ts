@@ -8,6 +8,7 @@ import { deliveryStates } from './core/delivery-status.ts';
 import { deliveryIds, eventIds, recoveryIds, webhookIds } from './core/ids.ts';
 import { subscriptionStates } from './core/subscription-state.ts';
 import { webhooksDeclarations } from './declarations.ts';
+import { forgetDeletedSubscriptions } from './deleted-subscriptions.ts';
 import { sweepDeliveryBacklog } from './delivery-backlog.ts';
 import { sweepDeliveryBlocks } from './delivery-blocks.ts';
 import { type DeliveryPolicy, defaultDeliveryPolicy, scaled } from './delivery-policy.ts';
@@ -29,10 +30,13 @@ import { deliveriesChannel } from './publish-event.ts';
 import { continueRecovery } from './recovery.ts';
 import { RecoveryProgress } from './recovery-entities.ts';
 import { wakeRetryRelease } from './restart-stalled-retries.ts';
-import { forgetOldDeliveries } from './retention.ts';
+import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './retention.ts';
+import { webhookRowBounds } from './row-bounds.ts';
 import { webhookSettings } from './settings.ts';
 import { SubscribedTypes } from './subscribed-types.ts';
 import { DeliveryWakeup } from './wakeup.ts';
+
+const hourMs = 3_600_000;
 
 export interface WebhookServices {
   /** Wakes the dispatcher of this process, where it has one. */
@@ -64,6 +68,7 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     DeliveryBacklog,
     SkippedEvents,
   ],
+  rowBounds: webhookRowBounds,
   settings: webhookSettings,
   ids: [webhookIds, eventIds, deliveryIds, recoveryIds],
   failPoints: failPoint.names,
@@ -101,10 +106,21 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     },
     { name: 'count deliveries in blocks', everyMs: 10_000, run: () => sweepDeliveryBlocks(database) },
     { name: 'count deliveries that wait', everyMs: 10_000, run: () => sweepDeliveryBacklog(database) },
+    { name: 'remove deliveries after their retention', everyMs: hourMs, run: () => forgetOldDeliveries(database) },
     {
-      name: 'remove old deliveries',
+      name: 'remove old recoveries',
+      everyMs: hourMs,
+      run: () => inBatches((limit) => forgetOldRecoveries(database, limit)),
+    },
+    {
+      name: 'remove deleted webhooks',
+      everyMs: hourMs,
+      run: () => inBatches((limit) => forgetDeletedSubscriptions(database, limit)),
+    },
+    {
+      name: 'remove hosts without attempts',
       everyMs: 60_000,
-      run: () => inBatches((limit) => forgetOldDeliveries(database, limit)),
+      run: () => inBatches((limit) => forgetUnusedHosts(database, limit)),
     },
   ],
   gauges: ({ observer }) => deliveryGauges(observer),

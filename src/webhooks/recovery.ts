@@ -1,8 +1,10 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalid } from '../platform/errors.ts';
 import type { IdempotencyClaim, Once } from '../platform/idempotency.ts';
 import { newId } from '../platform/ids.ts';
 import type { Scope, Transaction } from '../platform/scope.ts';
 import { statement } from '../platform/sql.ts';
+import { tenancyLimits } from '../tenancy/core/limits.ts';
+import type { PlanName } from '../tenancy/core/plans.ts';
 import { hasFullBacklog, takeBacklogShare } from './delivery-backlog.ts';
 import { failPoint } from './fail-points.ts';
 import { deliveriesChannel, deliveryColumns, listens, newDelivery } from './publish-event.ts';
@@ -36,8 +38,29 @@ const noId = '00000000-0000-0000-0000-000000000000';
 const begin = statement(
   'recovery.begin',
   `insert into recovery (id, organization_id, environment, subscription_id, since, until, reads_events, after_at, after_id, queued)
-   values ($3::uuid, $1::uuid, $2::text, $4::uuid, $5::timestamptz, clock_timestamp(), false, $5::timestamptz, '${noId}', 0)`,
+   select $3::uuid, $1::uuid, $2::text, id, reach.since, clock_timestamp(), false, reach.since, '${noId}', 0
+     from webhook_subscription
+    cross join lateral (select greatest($5::timestamptz, recoverable_from) as since) reach
+    where organization_id = $1 and environment = $2 and id = $4`,
 );
+
+const findPlan = statement<{ plan: PlanName }>(
+  'recovery.plan',
+  `select o.plan from webhook_subscription s join organization o on o.id = s.organization_id
+    where s.organization_id = $1 and s.environment = $2 and s.id = $3`,
+);
+
+const dayMs = 86_400_000;
+
+/** @throws AppError validation_error when the log of deliveries does not reach back so far */
+async function requireKept(tx: Transaction, subscriptionId: string, since: Date): Promise<void> {
+  const { plan } = (await tx.one(findPlan, subscriptionId))!;
+  const days = tenancyLimits.retentionDays.of(plan);
+  if (since.getTime() >= Date.now() - days * dayMs) return;
+  throw invalid([
+    { path: 'since', message: `Expected a time within the last ${days} days, which the plan ${plan} keeps.` },
+  ]);
+}
 
 interface RecoveryRow {
   subscriptionId: string;
@@ -104,7 +127,7 @@ const recoverEvents = statement<Part>(
      ${newDelivery('e', 's', 'clock_timestamp()')} from part e
        join recovery r on ${ofThis}
        join webhook_subscription s on s.id = r.subscription_id and ${listens('s', 'e')}
-      where e.type <> 'test.webhook' and e.created_at >= s.created_at
+      where e.type <> 'test.webhook' and e.created_at >= greatest(s.created_at, s.recoverable_from)
       order by e.created_at, e.id
      on conflict (subscription_id, event_id) do nothing
      returning id),
@@ -167,7 +190,7 @@ async function recoverPart(
 /**
  * Delivers what did not arrive since then: dead letters, and events that the subscription missed while it was off. Events
  * from before the subscription was created are not included. Of many, the first are queued at once and the others soon.
- * @throws AppError not_found, conflict when it is turned off
+ * @throws AppError not_found, conflict when it is turned off, validation_error when `since` is before the log of deliveries
  */
 export async function recoverDeliveries(
   services: ReplayServices,
@@ -178,6 +201,7 @@ export async function recoverDeliveries(
 ): Promise<Once<Recovery>> {
   const recover = async (tx: Transaction): Promise<Recovery> => {
     await requireActive(tx, subscriptionId);
+    await requireKept(tx, subscriptionId, since);
     const recoveryId = newId();
     await tx.rows(begin, recoveryId, subscriptionId, since);
     let done = { subscriptionId, readsEvents: false, queued: 0, complete: false };

@@ -1,35 +1,147 @@
+import { inBatches } from '../platform/batches.ts';
 import type { Database } from '../platform/database.ts';
+import { newId } from '../platform/ids.ts';
+import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import { tenancyLimits } from '../tenancy/core/limits.ts';
 import { openDelivery } from './core/delivery-status.ts';
 
-/** How long the log of a finished delivery is kept, and how far `recover` reaches back. */
-export const keptDays = 90;
-/** A day later, so that `recover` never finds an event whose delivery was just removed, and sends it again. */
-const deliveryDays = keptDays + 1;
-/** `recover` makes deliveries of events that are as old as that, and those are kept as long again. */
-const eventDays = 2 * deliveryDays + 3;
+/** Deliveries are kept a day longer than `recover` reaches back, so that it never finds an event whose delivery is gone. */
+const marginDays = 1;
+/** `recover` makes deliveries of events that are as old as it reaches, and those are kept as long again. */
+const eventDaysSql = `2 * (kept.days::int + ${marginDays}) + 3`;
+/** How long the progress of a recovery is kept. */
+const recoveryDays = 91;
+/** Tenants or webhooks that one look finds. */
+const perLook = 100;
 
-// Ids begin with their time, so the oldest rows come first in the primary key. The bound is a subquery: a volatile function
-// is evaluated for every row, and then the index cannot be used.
-const forgetDeliveries = statement<{ count: number }>(
+const keptByPlan = 'join jsonb_each_text($1::jsonb) as kept (plan, days) on kept.plan = o.plan';
+const noId = '00000000-0000-0000-0000-000000000000';
+
+interface DueSubscription extends Tenant {
+  id: string;
+  /** Deliveries that ended earlier are due. */
+  before: Date;
+}
+
+// One look at an index for each webhook, whatever it keeps.
+const findSubscriptions = statement<DueSubscription>(
+  'retention.subscriptions',
+  `select s.id, s.organization_id as "organizationId", s.environment, bound.before
+     from webhook_subscription s
+     join organization o on o.id = s.organization_id
+     ${keptByPlan}
+    cross join lateral (select now() - make_interval(days => kept.days::int + ${marginDays}) as before) bound
+    cross join lateral (
+      select from delivery d
+       where d.subscription_id = s.id and d.created_at < bound.before and d.status not in (${openDelivery})
+         and coalesce(d.finished_at, d.created_at) < bound.before
+       order by d.created_at, d.id limit 1) old
+    where s.id > $2
+    order by s.id limit ${perLook}`,
+);
+
+const markRemoved = statement(
+  'retention.mark_removed',
+  `update webhook_subscription set recoverable_from = greatest(recoverable_from, $4::timestamptz)
+    where organization_id = $1 and environment = $2 and id = $3`,
+);
+
+const removeDeliveries = statement<{ count: number }>(
   'retention.deliveries',
   `with old as (
      select id from delivery
-      where id < (select uuidv7(make_interval(days => -$1::int))) and status not in (${openDelivery}) order by id limit $2),
+      where organization_id = $1 and environment = $2 and subscription_id = $3 and created_at < $4
+        and coalesce(finished_at, created_at) < $4 and status not in (${openDelivery})
+      order by created_at, id limit $5 for update skip locked),
    attempts as (delete from delivery_attempt where delivery_id in (select id from old)),
-   gone as (delete from delivery where id in (select id from old) returning id)
+   gone as (delete from delivery where id in (select id from old) returning 1)
    select count(*)::int as count from gone`,
 );
 
-const forgetEvents = statement<{ count: number }>(
+async function removeOldDeliveries(database: Database): Promise<number> {
+  let removed = 0;
+  for (let after = noId; ; ) {
+    const due = await sqlOn(database.pool).rows(findSubscriptions, [tenancyLimits.retentionDays.byPlan(), after]);
+    for (const { id, before, ...tenant } of due) {
+      const scope = new Scope(database, tenant, newId());
+      // First: after a crash a recovery finds too little and not too much.
+      await scope.rows(markRemoved, id, before);
+      removed += await inBatches(async (limit) => (await scope.one(removeDeliveries, id, before, limit))!.count);
+    }
+    if (due.length < perLook) return removed;
+    after = due.at(-1)!.id;
+  }
+}
+
+interface DueTenant extends Tenant {
+  before: Date;
+  /** Deliveries of events that are due were made before this time. */
+  deliveriesBefore: Date;
+}
+
+const findTenants = statement<DueTenant>(
+  'retention.tenants',
+  `select o.id as "organizationId", e.environment, bound.before, bound.deliveries_before as "deliveriesBefore"
+     from organization o
+     ${keptByPlan}
+    cross join (values ('live'), ('test')) as e (environment)
+    cross join lateral (
+      select now() - make_interval(days => ${eventDaysSql}) as before,
+             now() - make_interval(days => kept.days::int + ${marginDays}) as deliveries_before) bound
+    cross join lateral (
+      select from event
+       where organization_id = o.id and environment = e.environment and created_at < bound.before
+       order by created_at, id limit 1) old
+    where (o.id, e.environment) > ($2::uuid, $3::text)
+    order by o.id, e.environment limit ${perLook}`,
+);
+
+// A delivery that was replayed, or waits for a webhook that is paused, may be older than its time. Few webhooks have such.
+const removeEvents = statement<{ count: number }>(
   'retention.events',
-  `with gone as (
+  `with leftover as materialized (
+     select s.id from webhook_subscription s
+      cross join lateral (
+        select from delivery d where d.subscription_id = s.id and d.created_at < $4 order by d.created_at, d.id limit 1) old
+      where s.organization_id = $1 and s.environment = $2),
+   gone as (
      delete from event where id in (
-       select id from event e where id < (select uuidv7(make_interval(days => -$1::int)))
-          and not exists (select from delivery where resent_event_id = e.id) order by id limit $2)
-     returning id)
+       select e.id from event e
+        where e.organization_id = $1 and e.environment = $2 and e.created_at < $3
+          and not exists (select from delivery where resent_event_id = e.id)
+          and not exists (select from leftover l join delivery d on d.subscription_id = l.id and d.event_id = e.id)
+          and not exists (select from event_fan_out f
+                           where f.organization_id = $1 and f.environment = $2 and f.event_id = e.id)
+        order by e.created_at, e.id limit $5)
+     returning 1)
    select count(*)::int as count from gone`,
 );
+
+async function removeOldEvents(database: Database): Promise<number> {
+  let removed = 0;
+  for (let after: string[] = [noId, '']; ; ) {
+    const due = await sqlOn(database.pool).rows(findTenants, [tenancyLimits.retentionDays.byPlan(), ...after]);
+    for (const { before, deliveriesBefore, ...tenant } of due) {
+      const scope = new Scope(database, tenant, newId());
+      const remove = async (limit: number) => (await scope.one(removeEvents, before, deliveriesBefore, limit))!.count;
+      removed += await inBatches(remove);
+    }
+    const last = due.at(-1);
+    if (!last || due.length < perLook) return removed;
+    after = [last.organizationId, last.environment];
+  }
+}
+
+/**
+ * Removes the deliveries that ended longer ago than the plan of their organization keeps them, and events that nothing can
+ * deliver any more, of all tenants. Locks a batch of deliveries at a time, and no webhook with them.
+ * @returns how many
+ */
+export async function forgetOldDeliveries(database: Database): Promise<number> {
+  return (await removeOldDeliveries(database)) + (await removeOldEvents(database));
+}
 
 /** A host without attempts for a while may get all at once: its row says nothing any more. */
 const forgetHosts = statement<{ count: number }>(
@@ -42,23 +154,21 @@ const forgetHosts = statement<{ count: number }>(
    select count(*)::int as count from gone`,
 );
 
+/** Removes the pace of hosts without attempts. @returns how many */
+export const forgetUnusedHosts = async (database: Database, limit: number): Promise<number> =>
+  (await sqlOn(database.pool).one(forgetHosts, [limit]))!.count;
+
+// Ids begin with their time, so the oldest rows come first in the primary key. The bound is a subquery: a volatile function
+// is evaluated for every row, and then the index cannot be used.
 const forgetRecoveries = statement<{ count: number }>(
   'retention.recoveries',
   `with gone as (
      delete from recovery where id in (
-       select id from recovery where id < (select uuidv7(make_interval(days => -$1::int))) order by id limit $2)
+       select id from recovery where id < (select uuidv7(make_interval(days => -${recoveryDays}))) order by id limit $1)
      returning id)
    select count(*)::int as count from gone`,
 );
 
-/**
- * Removes deliveries and events after their retention, of all tenants, and unused hosts; at most `limit` of each.
- * @returns how many of the kind that had most
- */
-export async function forgetOldDeliveries(database: Database, limit: number): Promise<number> {
-  const sql = sqlOn(database.pool);
-  const deliveries = (await sql.one(forgetDeliveries, [deliveryDays, limit]))!.count;
-  const events = (await sql.one(forgetEvents, [eventDays, limit]))!.count;
-  const recoveries = (await sql.one(forgetRecoveries, [deliveryDays, limit]))!.count;
-  return Math.max(deliveries, events, recoveries, (await sql.one(forgetHosts, [limit]))!.count);
-}
+/** Removes the progress of old recoveries. @returns how many */
+export const forgetOldRecoveries = async (database: Database, limit: number): Promise<number> =>
+  (await sqlOn(database.pool).one(forgetRecoveries, [limit]))!.count;

@@ -133,6 +133,7 @@ export async function createSubscription(
       sealedOlderSecret: null,
       olderSecretExpiresAt: null,
       rateFreeAt: null,
+      recoverableFrom: null,
       createdAt: now,
       updatedAt: now,
       deletedAt: null,

@@ -123,7 +123,7 @@ const inWords: WordedRule[] = [
   },
   {
     at: ['Recovery.since'],
-    words: /in the past, at most \d+ days ago/,
+    words: /in the past, at most as many days ago as the plan keeps/,
     follow: () => fc.nat({ max: 20 }).map((days) => new Date(Date.now() - days * 86_400_000).toISOString()),
   },
   { at: ['Retry.fromStep'], words: /The id of a step of the run/, follow: () => oneOf('summarize') },

@@ -63,7 +63,11 @@ test('the Schedule runs every sweep by name, and what each did is in the web UI'
   const { workflowId, runId } = await until('the worker triggers it', async () => (await started())[0]);
   const results: SweepResult[] = await client.workflow.getHandle(workflowId, runId).result();
   expect(results.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['expire credit reservations', 'mail notices of expiring keys', 'remove old deliveries']),
+    expect.arrayContaining([
+      'expire credit reservations',
+      'mail notices of expiring keys',
+      'remove deliveries after their retention',
+    ]),
   );
   expect(results.map(({ status }) => status)).toEqual(results.map(() => 'done'));
   const metadata = await client.workflow.getHandle(workflowId).query('__temporal_workflow_metadata');

@@ -111,7 +111,7 @@ test('calls of one server of a tenant are one at a time in all processes, and ot
 
 test('a lock that PostgreSQL gave too late is given back', async () => {
   const { database, databaseUrl, newTenant } = github.scene;
-  const { tenant } = await newTenant();
+  const tenant = await newTenant();
   const { signal } = new AbortController();
   const [slow, other] = [new ToolLocks(databaseUrl, 500), new ToolLocks(databaseUrl)];
   const lock = await slow.take(tenant, 'filesystem', signal);

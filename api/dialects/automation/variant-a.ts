@@ -7,6 +7,7 @@ import { paginationOf } from '../../schemas/pagination.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownInput, shownOutput } from './outputs.ts';
+import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
 
 const summary = (workflow: AutomationSummary) => ({
@@ -36,7 +37,7 @@ const step = (runId: string) => (result: RunDetail['stepResults'][number]) => ({
   status: result.status,
   attempts: result.attempts,
   output: result.outputApart === null ? result.output : outputReference(runId, result.stepId, result.outputApart),
-  error: result.error,
+  error: publishedError(result.error),
   provider: result.provider,
   model: result.model,
   tokensUsed: result.tokensUsed,

@@ -7,6 +7,7 @@ import type { Page } from '../../../src/platform/page.ts';
 import { type AutomationDialect, readExecution } from './dialect.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { outputReference, shownOutput } from './outputs.ts';
+import { publishedError } from './published-error.ts';
 import { eventData } from './run-events.ts';
 
 const summary = (workflow: AutomationSummary) => ({
@@ -43,7 +44,7 @@ const runSummary = (run: RunSummary) => ({
     cancelledAt: finishedAt(run, 'cancelled'),
     duration: run.durationMs,
     output: shownOutput(run, runIds.format(run.id)),
-    error: run.error,
+    error: publishedError(run.error),
   }),
 });
 
@@ -62,7 +63,7 @@ const stepResult = (runId: string) => (result: RunDetail['stepResults'][number])
     models: result.models,
     toolCalls: result.toolCalls,
     tokensUsed: result.tokensUsed,
-    error: result.error,
+    error: publishedError(result.error),
   }),
 });
 
@@ -122,7 +123,7 @@ export const variantB: AutomationDialect = {
       status: event.run.status,
       durationName: 'duration',
       showsTokens: false,
-      error: (error) => error,
+      error: (error) => publishedError(error),
     }),
   accepted: ({ runId, automationId }) => ({
     runId: runIds.format(runId),

@@ -4,7 +4,6 @@ import { describeStates } from '../../../src/platform/core/states.ts';
 import { type DeliveryDelay, delayReasons } from '../../../src/webhooks/core/admission.ts';
 import { deliveryStates, deliveryStatuses } from '../../../src/webhooks/core/delivery-status.ts';
 import { unforeseen, unreadable } from '../../../src/webhooks/core/retry-schedule.ts';
-import { keptDays } from '../../../src/webhooks/retention.ts';
 import { prefixedIdInPath } from '../ids.ts';
 import { orNull } from '../in-dialect.ts';
 import { listSchema, pageQuery } from '../pagination.ts';
@@ -95,24 +94,17 @@ export const deliveryDetailSchema = z
 /** The answer to a test and to a replay. */
 export const queuedSchema = z.object({ deliveryId: z.string(), status: z.enum(deliveryStatuses) });
 
-const dayMs = 86_400_000;
-const maxRecoveryMs = keptDays * dayMs;
-
 export const recoverySchema = z
   .object({
     since: z.iso
       .datetime({ offset: true, error: 'Expected an ISO 8601 time with an offset, such as 2026-11-21T09:30:00Z.' })
       .transform((text) => new Date(text))
       .refine((since) => since.getTime() <= Date.now(), 'Expected a time in the past.')
-      .refine(
-        (since) => since.getTime() >= Date.now() - maxRecoveryMs,
-        `Expected a time within the last ${keptDays} days.`,
-      )
       .openapi({
         type: 'string',
         format: 'date-time',
         pattern: '^\\d{4}-\\d{2}-\\d{2}T[0-9:.]+(Z|[+-]\\d{2}:\\d{2})$',
-        description: `A time in the past, at most ${keptDays} days ago.`,
+        description: 'A time in the past, at most as many days ago as the plan keeps deliveries.',
       }),
   })
   .openapi('Recovery');
@@ -122,6 +114,8 @@ export const recoveredSchema = z.object({
   queued: z.int().openapi({ description: 'The number of deliveries that were queued at once.' }),
   complete: z.boolean().openapi({ description: 'Whether these are all. If not, the others are queued soon.' }),
 });
+
+const dayMs = 86_400_000;
 
 const alike = <Value>(value: Value) => ({ A: value, B: value });
 

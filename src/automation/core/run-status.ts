@@ -60,6 +60,8 @@ export interface RunError {
   stepId?: string;
   message: string;
   code: RunErrorCode;
+  /** Present where our own file storage failed, and neither the caller nor a provider. Not published. */
+  fault?: 'storage';
 }
 
 const modelCodes = [
@@ -74,8 +76,9 @@ const modelCodes = [
 export const runErrorCodes = [...modelCodes, 'storage_full', ...actionErrorCodes] as const;
 export type RunErrorCode = (typeof runErrorCodes)[number];
 
-/** The beginning of the message of a step that failed because of our own storage. */
-export const storageFault = 'The file storage failed. ';
+/** Why a step failed that could not read or store a file. @param message of the storage */
+export const storageFailed = (message: string) =>
+  ({ code: 'service_unavailable', message: `The file storage failed. ${message}`, fault: 'storage' }) as const;
 
 /** Why a model did not give a step its output. */
 export type ModelFailureCode = (typeof modelCodes)[number];

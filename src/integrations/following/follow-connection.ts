@@ -4,6 +4,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Scope } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import type { FollowOutcome } from '../../temporal/contracts/followed-integrations.ts';
+import { isDeleted } from '../../tenancy/deleted-organizations.ts';
 import { listens } from '../../webhooks/publish-event.ts';
 import { findIntegration } from '../catalog.ts';
 import { IntegrationFailure } from '../failures.ts';
@@ -41,7 +42,7 @@ export async function followConnection(
   const { integrations } = services;
   const connected = await findConnectionById(scope, connectionId);
   const integration = connected && findIntegration(connected.integrationId);
-  if (!connected || !integration) return { stopped: 'disconnected' };
+  if (!connected || !integration || (await isDeleted(scope))) return { stopped: 'disconnected' };
   if (connected.status !== 'connected') return { stopped: 'auth_expired' };
   const types = Object.keys(integration.triggers).map((trigger) => triggerType(integration, trigger));
   const isSubscribed = (await scope.one(findSubscribed, types)) !== undefined;

@@ -12,6 +12,7 @@ import {
 } from '../../temporal/contracts/followed-integrations.ts';
 import { queues } from '../../temporal/contracts/queues.ts';
 import { type KeptSchedule, keepAsRow, restoreSchedules, triggerSchedule } from '../../temporal/kept-schedules.ts';
+import { isDeleted, isKept } from '../../tenancy/deleted-organizations.ts';
 import { catalog, findIntegration } from '../catalog.ts';
 import { type Connected, findConnectionById } from '../find-connection.ts';
 import { followKind, isFollowed, needsSchedule } from './follow-work.ts';
@@ -28,7 +29,7 @@ const everyMsOf = ({ integrationId }: Connected) =>
   1_000 * (findIntegration(integrationId)?.poll?.everySeconds ?? pushEverySeconds);
 
 /**
- * Updates the Temporal Schedule of a polled connection from its row: it exists while the row does, and is paused while there is
+ * Updates the Temporal Schedule of a polled connection from its row: it exists while the row does and the organization is not deleted, and is paused while there is
  * no access. Safe to repeat. An operator's pause stays.
  * @param run whether a run is to start now
  */
@@ -47,6 +48,7 @@ export async function followSchedule(
     policy,
   };
   const kept = await keepAsRow(temporal, id, async (): Promise<KeptSchedule | undefined> => {
+    if (await isDeleted(scope)) return undefined;
     const connected = await findConnectionById(scope, connectionId);
     if (!connected || !needsSchedule(tenant, connected.integrationId)) return undefined;
     return {
@@ -74,7 +76,7 @@ interface ConnectionRow extends Tenant {
 const connectionsAfter = statement<ConnectionRow>(
   'integration.followed_page',
   `select c.id, c.organization_id as "organizationId", c.environment from integration_connection c
-    where c.id > $1 and c.environment = 'live' and c.integration = any($3)
+    where c.id > $1 and c.environment = 'live' and c.integration = any($3) and ${isKept('c.organization_id')}
       and not exists (select from outbox where kind = '${followKind}' and subject_id = c.id)
     order by c.id limit $2`,
 );

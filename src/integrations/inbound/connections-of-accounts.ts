@@ -2,6 +2,7 @@ import { Batcher, retryIndividually } from '../../platform/batcher.ts';
 import type { Database } from '../../platform/database.ts';
 import { sqlOn, statement } from '../../platform/sql.ts';
 import type { Environment, Tenant } from '../../platform/tenant.ts';
+import { isKept } from '../../tenancy/deleted-organizations.ts';
 import type { IntegrationStatus } from '../core/connection-status.ts';
 
 /** A connection to an account that sends events. */
@@ -21,19 +22,21 @@ const columns = `id, account_id as "accountId", organization_id as "organization
 const findByAccount = statement<EventsConnection>(
   'integration.connections_of_accounts',
   `select ${columns} from integration_connection
-    where integration = $1 and account_id = any($2) and environment = $3 order by id limit $4`,
+    where integration = $1 and account_id = any($2) and environment = $3 and ${isKept('organization_id')} order by id limit $4`,
 );
 
 const findOfEach = statement<EventsConnection>(
   'integration.connections_of_each_account',
   `select c.* from unnest($2::text[]) as asked(account) cross join lateral (
      select ${columns} from integration_connection
-      where integration = $1 and account_id = asked.account and environment = 'live' order by id limit $3) c`,
+      where integration = $1 and account_id = asked.account and environment = 'live' and ${isKept('organization_id')}
+      order by id limit $3) c`,
 );
 
 const findById = statement<EventsConnection>(
   'integration.connections_by_id',
-  `select ${columns} from integration_connection where integration = $1 and id = any($2::uuid[]) order by id`,
+  `select ${columns} from integration_connection
+    where integration = $1 and id = any($2::uuid[]) and ${isKept('organization_id')} order by id`,
 );
 
 // PostgreSQL does not accept NUL and would refuse the whole query. No account has such a name.

@@ -3,6 +3,7 @@ import type { Scope, Transaction } from '../../platform/scope.ts';
 import { statement } from '../../platform/sql.ts';
 import { ProviderFailure } from '../../providers/ports.ts';
 import type { CalendarOutcome } from '../../temporal/contracts/calendars.ts';
+import { isDeleted } from '../../tenancy/deleted-organizations.ts';
 import type { Baseline } from '../calendar-entities.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import type { Interval } from '../core/intervals.ts';
@@ -233,7 +234,7 @@ export async function pullCalendar(
   calendarId: string,
   signal: AbortSignal,
 ): Promise<CalendarOutcome> {
-  const calendar = await beginSync(scope, calendarId);
+  const calendar = (await isDeleted(scope)) ? undefined : await beginSync(scope, calendarId);
   if (!calendar) return { stopped: 'deleted' };
   const { status, timezone } = calendar;
   if (!isConnected(status)) return { stopped: status as 'auth_expired' | 'disconnected' };

@@ -18,6 +18,7 @@ import {
   restoreSchedules,
   triggerSchedule,
 } from '../../temporal/kept-schedules.ts';
+import { isDeleted, isKept } from '../../tenancy/deleted-organizations.ts';
 import { isConnected } from '../core/calendar-status.ts';
 import { findCalendar } from './sync-state.ts';
 
@@ -56,7 +57,8 @@ function scheduleOf(
 }
 
 /**
- * Makes the Temporal Schedule of a calendar as its row says: there while the calendar is, paused while there is no access.
+ * Makes the Temporal Schedule of a calendar as its row says: there while the calendar is and its organization is not deleted,
+ * paused while there is no access.
  * Harmless to repeat. An operator's pause stays.
  * @param sync whether a sync is to start now; also while an operator paused the Schedule
  */
@@ -69,6 +71,7 @@ export async function followCalendar(
   const { temporal } = services;
   const id = calendarScheduleId(calendarId);
   const kept = await keepAsRow(temporal, id, async () => {
+    if (await isDeleted(scope)) return undefined;
     const calendar = await findCalendar(scope, calendarId);
     return calendar && scheduleOf(services, scope.tenant, calendarId, !isConnected(calendar.status));
   });
@@ -89,7 +92,7 @@ interface CalendarRow extends Tenant {
 const calendarsAfter = statement<CalendarRow>(
   'calendar.page',
   `select c.id, c.organization_id as "organizationId", c.environment from calendar c
-    where c.id > $1
+    where c.id > $1 and ${isKept('c.organization_id')}
       and not exists (select from outbox where kind in ('calendar.schedule', 'calendar.sync') and subject_id = c.id)
     order by c.id limit $2`,
 );

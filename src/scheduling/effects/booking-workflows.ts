@@ -86,7 +86,8 @@ const findLate = statement<Forgotten>(
               and due_at < clock_timestamp() - make_interval(mins => ${lateMinutes})
               and (due_at, booking_id) > ($1::timestamptz, $2::uuid)
             order by due_at, booking_id limit $3) l
-     join booking b on b.id = l.booking_id join organization o on o.id = l.organization_id
+     join booking b on b.id = l.booking_id
+     join organization o on o.id = l.organization_id and o.deleted_at is null
     order by l.due_at, l.booking_id`,
 );
 

@@ -1,5 +1,6 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { MailFailure } from '../../platform/mail.ts';
+import { countMail } from '../../tenancy/mails.ts';
 import { hostLinksOf } from '../booking-pages.ts';
 import { typeOf } from '../core/effects.ts';
 import { type MailFacts, oneLine, subjectOf, textOf } from '../core/mail-text.ts';
@@ -71,7 +72,10 @@ export async function sendEffectMail(
   const ref = { bookingId: booking.id, version, kind };
   try {
     const mailer = services.calendarMail[scope.tenant.environment];
-    await mailer.send(mail, () => noteHandOver(scope, ref, attempt));
+    await mailer.send(mail, async () => {
+      await noteHandOver(scope, ref, attempt);
+      if (!forContact) await countMail(scope, { isRefusable: false });
+    });
     failPoint('booking.mail_sent');
     return { kind: 'done' };
   } catch (error) {

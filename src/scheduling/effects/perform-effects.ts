@@ -1,5 +1,6 @@
 import type { Scope } from '../../platform/scope.ts';
 import type { BookingProgress } from '../../temporal/contracts/scheduling.ts';
+import { isDeleted } from '../../tenancy/deleted-organizations.ts';
 import { judge, typeOf, versionOf } from '../core/effects.ts';
 import { failPoint } from '../fail-points.ts';
 import { attempt, type PerformServices, type Work } from './attempt.ts';
@@ -10,6 +11,8 @@ import { progressOf } from './progress.ts';
 import { recordFailure, recordSkipped, retryAllNow } from './record-effects.ts';
 
 const unconfirmed = 'The mail server did not confirm the mail. It may have arrived, and is not sent again by itself.';
+/** How soon effects go on after the organization was restored. */
+const deletedLookMs = 10 * 60_000;
 const tooLate = 'The booking has started.';
 
 const inOrder = async (effects: readonly FollowedEffect[], perform: (effect: FollowedEffect) => Promise<void>) => {
@@ -17,7 +20,7 @@ const inOrder = async (effects: readonly FollowedEffect[], perform: (effect: Fol
 };
 
 /**
- * Performs what is due of a booking's effects, once each. Mails of one kind are sent in the order of the changes. What
+ * Performs what is due of a booking's effects, once each; nothing while its organization is deleted. Mails of one kind are sent in the order of the changes. What
  * fails is noted and due again later; only what is unexpected rejects.
  * @param retry whether an operator asks for what failed
  */
@@ -31,6 +34,7 @@ export async function performEffects(
   const found = await findFollowed(scope, bookingId);
   if (!found) return { kind: 'over', details: '' };
   const { booking, effects } = found;
+  if (await isDeleted(scope)) return { kind: 'wait', ms: deletedLookMs, details: 'The organization was deleted.' };
   const now = { version: versionOf(booking), start: booking.start };
   const due: FollowedEffect[] = [];
   for (const effect of effects) {

@@ -71,6 +71,18 @@ const postpone = statement(
     where ${one} and attempts = $6 and status in (${openEffect})`,
 );
 
+const failDue = statement(
+  'booking_effect.fail_due',
+  `update booking_effect
+      set status = 'failed', last_error = $4::text, attempts = attempts + 1, updated_at = clock_timestamp()
+    where organization_id = $1 and environment = $2 and booking_id = $3 and status in (${openEffect})
+      and due_at <= clock_timestamp()`,
+);
+
+/** Records that what is due of a booking failed for good. An attempt that still runs records nothing. @param why is shown to the tenant */
+export const recordFailureOfDue = (scope: Scope, bookingId: string, why: string): Promise<unknown> =>
+  scope.rows(failDue, bookingId, why);
+
 /** It is done, whatever was thought of it before. */
 export const recordSuccess = (scope: Scope, effect: EffectRef): Promise<unknown> =>
   scope.rows(succeed, ...valuesOf(effect));

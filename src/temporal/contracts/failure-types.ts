@@ -10,6 +10,8 @@ export const failureTypes = {
   calendarSyncFailed: 'CalendarSyncFailed',
   /** A message to a model has no reply. Its workflow fails too, for the same reason. */
   messageFailed: 'TurnFailed',
+  /** Effects of a booking failed unexpectedly. Its workflow fails too, for the same reason. */
+  bookingEffectsFailed: 'BookingEffectsFailed',
   /** A text was not spoken, or a recording not transcribed. Its workflow fails too, for the same reason. */
   voiceCallFailed: 'VoiceCallFailed',
   /** An action of an integration was not done, or nobody knows. Its workflow fails too, for the same reason. */

@@ -39,9 +39,9 @@ export const tenancyLimits = planLimits({
     window: { name: 'waiting_requests', text: 'waiting requests' },
     plans: { free: 10, pro: 50, team: 200, enterprise: 1_000 },
   },
-  /** How long runs and generations are kept after they have ended. */
+  /** How long runs, generations, deliveries and bookings are kept after they have ended. */
   retentionDays: {
-    label: 'days for which runs and generations are kept',
+    label: 'days for which runs, generations, deliveries and bookings are kept',
     position: 200,
     min: 1,
     max: maxRetentionDays,

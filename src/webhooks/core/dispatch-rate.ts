@@ -21,10 +21,11 @@ interface RateState {
  * Keeps an organization whose receivers answer quickly from filling a process with its attempts: places alone do not, because
  * they are free again at once. While no other organization has deliveries, and no request in this process waits for a run,
  * nothing is held back. The generic cell rate algorithm (ITU-T I.371), as in admission.ts. Times are ms since the epoch.
+ * @typeParam Key of organizations: one that only a scope makes
  */
-export class DispatchRate {
+export class DispatchRate<Key extends string = string> {
   readonly #policy: DispatchRatePolicy;
-  readonly #organizations = new Map<string, RateState>();
+  readonly #organizations = new Map<Key, RateState>();
 
   readonly #isAwaited: (withinMs: number) => boolean;
 
@@ -38,10 +39,10 @@ export class DispatchRate {
   }
 
   /** How many attempts the organization may begin now. */
-  maxStarts(organizationId: string, now: number): number {
-    const interval = this.#intervalMs(organizationId, now);
+  maxStarts(organization: Key, now: number): number {
+    const interval = this.#intervalMs(organization, now);
     if (interval === 0) return Number.POSITIVE_INFINITY;
-    const ahead = Math.max(0, (this.#organizations.get(organizationId)?.freeAt ?? 0) - now);
+    const ahead = Math.max(0, (this.#organizations.get(organization)?.freeAt ?? 0) - now);
     return Math.max(0, Math.floor(this.#maxConcurrent(interval) - ahead / interval + 1e-6));
   }
 
@@ -49,7 +50,7 @@ export class DispatchRate {
    * The organizations that are to begin none now: they may begin none, or less than half of what they may at once. Leasing
    * one attempt costs nearly as much as leasing ten.
    */
-  spent(now: number): string[] {
+  spent(now: number): Key[] {
     return [...this.#organizations.keys()].filter((id) => {
       const interval = this.#intervalMs(id, now);
       return interval > 0 && this.maxStarts(id, now) < Math.ceil(this.#maxConcurrent(interval) / 2);
@@ -57,10 +58,10 @@ export class DispatchRate {
   }
 
   /** To be told of all attempts that are begun. */
-  began(organizationId: string, attempts: number, now: number): void {
-    const freeAt = Math.max(this.#organizations.get(organizationId)?.freeAt ?? 0, now);
-    const interval = this.#intervalMs(organizationId, now);
-    this.#organizations.set(organizationId, { cameAt: now, freeAt: freeAt + attempts * interval });
+  began(organization: Key, attempts: number, now: number): void {
+    const freeAt = Math.max(this.#organizations.get(organization)?.freeAt ?? 0, now);
+    const interval = this.#intervalMs(organization, now);
+    this.#organizations.set(organization, { cameAt: now, freeAt: freeAt + attempts * interval });
   }
 
   #maxConcurrent(intervalMs: number): number {
@@ -68,11 +69,11 @@ export class DispatchRate {
   }
 
   /** Between two attempts of the organization; 0 while it is alone. */
-  #intervalMs(organizationId: string, now: number): number {
+  #intervalMs(organization: Key, now: number): number {
     for (const [id, { cameAt }] of this.#organizations) {
       if (cameAt < now - this.#policy.rememberMs) this.#organizations.delete(id);
     }
-    const others = this.#organizations.size - (this.#organizations.has(organizationId) ? 1 : 0);
+    const others = this.#organizations.size - (this.#organizations.has(organization) ? 1 : 0);
     if (others === 0 && !this.#isAwaited(this.#policy.rememberMs)) return 0;
     return ((others + 1) * 1_000) / this.#policy.perSecond;
   }

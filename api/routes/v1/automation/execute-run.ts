@@ -1,4 +1,4 @@
-import { isTerminal, type RunErrorCode, storageFault } from '../../../../src/automation/core/run-status.ts';
+import { isTerminal, type RunErrorCode } from '../../../../src/automation/core/run-status.ts';
 import { createRun } from '../../../../src/automation/create-run.ts';
 import { isRunNotFound, workflowNotFound } from '../../../../src/automation/errors.ts';
 import { getRun, type RunDetail } from '../../../../src/automation/runs.ts';
@@ -11,6 +11,7 @@ import { storageAway } from '../../../../src/storage/failure.ts';
 import type { Caller } from '../../../../src/tenancy/caller.ts';
 import type { OpenRequest } from '../../../../src/tenancy/open-requests.ts';
 import type { AutomationDialect, Execution } from '../../../dialects/automation/dialect.ts';
+import { publishedError } from '../../../dialects/automation/published-error.ts';
 import type { AcceptedAnswer, ExecuteBody, ExecutedAnswer } from '../../../schemas/automation/run.ts';
 
 export type ExecuteAnswer = { replayed: boolean } & (
@@ -23,9 +24,10 @@ const providersFault: readonly RunErrorCode[] = ['service_unavailable', 'content
 
 /** The error for a caller that waited for a run that failed. Its facts say why, in both dialects. */
 function failureOf({ id, error }: RunDetail): AppError {
-  if (error?.message.startsWith(storageFault)) return storageAway(error.message, { runId: id, ...error });
+  const facts = Object.assign({ runId: id }, error && publishedError(error));
+  if (error?.fault === 'storage') return storageAway(error.message, facts);
   const kind: ErrorKind = error && providersFault.includes(error.code) ? 'ai_provider_error' : 'internal_error';
-  return new AppError(kind, error?.message ?? 'The run failed.', { runId: id, ...error });
+  return new AppError(kind, error?.message ?? 'The run failed.', facts);
 }
 
 /** The run if it has ended or was deleted. */

@@ -1,0 +1,26 @@
+import type { RowBounds } from '../platform/row-bound.ts';
+
+const withRun = { removedWith: { table: 'run', by: ['run.remove', 'purge.runs'] } };
+
+/** How the rows of workflows and their runs are bounded. */
+export const automationRowBounds: RowBounds = {
+  automation: {
+    max: { plan: 'workflows' },
+    retention: { by: 'automation.purge', after: 'its deletion' },
+  },
+  definition: {
+    removedWith: { table: 'automation', by: ['purge.automation'] },
+    retention: { by: 'remove unused workflow definitions', after: 'it was replaced and the last of its runs is gone' },
+  },
+  run: { retention: { by: 'remove runs after their retention', after: 'the days of the plan from its end' } },
+  run_block: { removedWith: { table: 'automation', by: ['purge.automation'] } },
+  run_step: withRun,
+  run_step_round: withRun,
+  run_step_call: withRun,
+  automation_schedule: {
+    max: { plan: 'schedules' },
+    removedWith: { table: 'automation', by: ['purge.automation'] },
+  },
+  calling_run: { max: { rows: 1, of: 'run' } },
+  calling_total: { max: { rows: 1, of: 'environment' } },
+};

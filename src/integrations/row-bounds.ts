@@ -1,0 +1,14 @@
+import type { RowBounds } from '../platform/row-bound.ts';
+import { catalog } from './catalog.ts';
+
+/** How the rows of integrations are bounded. */
+export const integrationRowBounds: RowBounds = {
+  integration_connection: { max: { rows: catalog.length, of: 'environment' } },
+  integration_action: {
+    max: { plan: 'scheduledActions' },
+    retention: { by: 'remove actions after a day', after: 'a day' },
+  },
+  integration_inbound_event: { retention: { by: 'forget inbound events', after: 'its Idempotency-Key' } },
+  integration_poll: { removedWith: { table: 'integration_connection', by: ['integration.forget_poll'] } },
+  integration_push: { removedWith: { table: 'integration_connection', by: ['integration.forget_all_pushed'] } },
+};

@@ -1,0 +1,9 @@
+import { defineFailPoints } from '../platform/fail-points.ts';
+
+export const failPoint = defineFailPoints(
+  'organization.purging',
+  'organization.ended',
+  'organization.files_removed',
+  'organization.rows_removed',
+  'organization.emptied',
+);

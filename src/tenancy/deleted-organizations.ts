@@ -1,0 +1,17 @@
+import type { Scope } from '../platform/scope.ts';
+import { statement } from '../platform/sql.ts';
+
+/**
+ * A condition in SQL: the organization was not deleted. Until a deleted one is restored nothing works for it.
+ * @param organizationId an expression
+ */
+export const isKept = (organizationId: string): string =>
+  `exists (select from organization kept where kept.id = ${organizationId} and kept.deleted_at is null)`;
+
+const find = statement<{ found: boolean }>(
+  'organization.is_kept',
+  `select ${isKept('$1::uuid')} and $2::text is not null as found`,
+);
+
+/** Whether the organization was deleted: what works for it by itself stops, and goes on where it is restored. */
+export const isDeleted = async (scope: Scope): Promise<boolean> => !(await scope.one(find))!.found;

@@ -1,0 +1,38 @@
+import type { RowBounds } from '../platform/row-bound.ts';
+
+const withWebhook = { removedWith: { table: 'webhook_subscription', by: ['deleted_subscription.remove'] } };
+
+/** How the rows of webhooks, their events and deliveries are bounded. */
+export const webhookRowBounds: RowBounds = {
+  webhook_subscription: {
+    max: { plan: 'webhooks' },
+    retention: { by: 'remove deleted webhooks', after: 'its deletion and the last of its deliveries' },
+  },
+  event: {
+    retention: {
+      by: 'remove deliveries after their retention',
+      after: 'the time in which a delivery of it can be made and kept',
+    },
+  },
+  delivery: {
+    max: { plan: 'waitingDeliveries' },
+    retention: { by: 'remove deliveries after their retention', after: 'the days of the plan from its end' },
+  },
+  delivery_attempt: { removedWith: { table: 'delivery', by: ['retention.deliveries'] } },
+  delivery_block: withWebhook,
+  delivery_block_count: withWebhook,
+  delivery_change: {
+    ...withWebhook,
+    retention: { by: 'count deliveries in blocks', after: 'it was added to the count of its block' },
+  },
+  attempt_hour: { max: { rows: 24, of: 'webhook_subscription' }, ...withWebhook },
+  retry_clock: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
+  skipped_events: { max: { rows: 1, of: 'webhook_subscription' }, ...withWebhook },
+  recovery: {
+    ...withWebhook,
+    retention: { by: 'remove old recoveries', after: '91 days' },
+  },
+  webhook_host: { retention: { by: 'remove hosts without attempts', after: 'a day without attempts' } },
+  event_fan_out: { max: { rows: 1, of: 'event' } },
+  delivery_backlog: { max: { rows: 1, of: 'environment' } },
+};
