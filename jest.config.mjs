@@ -8,7 +8,9 @@ if (!process.features.typescript) {
 
 const ofEveryProject = {
   rootDir: import.meta.dirname,
-  testEnvironment: 'node',
+  // What is imported is loaded once by each of Jest's workers instead of once for each file.
+  runtime: '<rootDir>/test/runtime/runtime.ts',
+  testEnvironment: '<rootDir>/test/runtime/environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
   modulePathIgnorePatterns: ['<rootDir>/.atelier/'],
   transform: { '\\.ts$': '<rootDir>/jest.strip.mjs' },
@@ -18,9 +20,6 @@ export const withServers = {
   ...ofEveryProject,
   globalSetup: '<rootDir>/test/global-setup.ts',
   globalTeardown: '<rootDir>/test/global-teardown.ts',
-  // What these load is large, and is loaded once by each of Jest's workers instead of once for each file.
-  runtime: '<rootDir>/test/runtime/runtime.ts',
-  testEnvironment: '<rootDir>/test/runtime/environment.ts',
 };
 
 const crashing = ['test/crash/', 'test/local-stack/'];
