@@ -1,7 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
 import { AppError } from '../src/platform/errors.ts';
-import type { Services } from '../src/services.ts';
+import { catalog, type Services } from '../src/services.ts';
 import { limitedPrefixes } from '../src/tenancy/address-limits.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { trustedProxies } from './client-address.ts';
@@ -51,12 +51,12 @@ export function openApi(services: Services, build: Build): { app: App; refuse: R
   app.notFound((c) => answerUnmatched(app, c));
 
   for (const { paths, routes } of mounts) {
-    const built = routes(services, build);
+    const built = routes(services, build, mounts);
     for (const path of paths) for (const one of built) app.route(path, one);
   }
 
   const { PUBLIC_URL: publicUrl, WEBHOOK_HEADER_BRAND: webhookBrand } = env;
-  const document = () => openApiDocument(app, mounts, { version: build.version, publicUrl, webhookBrand });
+  const document = () => openApiDocument(app, mounts, { version: build.version, publicUrl, webhookBrand, catalog });
   app.get('/openapi.json', documentHandler(document));
   return { app, refuse: refuseEarly(app, services, findSurface, proxies) };
 }

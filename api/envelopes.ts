@@ -1,4 +1,4 @@
-import type { AppError, ErrorKind, FieldError } from '../src/platform/errors.ts';
+import type { AppError, FieldError } from '../src/platform/errors.ts';
 import { errorStatus } from './error-status.ts';
 
 /** What the envelopes take from the failed request. */
@@ -28,7 +28,7 @@ const maxErrorsShown = 5;
  * The sentence of a failure where nothing but a sentence is told. A body that does not fit its schema is described by what
  * is wrong with it; those of published sentences carry no list of errors.
  */
-function sentenceOf({ code, message, facts }: AppError): string {
+export function sentenceOf({ code, message, facts }: AppError): string {
   if (code === 'unauthorized') return 'Unauthorized';
   const errors = code === 'validation_error' ? (facts?.errors as FieldError[] | undefined) : undefined;
   const shown = errors
@@ -39,25 +39,6 @@ function sentenceOf({ code, message, facts }: AppError): string {
 
 /** Chat and agents. */
 export const e2: Envelope = (error) => ({ success: false, error: sentenceOf(error) });
-
-const voiceSentences: Partial<Record<ErrorKind, string>> = {
-  unauthorized: 'Unauthorized',
-  insufficient_credits: 'Insufficient credits',
-  forbidden: 'Forbidden',
-  method_not_allowed: 'Method not allowed',
-  payload_too_large: 'Request too large',
-  unsupported_media_type: 'Unsupported content type',
-  rate_limit_exceeded: 'Rate limit exceeded',
-};
-
-const isAboutBody = ({ facts }: AppError) =>
-  (facts?.errors as FieldError[] | undefined)?.some(({ path }) => path === '') ?? false;
-
-/** Voice, where a failure of one kind is one sentence, whatever its facts are. */
-export const e2OfVoice: Envelope = (error) => ({
-  success: false,
-  error: voiceSentences[error.kind] ?? (isAboutBody(error) ? 'Invalid request body' : sentenceOf(error)),
-});
 
 /** Authentication and rate limits in dialect B. */
 export const e3: Envelope = (error, { code }) => ({

@@ -2,6 +2,8 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Build } from '../src/operations/inspect.ts';
 import type { Services } from '../src/services.ts';
 import type { ApiEnv } from './context.ts';
+import type { Envelope } from './envelopes.ts';
+import type { FeatureExample } from './reference-examples.ts';
 import type { DocumentedEvent } from './schemas/webhooks/event.ts';
 import type { Surface } from './surface.ts';
 
@@ -19,12 +21,18 @@ export type SecurityScheme =
 /** The HTTP side of a feature: its routes, and what the reference says about them. */
 export interface ApiFeature extends Pick<Surface, 'ids'> {
   tags: readonly Tag[];
+  /** What the start page says of it. */
+  overview?: { title: string; text: string };
+  example?: FeatureExample;
+  /** The envelope of its failures, where it is the feature's own. */
+  envelope?: Envelope;
   /** Ways to authenticate besides API keys, by the names that its operations use. */
   securitySchemes?: Record<string, SecurityScheme>;
-  routes(services: Services, build: Build): OpenAPIHono<ApiEnv>[];
+  /** @param mounts everything that the API serves */
+  routes(services: Services, build: Build, mounts: readonly Mount[]): OpenAPIHono<ApiEnv>[];
   /** The event types that its part declares, for the reference. */
   events?: readonly DocumentedEvent[];
 }
 
 /** A feature at the paths where it is served. Several features may share a path if they answer in the same way. */
-export interface Mount extends ApiFeature, Surface {}
+export interface Mount extends Omit<ApiFeature, 'envelope'>, Surface {}

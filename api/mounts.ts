@@ -1,4 +1,4 @@
-import { e1, e2, e2OfVoice } from './envelopes.ts';
+import { e1, e2 } from './envelopes.ts';
 import type { Mount } from './mount.ts';
 import { sandboxConsents } from './routes/connections/feature.ts';
 import { agents, chat } from './routes/conversation/feature.ts';
@@ -36,7 +36,7 @@ export const mounts: readonly Mount[] = [
   { paths: ['/api/calendar-push'], envelope: e1, hasDialects: false, ...calendarPush },
   { paths: ['/api/chat'], envelope: e2, hasDialects: false, ...chat },
   { paths: ['/api/agents'], envelope: e2, hasDialects: false, ...agents },
-  { paths: ['/api/voice'], envelope: e2OfVoice, hasDialects: false, ...voice },
+  { paths: ['/api/voice'], hasDialects: false, ...voice },
   { paths: ['/api/v1/integrations', '/v1/integrations'], envelope: e1, hasDialects: true, ...integrations },
   { paths: ['/api/v1/scheduling', '/v1/scheduling'], envelope: e1, hasDialects: true, ...scheduling },
 ];

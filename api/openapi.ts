@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Catalog } from '../src/platform/composition.ts';
 import { keyScopes } from '../src/tenancy/core/scopes.ts';
 import type { ApiEnv } from './context.ts';
 import type { Mount, SecurityScheme } from './mount.ts';
@@ -51,6 +52,8 @@ export interface OpenApiSettings {
   publicUrl: string;
   /** The word in the names of the headers of webhooks. */
   webhookBrand: string;
+  /** What the parts of the product declare. */
+  catalog: Pick<Catalog, 'errors' | 'limits'>;
 }
 
 /** The ids of the operations that need a scope, by scope. */
@@ -93,10 +96,11 @@ function plainSchema(value: Json): Json {
 
 /** The OpenAPI 3.1 document of the mounted routes. */
 export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount[], settings: OpenApiSettings): Json {
-  const { version, publicUrl, webhookBrand } = settings;
+  const { version, publicUrl, webhookBrand, catalog } = settings;
   const requests = mounts.flatMap(({ events = [] }) => events.map((event) => eventRequest(event, webhookBrand)));
   for (const request of requests) app.openAPIRegistry.registerWebhook(request);
-  for (const [name, schema] of Object.entries(failureSchemas)) app.openAPIRegistry.register(name, schema);
+  for (const [name, schema] of Object.entries(failureSchemas(catalog.errors)))
+    app.openAPIRegistry.register(name, schema);
   const generated = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: { title: 'Atelier', version },
@@ -121,10 +125,15 @@ export function openApiDocument(app: OpenAPIHono<ApiEnv>, mounts: readonly Mount
       operation.parameters = [...(operation.parameters ?? []), ...ofAll];
     }
   }
-  document.info.description = referenceText(publicUrl, operationsByScope(document));
+  document.info.description = referenceText({
+    publicUrl,
+    operationsByScope: operationsByScope(document),
+    examples: mounts.flatMap(({ example }) => example ?? []),
+    limits: catalog.limits,
+  });
   const securitySchemes = Object.assign({}, keySchemes, ...mounts.map((mount) => mount.securitySchemes ?? {}));
   Object.assign(document.components, { securitySchemes, parameters });
-  addReferred(document, 'responses', failureComponents);
+  addReferred(document, 'responses', failureComponents());
   addReferred(document, 'headers', headerComponents);
   return document;
 }

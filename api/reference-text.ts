@@ -1,7 +1,7 @@
 import { withoutSlash } from '../src/platform/core/base-url.ts';
-import { catalog } from '../src/services.ts';
+import type { PlanLimit } from '../src/tenancy/core/plan-limits.ts';
 import { planTable } from './plan-table.ts';
-import { featureExamples } from './reference-examples.ts';
+import { commandsAt, type FeatureExample } from './reference-examples.ts';
 
 const post = (url: string, body: string) =>
   `curl ${url} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\\n  -d '${body}'`;
@@ -27,7 +27,7 @@ const quickStart = (api: string) => [
   'The examples of `POST /workflows` have a step of every type.',
 ];
 
-const conventions = () => [
+const conventions = (limits: readonly PlanLimit[]) => [
   '## Conventions',
   '',
   '**Paths.** Every path below `/api/v1` is also served below `/v1`, with the same operation. This document lists each',
@@ -59,7 +59,7 @@ const conventions = () => [
   'requests for an organization. A request over a limit is answered with 429, whose `details.window` names it.',
   'One more workflow or schedule than the plan includes is answered with 403. After a downgrade what exists stays.',
   '',
-  planTable(catalog.limits),
+  planTable(limits),
   '',
   '**Versioning.** Fields and operations are added without notice. Answers of a deprecated operation carry',
   '`X-API-Deprecated` for at least twelve months before it is removed.',
@@ -140,24 +140,30 @@ const scopeTable = (operationsByScope: ReadonlyMap<string, readonly string[]>): 
   '',
 ];
 
-const examples = (base: string): string[] => [
+const examplesText = (base: string, examples: readonly FeatureExample[]): string[] => [
   '## Examples',
   '',
-  ...featureExamples(base).flatMap(({ feature, text, commands }) => [
-    `**${feature}.** ${text}`,
+  ...examples.flatMap(({ title, text, commands }) => [
+    `**${title}.** ${text}`,
     '',
     '```sh',
-    commands.join('\n\n'),
+    commands(commandsAt(base)).join('\n\n'),
     '```',
     '',
   ]),
 ];
 
-/**
- * What the reference says before its operations, in Markdown.
- * @param operationsByScope the ids of the operations that need a scope
- */
-export const referenceText = (publicUrl: string, operationsByScope: ReadonlyMap<string, readonly string[]>): string =>
+/** What the text of the reference is derived from. */
+interface ReferenceFacts {
+  publicUrl: string;
+  /** The ids of the operations that need a scope, by scope. */
+  operationsByScope: ReadonlyMap<string, readonly string[]>;
+  examples: readonly FeatureExample[];
+  limits: readonly PlanLimit[];
+}
+
+/** What the reference says before its operations, in Markdown. */
+export const referenceText = ({ publicUrl, operationsByScope, examples, limits }: ReferenceFacts): string =>
   [
     `Durable workflows of AI steps behind a REST API. The [guides](${withoutSlash(publicUrl)}/docs/guides) explain each feature.`,
     '',
@@ -166,6 +172,6 @@ export const referenceText = (publicUrl: string, operationsByScope: ReadonlyMap<
     ...authentication,
     ...scopeTable(operationsByScope),
     ...errors,
-    ...examples(withoutSlash(publicUrl)),
-    ...conventions(),
+    ...examplesText(withoutSlash(publicUrl), examples),
+    ...conventions(limits),
   ].join('\n');

@@ -1,19 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import type { KeyScope } from '../../src/tenancy/core/scopes.ts';
 import { success } from '../envelopes.ts';
-import { type ErrorStatus, type FailureSurface, failureReference } from './failures.ts';
+import { type ErrorStatus, type FailureSurface, surfaces } from './failures.ts';
 import { behindKey, headersOf, onAll } from './headers.ts';
-
-export {
-  actionFailure,
-  bookingFailures,
-  generationFailure,
-  imageFailure,
-  integrationFailures,
-  replyFailure,
-  runFailure,
-  voiceFailures,
-} from './failures.ts';
 
 /** Example values by name. Where the route has dialects the names are `A` and `B`, and `B…` for more of them. */
 export type Examples<Value> = Record<string, Value>;
@@ -168,9 +157,11 @@ export const jsonContent = <Schema extends z.ZodType>(schema: Schema, examples: 
 /** The security of a route with keys: either header, with the scopes that its `requireKey` names. */
 export const keySecurity = (...scopes: KeyScope[]) => [{ bearer: scopes }, { apiKey: scopes }];
 
+type Reference = ReturnType<FailureSurface['general']>;
+
 function references<Status extends ErrorStatus>(surface: FailureSurface, statuses: readonly Status[]) {
-  const all = statuses.map((status) => [status, failureReference(status, surface)]);
-  return Object.fromEntries(all) as Record<Status, ReturnType<typeof failureReference>>;
+  const all = statuses.map((status) => [status, surface.general(status)]);
+  return Object.fromEntries(all) as Record<Status, Reference>;
 }
 
 /** The failures of every route with keys. */
@@ -178,28 +169,30 @@ const always = [400, 401, 429, 500, 503] as const;
 
 /** The failures of a route of the versioned API that needs a scope: the given ones, and those of every such route. */
 export const failures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('versioned', [...statuses, 403, ...always]);
+  references(surfaces.versioned, [...statuses, 403, ...always]);
 
 /** The same for a route that needs a key and no scope. */
 export const anyKeyFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('versioned', [...statuses, ...always]);
+  references(surfaces.versioned, [...statuses, ...always]);
 
 /** The same for a route that needs a key and no scope and has no dialects. */
 export const plainFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('keyed', [...statuses, ...always]);
+  references(surfaces.keyed, [...statuses, ...always]);
 
 /** The same for a route that needs a scope and has no dialects. */
 export const scopedFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('keyed', [...statuses, 403, ...always]);
+  references(surfaces.keyed, [...statuses, 403, ...always]);
 
-/** The same where nothing but a sentence is told. */
+/** The same where the failure is a sentence alone. */
 export const spokenFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('spoken', [...statuses, 403, ...always]);
+  references(surfaces.sentences, [...statuses, 403, ...always]);
 
-/** The same in the sentences of voice. */
-export const voiceRefusals = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('voice', [...statuses, 403, ...always]);
+/** The same for a route that needs a scope and answers failures in its own way. */
+export const failuresOn =
+  (surface: FailureSurface) =>
+  <Status extends ErrorStatus>(...statuses: Status[]) =>
+    references(surface, [...statuses, 403, ...always]);
 
 /** The same for a route without keys. */
 export const openFailures = <Status extends ErrorStatus>(...statuses: Status[]) =>
-  references('open', [...statuses, 429, 500]);
+  references(surfaces.open, [...statuses, 429, 500]);

@@ -1,29 +1,26 @@
-import { workflowNotFound } from '../../src/automation/errors.ts';
 import { AppError, invalid, rateLimited, unavailable } from '../../src/platform/errors.ts';
 import { unauthorized } from '../../src/tenancy/authenticate.ts';
 import { requestWindows } from '../../src/tenancy/core/rate-windows.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { variants } from '../dialects/variants.ts';
-import { e1, e2, e2OfVoice } from '../envelopes.ts';
+import { type Envelope, e1, e2 } from '../envelopes.ts';
 import { behindKey, type HeaderName, headersOf, onAll } from './headers.ts';
-import {
-  actionNotDone,
-  bookingClash,
-  bookingRefused,
-  exampleId,
-  type Failure,
-  generationFailed,
-  imageRefused,
-  integrationLimited,
-  integrationRefused,
-  ofOperations,
-  replyFailed,
-  runFailed,
-  voiceFailed,
-  voiceRefused,
-} from './operation-failures.ts';
 
 const maxBytes = 1024 * 1024;
+
+export const exampleId = '0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
+
+/** How the reference describes a failure. */
+export interface Failure {
+  /** Of its component, after the prefix of the surface. */
+  name: string;
+  description: string;
+  example: AppError;
+  always?: readonly HeaderName[];
+  sometimes?: readonly HeaderName[];
+  /** Whether dialect B answers some of them in its envelope for refused access, and the example is another. */
+  isOftenAccess?: boolean;
+}
 
 // Failures after the key was recognized carry its rate limit headers.
 const failures = {
@@ -57,7 +54,12 @@ const failures = {
   404: {
     name: 'NotFound',
     description: 'The resource does not exist, or belongs to another organization.',
-    example: workflowNotFound(exampleId),
+    example: new AppError(
+      'not_found',
+      'No workflow has this id.',
+      { workflowId: exampleId },
+      { code: 'workflow_not_found' },
+    ),
     always: behindKey,
   },
   409: {
@@ -120,27 +122,24 @@ function exampleIn(dialect: Dialect, failure: AppError) {
   return dialect.envelope(failure)(failure, { requestId, code: dialect.errorCode(failure), facts });
 }
 
-/**
- * Where failures are answered: in the versioned API with its dialects, on other routes with a key, on those that tell nothing
- * but a sentence, and without a key.
- */
-const surfaces = {
-  versioned: { prefix: '', isKeyed: true, hasDialects: true, schema: 'Error', envelope: e1 },
-  keyed: { prefix: 'Plain', isKeyed: true, hasDialects: false, schema: 'Error', envelope: e1 },
-  spoken: { prefix: 'Spoken', isKeyed: true, hasDialects: false, schema: 'Sentence', envelope: e2 },
-  voice: { prefix: 'Voice', isKeyed: true, hasDialects: false, schema: 'Sentence', envelope: e2OfVoice },
-  open: { prefix: 'Open', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 },
-} as const;
-
-export type FailureSurface = keyof typeof surfaces;
+/** How failures are answered at some paths. */
+interface SurfaceShape {
+  /** Of the names of its components. */
+  prefix: string;
+  /** Whether its operations need a key. */
+  isKeyed: boolean;
+  hasDialects: boolean;
+  /** The name of the schema of a failure. */
+  schema: string;
+  envelope: Envelope;
+}
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 function component(
   { description, example, always = [], sometimes = [], isOftenAccess }: Failure,
-  surface: FailureSurface,
+  { isKeyed, hasDialects, schema, envelope }: SurfaceShape,
 ) {
-  const { isKeyed, hasDialects, schema, envelope } = surfaces[surface];
   const isSent = (name: HeaderName) => isKeyed || !behindKey.includes(name);
   const shown = !isKeyed && example.code === 'unauthorized' ? withoutSecret : example;
   const inA = exampleIn(variants.A, example);
@@ -165,56 +164,50 @@ function component(
   };
 }
 
+type Component = ReturnType<typeof component>;
+
+const components = new Map<string, Component>();
+
+/** The components that `FailureSurface.response` refers to, by name. */
+export const failureComponents = (): Record<string, Component> => Object.fromEntries(components);
+
+/** The failures of the operations that answer in one way. */
+export class FailureSurface {
+  readonly #shape: SurfaceShape;
+
+  constructor(shape: SurfaceShape) {
+    this.#shape = shape;
+  }
+
+  /** Declares a failure of operations. @returns the reference to its component, for the responses of a route */
+  response(failure: Failure) {
+    const name = `${this.#shape.prefix}${failure.name}`;
+    if (!components.has(name)) components.set(name, component(failure, this.#shape));
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  /** The failure that any operation may have with this status. */
+  general(status: ErrorStatus) {
+    return this.response(failures[status]);
+  }
+}
+
+/** The versioned API with its dialects, other routes with a key, those that answer with a sentence alone, and those without a key. */
+export const surfaces = {
+  versioned: new FailureSurface({ prefix: '', isKeyed: true, hasDialects: true, schema: 'Error', envelope: e1 }),
+  keyed: new FailureSurface({ prefix: 'Plain', isKeyed: true, hasDialects: false, schema: 'Error', envelope: e1 }),
+  sentences: new FailureSurface({
+    prefix: 'Spoken',
+    isKeyed: true,
+    hasDialects: false,
+    schema: 'Sentence',
+    envelope: e2,
+  }),
+  open: new FailureSurface({ prefix: 'Open', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 }),
+} as const;
+
+const withoutKey: SurfaceShape = { prefix: '', isKeyed: false, hasDialects: false, schema: 'Error', envelope: e1 };
+
 /** A failure of one operation without keys, where the general one says too little. */
 export const ownFailure = (description: string, example: AppError) =>
-  component({ name: '', description, example }, 'open');
-
-const named = (failure: Failure, surface: FailureSurface) => `${surfaces[surface].prefix}${failure.name}`;
-
-/** The components that `failureReference` refers to. */
-export const failureComponents = Object.fromEntries(
-  (Object.keys(surfaces) as FailureSurface[]).flatMap((surface) =>
-    [...Object.values(failures), ...ofOperations].map((failure) => [
-      named(failure, surface),
-      component(failure, surface),
-    ]),
-  ),
-);
-
-const responseReference = (name: string) => ({ $ref: `#/components/responses/${name}` });
-
-export const failureReference = (status: ErrorStatus, surface: FailureSurface) =>
-  responseReference(named(failures[status], surface));
-
-/** The 500 of an operation that waits for a run. */
-export const runFailure = responseReference(named(runFailed, 'versioned'));
-
-/** The 500 of an operation that waits for a generation. */
-export const generationFailure = responseReference(named(generationFailed, 'keyed'));
-
-/** The 500 of an operation that a model replies to. */
-export const replyFailure = responseReference(named(replyFailed, 'spoken'));
-
-/** The 400 and 500 of an operation of voice. */
-export const voiceFailures = {
-  400: responseReference(named(voiceRefused, 'voice')),
-  500: responseReference(named(voiceFailed, 'voice')),
-};
-
-/** The 400 of an operation that works on an image. */
-export const imageFailure = responseReference(named(imageRefused, 'keyed'));
-
-/** The 401 and 429 of an operation that asks the provider of an integration. */
-export const integrationFailures = {
-  401: responseReference(named(integrationRefused, 'versioned')),
-  429: responseReference(named(integrationLimited, 'versioned')),
-};
-
-/** The 502 of an action of an integration. */
-export const actionFailure = responseReference(named(actionNotDone, 'versioned'));
-
-/** The 409 and 422 of an operation that books a time. */
-export const bookingFailures = {
-  409: responseReference(named(bookingClash, 'versioned')),
-  422: responseReference(named(bookingRefused, 'versioned')),
-};
+  component({ name: '', description, example }, withoutKey);

@@ -5,7 +5,8 @@ import { idempotencyHeader } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { jsonContent, keySecurity, replyAnswer, replyFailure, spokenFailures } from '../../schemas/answers.ts';
+import { jsonContent, keySecurity, replyAnswer, spokenFailures } from '../../schemas/answers.ts';
+import { replyFailure } from '../../schemas/conversation/failures.ts';
 import { replyEventsExamples, replyExamples, replySchema } from '../../schemas/conversation/replies.ts';
 import {
   agentExamples,

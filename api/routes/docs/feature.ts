@@ -6,5 +6,5 @@ import { welcomeRoutes } from './welcome.ts';
 export const docs: ApiFeature = {
   tags: [],
   ids: [],
-  routes: (_, build) => [welcomeRoutes(build), docsRoutes(), guideRoutes()],
+  routes: (_, build, mounts) => [welcomeRoutes(build, mounts), docsRoutes(), guideRoutes()],
 };

@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import type { Build } from '../../../src/operations/inspect.ts';
 import type { ApiEnv } from '../../context.ts';
 import { pageOf, pagePolicy } from '../../html-page.ts';
+import type { Mount } from '../../mount.ts';
 
 const links = { docs: '/docs', guides: '/docs/guides', openapi: '/openapi.json', health: '/api/health' } as const;
 
@@ -10,9 +11,10 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 const dayInSeconds = 86_400;
 
-const page = pageOf(
-  'Atelier',
-  html`<p>A platform for AI workflows behind a REST API. Runs are durable: after a crash they continue.</p>
+const pageFor = (mounts: readonly Mount[]) =>
+  pageOf(
+    'Atelier',
+    html`<p>A platform for AI workflows behind a REST API. Runs are durable: after a crash they continue.</p>
       <ul>
         <li><a href="${links.docs}">API reference</a>, with a first workflow and an example of each feature</li>
         <li><a href="${links.guides}">Guides</a> to each feature, to self-hosting and to the code</li>
@@ -20,25 +22,20 @@ const page = pageOf(
         <li><a href="${links.health}">Health</a> of this installation</li>
       </ul>
       <dl>
-        <dt>Workflows and runs</dt>
-        <dd>Prompts, conditions, transformations and actions, on request, on a schedule, or by a trigger</dd>
-        <dt>Studio</dt>
-        <dd>Images, videos and music</dd>
-        <dt>Chat, agents and voice</dt>
-        <dd>Conversations with tools, text to speech, and transcription</dd>
-        <dt>Integrations</dt>
-        <dd>Actions and events of Slack, Microsoft Teams, HubSpot, Salesforce and LinkedIn</dd>
-        <dt>Scheduling</dt>
-        <dd>Free times, bookings and calendars</dd>
-        <dt>Webhooks</dt>
-        <dd>Signed events, with retries and replay</dd>
-      </dl>
+        ${mounts.flatMap(({ overview }) =>
+          overview
+            ? html`<dt>${overview.title}</dt>
+        <dd>${overview.text}</dd>
+        `
+            : [],
+        )}</dl>
       <p>Every request needs an API key of your organization. Its operator creates keys.</p>`,
-  { icon: '/favicon.svg' },
-);
+    { icon: '/favicon.svg' },
+  );
 
 /** What is here, for a visitor who only knows the address. */
-export function welcomeRoutes({ version }: Build): OpenAPIHono<ApiEnv> {
+export function welcomeRoutes({ version }: Build, mounts: readonly Mount[]): OpenAPIHono<ApiEnv> {
+  const page = pageFor(mounts);
   const routes = new OpenAPIHono<ApiEnv>();
   routes.get('/', (c) => {
     c.header('Vary', 'Accept');

@@ -9,8 +9,9 @@ import { markReplayed, readIdempotency } from '../../idempotency.ts';
 import { requireKey } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
 import { operationsOf } from '../../operation.ts';
-import { answer, generationFailure, jsonContent } from '../../schemas/answers.ts';
+import { answer, jsonContent } from '../../schemas/answers.ts';
 import { enhancedExamples } from '../../schemas/studio/examples.ts';
+import { generationFailure } from '../../schemas/studio/failures.ts';
 import { enhancedPromptSchema } from '../../schemas/studio/records.ts';
 import { enhancePromptExamples, enhancePromptSchema } from '../../schemas/studio/requests.ts';
 

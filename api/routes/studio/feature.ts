@@ -14,6 +14,20 @@ export const studio: ApiFeature = {
       description: 'Generate images, videos and music, work on images, and read what was generated.',
     },
   ],
+  overview: { title: 'Studio', text: 'Images, videos and music' },
+  example: {
+    title: 'Studio',
+    text: 'Generate an image, and start a video, whose state you read until it has ended.',
+    commands: ({ get, send }) => [
+      send(
+        '/api/studio/generate',
+        '{"prompt": "A lighthouse at dusk", "aspectRatio": "16:9"}',
+        " -H 'Idempotency-Key: lighthouse-1'",
+      ),
+      send('/api/studio/generate-video', '{"prompt": "Waves at a lighthouse", "duration": 5}'),
+      get('/api/studio/generate-video?id=VIDEO_ID'),
+    ],
+  },
   ids: [generationIds, videoIds],
   events: videoEvents,
   routes: (services) => [

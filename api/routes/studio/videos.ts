@@ -8,9 +8,10 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../idempote
 import { requireKey } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { answer, imageFailure, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
+import { answer, jsonContent, keySecurity, scopedFailures } from '../../schemas/answers.ts';
 import { prefixedIdInPath } from '../../schemas/ids.ts';
 import { videoId } from '../../schemas/studio/examples.ts';
+import { imageFailure } from '../../schemas/studio/failures.ts';
 import { generateVideoSchema, readVideoRequest, videoExamples as requests } from '../../schemas/studio/requests.ts';
 import {
   cancelledVideoExamples,

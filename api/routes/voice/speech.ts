@@ -12,9 +12,10 @@ import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKeyFor } from '../../middleware/authenticate.ts';
 import { jsonBody } from '../../middleware/json-body.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { jsonContent, keySecurity, soundAnswer, voiceFailures, voiceRefusals } from '../../schemas/answers.ts';
+import { jsonContent, keySecurity, soundAnswer } from '../../schemas/answers.ts';
 import { checkSpeech, priceOfSpeech, readSpeech, speechExamples, speechSchema } from '../../schemas/voice/speech.ts';
 import { awaitCall } from './await-call.ts';
+import { voiceFailures, voiceRefusals } from './failures.ts';
 
 const description = [
   'Costs 1 credit for each started 1,000 characters, which are code points. A failure costs nothing.',

@@ -14,7 +14,7 @@ import { success } from '../../envelopes.ts';
 import { idempotencyHeader, readIdempotency } from '../../idempotency.ts';
 import { requireKeyFor } from '../../middleware/authenticate.ts';
 import { newRoutes } from '../../new-routes.ts';
-import { keySecurity, paidAnswer, voiceFailures, voiceRefusals } from '../../schemas/answers.ts';
+import { keySecurity, paidAnswer } from '../../schemas/answers.ts';
 import {
   recordingForm,
   transcriptionExamples,
@@ -22,6 +22,7 @@ import {
   transcriptionSchema,
 } from '../../schemas/voice/transcription.ts';
 import { awaitCall } from './await-call.ts';
+import { voiceFailures, voiceRefusals } from './failures.ts';
 import { type Received, receiveRecording } from './receive-recording.ts';
 
 const description = [

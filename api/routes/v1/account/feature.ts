@@ -12,6 +12,11 @@ export const account: ApiFeature = {
       description: "Verify a key, and read its organization's credits and usage, and the text models.",
     },
   ],
+  example: {
+    title: 'Account',
+    text: 'Read the credits that remain, and what was used.',
+    commands: ({ get }) => [get('/api/v1/credits'), get('/api/v1/usage')],
+  },
   ids: [],
   routes: (services) => [healthRoutes(services), creditRoutes(services), usageRoutes(services), modelRoutes(services)],
   events: accountEvents,

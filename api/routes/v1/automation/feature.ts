@@ -13,6 +13,15 @@ export const automation: ApiFeature = {
     { name: 'Workflows', description: 'Create workflows: sequences of AI steps with inputs, schedules and triggers.' },
     { name: 'Runs', description: 'Execute workflows and read results.' },
   ],
+  overview: {
+    title: 'Workflows and runs',
+    text: 'Prompts, conditions, transformations and actions, on request, on a schedule, or by a trigger',
+  },
+  example: {
+    title: 'Triggers',
+    text: 'Start a run with the body of a webhook: its members are the variables of the run. Without a key, send the secret of `POST /workflows/{id}/webhook-secret` in `X-Webhook-Secret`.',
+    commands: ({ send }) => [send('/api/v1/webhooks/WORKFLOW_ID', '{"order": 1207, "customer": "Ada"}')],
+  },
   ids: [workflowIds, runIds],
   securitySchemes: {
     webhookSecret: {

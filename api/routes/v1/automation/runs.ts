@@ -13,7 +13,8 @@ import { requireKey, requireKeyAndId } from '../../../middleware/authenticate.ts
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer, failures, jsonContent, keySecurity, runFailure } from '../../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { runFailure } from '../../../schemas/automation/failures.ts';
 import {
   acceptedSchema,
   executedSchema,

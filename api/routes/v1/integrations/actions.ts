@@ -10,14 +10,7 @@ import { idempotencyHeader, markReplayed, readIdempotency } from '../../../idemp
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
-import {
-  actionFailure,
-  answer,
-  failures,
-  integrationFailures,
-  jsonContent,
-  keySecurity,
-} from '../../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { freeForm } from '../../../schemas/free-form.ts';
 import {
   actionInPath,
@@ -26,6 +19,7 @@ import {
   scheduledActionExamples,
   scheduledActionSchema,
 } from '../../../schemas/integrations/action.ts';
+import { actionFailure, integrationFailures } from '../../../schemas/integrations/failures.ts';
 import { awaitAction } from './await-action.ts';
 
 const description = [

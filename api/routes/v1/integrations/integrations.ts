@@ -9,7 +9,8 @@ import { success } from '../../../envelopes.ts';
 import { requireKey } from '../../../middleware/authenticate.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer, integrationFailures } from '../../../schemas/answers.ts';
+import { answer } from '../../../schemas/answers.ts';
+import { integrationFailures } from '../../../schemas/integrations/failures.ts';
 import {
   disconnectedExamples,
   disconnectedSchema,

@@ -13,7 +13,7 @@ import { requireKey } from '../../../middleware/authenticate.ts';
 import { jsonBody } from '../../../middleware/json-body.ts';
 import { newRoutes } from '../../../new-routes.ts';
 import { operationsOf } from '../../../operation.ts';
-import { answer, bookingFailures, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
+import { answer, failures, jsonContent, keySecurity } from '../../../schemas/answers.ts';
 import { withPageDefaults } from '../../../schemas/pagination.ts';
 import {
   bookablePlaceSchema,
@@ -36,6 +36,7 @@ import {
   rescheduledExamples,
   rescheduleExamples,
 } from '../../../schemas/scheduling/booking-examples.ts';
+import { bookingFailures } from '../../../schemas/scheduling/failures.ts';
 
 const tags = ['Scheduling'];
 const security = keySecurity('scheduling');

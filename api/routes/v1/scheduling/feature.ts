@@ -23,6 +23,19 @@ import { bookingWebhookRoutes } from './webhooks.ts';
 
 export const scheduling: ApiFeature = {
   tags: [{ name: 'Scheduling', description: 'Offer times of hosts, and book, move and cancel them.' }],
+  overview: { title: 'Scheduling', text: 'Free times, bookings and calendars' },
+  example: {
+    title: 'Scheduling',
+    text: 'Offer times, list the free ones, and book one.',
+    commands: ({ get, send }) => [
+      send('/api/v1/scheduling/event-types', '{"name": "Intro call", "duration": 30}'),
+      get('/api/v1/scheduling/availability?eventTypeId=EVENT_TYPE_ID&start=2030-06-12&end=2030-06-14'),
+      send(
+        '/api/v1/scheduling/bookings',
+        '{"eventTypeId": "EVENT_TYPE_ID", "start": "2030-06-12T09:00:00Z", "attendee": {"name": "Grace", "email": "grace@example.com"}}',
+      ),
+    ],
+  },
   ids: [eventTypeIds, bookingIds, hostIds, patternIds, blackoutIds, calendarIds],
   routes: (services) => [
     eventTypeRoutes(services),

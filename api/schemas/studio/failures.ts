@@ -1,0 +1,24 @@
+import { AppError, invalid } from '../../../src/platform/errors.ts';
+import { exampleId, surfaces } from '../failures.ts';
+import { behindKey } from '../headers.ts';
+
+/** The 500 of an operation that waits for a generation. */
+export const generationFailure = surfaces.keyed.response({
+  name: 'GenerationFailed',
+  description:
+    'The generation failed, or something went wrong on our side. Of a generation that failed `details` says why: {generationId, reason}, reason one of content_policy, invalid_input, provider_error, timeout. Where our own storage failed the answer is 503 `service_unavailable`. Nothing is charged.',
+  example: new AppError('ai_provider_error', 'The provider refused the content.', {
+    generationId: `gen_${exampleId.replaceAll('-', '')}`,
+    reason: 'content_policy',
+  }),
+  sometimes: [...behindKey, 'Idempotent-Replayed'],
+});
+
+/** The 400 of an operation that works on an image. */
+export const imageFailure = surfaces.keyed.response({
+  name: 'ImageRefused',
+  description:
+    'The request is not valid, or its image cannot be fetched or worked on. Nothing is charged, and the Idempotency-Key can be used again.',
+  example: invalid([{ path: 'imageUrl', message: 'The server of the image answered 404.' }]),
+  sometimes: behindKey,
+});
