@@ -38,7 +38,6 @@ import { tenancy } from './tenancy/part.ts';
 import { tools } from './tools/part.ts';
 import { voice } from './voice/part.ts';
 import { webhooks } from './webhooks/part.ts';
-import { stalledRetryRestart } from './webhooks/restart-stalled-retries.ts';
 
 /** The features of the product, each after those it uses. A new feature is one more line here. */
 const parts = new Composition<Foundation, object>()
@@ -67,7 +66,7 @@ export type Env = PlatformEnv & ValuesOf<typeof parts>;
 export interface Services extends ServicesOf<typeof parts> {
   env: Env;
   sweeps: readonly Sweep[];
-  /** Does the work that committed transactions enqueued. Any number of processes may call it at once. */
+  /** Does the work that committed transactions left. Any number of processes may call it at the same time. */
   drain(): Promise<DrainReport>;
   sweepRunner: SweepRunner;
   /** Connects, and starts timers. */
@@ -135,36 +134,19 @@ async function openFoundation(
 /** Builds everything from the environment: the only place that does. Nothing connects before `start`. */
 export async function openServices(env: Env, log: Log, options: ServiceOptions): Promise<Services> {
   const foundation = await openFoundation(env, log, options);
-  const { services, outbox: handlers, sweeps, start, close } = await parts.open(foundation);
+  const { services, outbox: handlers, drains, sweeps, start, close } = await parts.open(foundation);
   const { database, egress, background, boundedWork, notifications, observer } = foundation;
   const outbox = new Outbox({ database, background, log }, handlers, catalog);
   database.outbox = outbox;
-  const restartStalledRetries = stalledRetryRestart(database, services);
-  let isRescuing = false;
-  /** One at a time: where Temporal hangs, calls do not pile up. */
-  const restartStalled = async () => {
-    if (isRescuing) return { resumed: 0, failed: [] };
-    isRescuing = true;
-    try {
-      const restarted = await restartStalledRetries();
-      for (const { subjectId, error } of restarted.failed) {
-        log.warn({ err: error, subscriptionId: subjectId }, 'the workflow of a webhook that fails could not be woken');
-      }
-      return restarted;
-    } finally {
-      isRescuing = false;
-    }
-  };
   return {
     ...services,
     env,
     sweeps,
     async drain() {
-      services.deliveries.wake();
-      const [{ drained, failed }, restarted] = await Promise.all([outbox.drain(), restartStalled()]);
+      const reports = await Promise.all([outbox.drain(), ...drains.map((drain) => drain())]);
       return {
-        drained: drained + restarted.resumed,
-        failed: [...failed, ...restarted.failed.map((one) => ({ kind: 'webhook.wake', ...one }))],
+        drained: reports.reduce((sum, { drained }) => sum + drained, 0),
+        failed: reports.flatMap(({ failed }) => failed),
       };
     },
     sweepRunner: new SweepRunner(sweeps, foundation.log),

@@ -1,13 +1,15 @@
 import type { z } from 'zod';
 import { type Catalog, catalogOf, refuseTwice } from './catalog.ts';
 import type { SettingsOf } from './env.ts';
-import type { OutboxHandlers } from './outbox.ts';
+import type { DrainReport, OutboxHandlers } from './outbox.ts';
 import type { AnyPart, Part, Sweep } from './part.ts';
 
 /** Everything that the parts of one process opened. */
 export interface OpenedParts<Services> {
   services: Services;
   outbox: OutboxHandlers;
+  /** What the drain of the outbox does besides. */
+  drains: (() => Promise<DrainReport>)[];
   sweeps: Sweep[];
   start(): Promise<void>;
   close(): Promise<void>;
@@ -74,6 +76,7 @@ export class Composition<Services extends object, Values extends object> {
     return {
       services: services as Services,
       outbox: Object.fromEntries(handlers.map(([, entry]) => entry)),
+      drains: this.#parts.flatMap((part) => part.drain?.(services) ?? []),
       sweeps: sweeps.map(([, sweep]) => sweep),
       start: async () => {
         for (const part of this.#parts) await part.start?.(services);

@@ -9,7 +9,7 @@ import type { Settings, SettingsOf } from './env.ts';
 import type { ErrorCodes } from './errors.ts';
 import type { FindableRows } from './findable.ts';
 import type { GaugeOptions } from './metrics.ts';
-import type { OutboxHandlers } from './outbox.ts';
+import type { DrainReport, OutboxHandlers } from './outbox.ts';
 import type { SealedTable } from './reseal.ts';
 import type { RowBounds } from './row-bound.ts';
 
@@ -83,6 +83,11 @@ export interface Part<Needs, Gives extends object, Shape extends z.ZodRawShape =
   close?(services: Needs & Gives): Promise<void> | void;
   /** Handlers by kind of outbox entry. */
   outbox?(services: Needs & Gives): OutboxHandlers;
+  /**
+   * What a drain of the outbox does besides: work that committed transactions left elsewhere. The function is called by
+   * every drain.
+   */
+  drain?(services: Needs & Gives): () => Promise<DrainReport>;
   sweeps?(services: Needs & Gives): Sweep[];
   gauges?(services: Needs & Gives): GaugeOptions[];
 }

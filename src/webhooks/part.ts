@@ -29,7 +29,7 @@ import { deliveryGauges } from './gauges.ts';
 import { deliveriesChannel } from './publish-event.ts';
 import { continueRecovery } from './recovery.ts';
 import { RecoveryProgress } from './recovery-entities.ts';
-import { wakeRetryRelease } from './restart-stalled-retries.ts';
+import { restartStalledRetries, wakeRetryRelease } from './restart-stalled-retries.ts';
 import { forgetOldDeliveries, forgetOldRecoveries, forgetUnusedHosts } from './retention.ts';
 import { webhookRowBounds } from './row-bounds.ts';
 import { webhookSettings } from './settings.ts';
@@ -98,6 +98,13 @@ export const webhooks: Part<Foundation & TenancyServices, WebhookServices, typeo
     'webhook.end_deliveries': endOpenDeliveries,
     'webhook.wake': (scope, subscriptionId) => wakeRetryRelease(services, scope, subscriptionId),
   }),
+  drain(services) {
+    const restart = restartStalledRetries(services);
+    return () => {
+      services.deliveries.wake();
+      return restart();
+    };
+  },
   sweeps: ({ database }) => [
     {
       name: 'end deliveries of webhooks that are off',

@@ -1,4 +1,6 @@
 import type { Database } from '../platform/database.ts';
+import type { Log } from '../platform/log.ts';
+import type { DrainReport } from '../platform/outbox.ts';
 import { Scope } from '../platform/scope.ts';
 import { sqlOn, statement } from '../platform/sql.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -10,8 +12,13 @@ import type { DeliveryPolicy } from './delivery-policy.ts';
 import { failPoint } from './fail-points.ts';
 import { stoppedRetryWorkflows, wakeRetryWorkflow } from './webhook-workflows.ts';
 
-export interface WakeRetriesServices {
+interface WakeServices {
   temporal: TemporalClient;
+}
+
+interface RestartServices extends WakeServices {
+  database: Database;
+  log: Log;
   deliveryPolicy: DeliveryPolicy;
 }
 
@@ -23,11 +30,7 @@ const findPlan = statement<{ plan: PlanName; name: string; url: string }>(
 );
 
 /** Lets the workflow of a subscription with waiting retries look at them; starts it unless it is open. */
-export async function wakeRetryRelease(
-  { temporal }: Pick<WakeRetriesServices, 'temporal'>,
-  scope: Scope,
-  subscriptionId: string,
-): Promise<void> {
+export async function wakeRetryRelease({ temporal }: WakeServices, scope: Scope, subscriptionId: string): Promise<void> {
   const found = await scope.one(findPlan, subscriptionId);
   if (!found) return;
   const args = { ...scope.tenant, correlationId: scope.correlationId, subscriptionId };
@@ -68,19 +71,15 @@ const askEveryMs = 15_000;
 /** Temporal lists a workflow some time after its end, and its clock may differ from ours. */
 const lateMs = 60_000;
 
-export interface RestartedRetries {
-  resumed: number;
-  failed: { subjectId: string; error: unknown }[];
-}
+const kind = 'webhook.wake';
 
 /**
- * Returns a function that wakes the workflows of subscriptions whose look is long overdue, and of those whose workflow
- * somebody ended: they are gone, or were never started.
+ * Returns a function that wakes the retry workflows of subscriptions whose look is long overdue, and of those whose
+ * workflow an operator ended: they are gone, or were never started. A call while another one is under way does
+ * nothing: where Temporal hangs, calls do not accumulate.
  */
-export function stalledRetryRestart(
-  database: Database,
-  services: WakeRetriesServices,
-): () => Promise<RestartedRetries> {
+export function restartStalledRetries(services: RestartServices): () => Promise<DrainReport> {
+  const { database, log } = services;
   const sql = sqlOn(database.pool);
   const { strandedMs } = services.deliveryPolicy;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -96,17 +95,30 @@ export function stalledRetryRestart(
     if (stopped.length > 0) await sql.rows(markLost, [stopped, strandedMs]);
   };
 
-  return async () => {
-    const failed: RestartedRetries['failed'] = [];
-    await findStopped().catch((error) => failed.push({ subjectId: 'stopped workflows', error }));
+  const restart = async (): Promise<DrainReport> => {
+    const failed: DrainReport['failed'] = [];
+    await findStopped().catch((error) => failed.push({ kind, subjectId: 'stopped workflows', error }));
     const lost = await sql.rows(findLost, [strandedMs, lostBatchSize]);
     for (const { id, ...tenant } of lost) {
       try {
         await wakeRetryRelease(services, new Scope(database, tenant, searchCorrelation), id);
       } catch (error) {
-        failed.push({ subjectId: id, error });
+        failed.push({ kind, subjectId: id, error });
       }
     }
-    return { resumed: Math.max(0, lost.length - failed.length), failed };
+    for (const { subjectId, error } of failed) {
+      log.warn({ err: error, subscriptionId: subjectId }, 'the workflow of a webhook that fails could not be woken');
+    }
+    return { drained: Math.max(0, lost.length - failed.length), failed };
+  };
+  let isRestarting = false;
+  return async () => {
+    if (isRestarting) return { drained: 0, failed: [] };
+    isRestarting = true;
+    try {
+      return await restart();
+    } finally {
+      isRestarting = false;
+    }
   };
 }
